@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -17,6 +18,11 @@ def write(file: Path, statements: Sequence[str]) -> None:
     """Write statements for a server to execute, readable by its user only."""
     with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as opened:  # noqa: PTH123
         opened.write("\n".join(statements) + "\n")  # old servers take a line for a statement
+
+
+def new_password() -> str:
+    """A random password with a character of every kind, for servers whose my.cnf sets a policy."""
+    return secrets.token_urlsafe(24) + "-aA1"
 
 
 def created(

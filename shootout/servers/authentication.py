@@ -13,16 +13,23 @@ from pymysql import OperationalError, _auth
 from pymysql.constants.CR import CR_AUTH_PLUGIN_CANNOT_LOAD, CR_AUTH_PLUGIN_ERR
 
 from shootout.servers.bounded import BoundedConnection
+from shootout.servers.version import numbers_of, utf8_of
 
 SCRAMBLES = (b"", b"mysql_native_password", b"client_ed25519")
 CACHING_SHA2 = b"caching_sha2_password"
-_FULL = b"\1\4"  # the server asks for the password itself
+_KNOWN = b"\1\3"  # the scramble is right; OK follows
 
 
 class CarefulConnection(BoundedConnection):
     """A connection that gives only a `local` server the password itself, by caching_sha2_password."""
 
     local = False
+    server_version: str  # as it greets
+
+    def set_character_set(self, charset: str, collation: str | None = None) -> None:
+        """Begin with UTF-8 as the server's version has it, whatever PyMySQL takes for granted."""
+        charset = utf8_of(numbers_of(self.server_version))
+        super().set_character_set(charset, f"{charset}_general_ci")
 
     def _get_auth_plugin_handler(self, plugin: bytes) -> CachingSha2 | Refused | None:
         if plugin in SCRAMBLES:
@@ -39,18 +46,22 @@ class CachingSha2:
     def authenticate(self, packet: Any) -> Any:
         """Answer a switch to this plugin, or what follows the first scramble."""
         link = self._connection
-        if link.password and packet.is_auth_switch_request():
+        if link.local:
+            return _auth.caching_sha2_password_auth(link, packet)
+        if packet.is_auth_switch_request():
             link.salt = packet.read_all().removesuffix(b"\0")
             link.write_packet(_auth.scramble_caching_sha2(link.password, link.salt))
             packet = link._read_packet()
-        if packet.get_all_data() == _FULL and not link.local:
+        if packet.get_all_data() == _KNOWN:
+            packet = link._read_packet()
+        if not packet.is_ok_packet():
             raise OperationalError(
                 CR_AUTH_PLUGIN_ERR,
                 "caching_sha2_password asks for the password itself, which only a server on this machine "
                 "gets; log in once with a client that uses TLS, so that the server caches it, or use "
                 "mysql_native_password",
             )
-        return _auth.caching_sha2_password_auth(link, packet)
+        return packet
 
 
 class Refused:

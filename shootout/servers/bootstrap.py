@@ -5,11 +5,10 @@ from __future__ import annotations
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.errors import InputError, MeasureError
-from shootout.servers import accounts, config, log
+from shootout.servers import accounts, config, leftovers, log
 from shootout.servers.installation import Installation, Process
 from shootout.servers.version import is_mysql_since
 
@@ -30,41 +29,12 @@ _PREAMBLE = ["SET @auth_root_socket = NULL;", "SET @skip_auth_anonymous = 1;", "
 _NOT_COPIED = ("auto.cnf", "ib_logfile*", "*.err", "*.pid")
 
 
-@dataclass(frozen=True, slots=True)
-class Initialisation:
-    """A data directory while it is being initialised."""
-
-    installation: Installation
-    directory: Path
-    process: Process
-
-    def wait(self) -> None:
-        """Wait until it is complete. Raises MeasureError with the error log's tail on failure."""
-        what = f"{self.installation.name}: initialising"
-        try:
-            code = self.process.wait(TIMEOUT_S)
-        except subprocess.TimeoutExpired:  # some servers wait for space on a full disk
-            self.kill()
-            raise MeasureError(
-                log.failure(f"{what} took longer than {TIMEOUT_S:.0f} s", self.directory)
-            ) from None
-        except BaseException:
-            self.kill()
-            raise
-        if code != 0:
-            raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", self.directory))
-
-    def kill(self) -> None:
-        self.process.kill()
-        self.process.wait()
-
-
-def begin(installation: Installation, directory: Path, settings: Mapping[str, str]) -> Initialisation:
-    """Begin to initialise an instance directory; `settings` are my.cnf options.
+def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
+    """Make an instance directory with an empty server; `settings` are my.cnf options.
 
     Its only account is root@localhost without a password; it gets one before the server listens.
     Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError
-    if the directory cannot be made.
+    if the directory cannot be made, and with the error log's tail if the server fails.
     """
     directory = directory.absolute()
     initializes = is_mysql_since(installation.family, installation.version, INITIALIZE_SINCE)
@@ -88,7 +58,21 @@ def begin(installation: Installation, directory: Path, settings: Mapping[str, st
             accounts.write(sql_file, [*(statements or ()), *only_root])
         file = config.write(installation, directory, settings)
         process = installation.spawn([f"--defaults-file={file}", *arguments], directory, (), sql_file)
-    return Initialisation(installation, directory, process)
+    _wait(process, installation.name, directory)
+
+
+def _wait(process: Process, name: str, directory: Path) -> None:
+    what = f"{name}: initialising"
+    try:
+        code = process.wait(TIMEOUT_S)
+    except subprocess.TimeoutExpired:  # some servers wait for space on a full disk
+        leftovers.kill(process, what)
+        raise MeasureError(log.failure(f"{what} took longer than {TIMEOUT_S:.0f} s", directory)) from None
+    except BaseException:
+        leftovers.kill(process, what)
+        raise
+    if code != 0:
+        raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", directory))
 
 
 def _make_data_directory(data: Path, prepared: Path | None) -> None:

@@ -291,7 +291,7 @@ def _run_git(
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            errors="surrogateescape",
+            errors="replace",
             timeout=timeout_s,
             check=False,
         )

@@ -20,7 +20,8 @@ from shootout.settings.setting import normalise
 LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
 LIMIT_BYTES = 20 * 10**9
 
-_SERVERS, _TEMPLATES = "servers", "templates"
+Kind = Literal["server", "template"]
+_FOLDERS: Mapping[Kind, str] = {"server": "servers", "template": "templates"}
 
 
 class Manifest(Value):
@@ -36,7 +37,7 @@ class Manifest(Value):
 class Entry(Value):
     """One directory in the cache."""
 
-    kind: Literal["server", "template"]
+    kind: Kind
     name: str  # of the directory
     server: str  # family and version; templates only
     datasets: tuple[str, ...]  # keys; templates only
@@ -125,12 +126,12 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """Most recently used first."""
     targets = {
-        directory.with_name(_final_name(directory.name))
-        for kind in (_SERVERS, _TEMPLATES)
-        for directory in (cache / kind).glob("*")
+        (kind, directory.with_name(_final_name(directory.name)))
+        for kind, folder in _FOLDERS.items()
+        for directory in (cache / folder).glob("*")
         if directory.is_dir()
     }
-    entries = [_entry(target) for target in targets]
+    entries = [_entry(kind, target) for kind, target in targets]
     return sorted(entries, key=lambda entry: (entry.used, entry.name), reverse=True)
 
 
@@ -139,13 +140,12 @@ def _final_name(name: str) -> str:
     return name.removeprefix(".").removesuffix(".partial") if name.startswith(".") else name
 
 
-def _entry(target: Path) -> Entry:
-    is_template = target.parent.name == _TEMPLATES
-    found = manifest(target) if is_template else None
-    complete = found is not None if is_template else _is_server(target)
+def _entry(kind: Kind, target: Path) -> Entry:
+    found = manifest(target) if kind == "template" else None
+    complete = found is not None or (kind == "server" and _is_server(target))
     in_use = locking.is_held(locking.lock_of(target))
     return Entry(
-        kind="template" if is_template else "server",
+        kind=kind,
         name=target.name,
         server=found.server if found else "",
         datasets=found.datasets if found else (),
@@ -173,4 +173,4 @@ def _on_disk_bytes(directory: Path) -> int:
 
 
 def _directory(cache: Path, entry: Entry) -> Path:
-    return cache / (_TEMPLATES if entry.kind == "template" else _SERVERS) / entry.name
+    return cache / _FOLDERS[entry.kind] / entry.name

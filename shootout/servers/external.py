@@ -68,7 +68,7 @@ class External(Running):
         if self.dsn.socket is not None:
             self._pid = peer.socket_pid(link)
         elif self.local and (uptime_s := self.status().get("Uptime")) is not None:
-            self._pid = peer.loopback_pid(link, hostname, Path(datadir, pid_file), uptime_s)
+            self._pid = peer.loopback_pid(hostname, Path(datadir, pid_file), uptime_s)
 
     def reopen(self) -> External:
         """Another session with the same token. Raises MeasureError like `identify`."""
@@ -86,13 +86,11 @@ class External(Running):
         return Login(self.dsn.where, self.dsn.user, self._password)
 
     def connect(self, **options: Any) -> Connection[Cursor]:
-        """Log in without TLS, which the load engine lacks; autocommit, utf8mb4; `options` take precedence."""
+        """Log in without TLS, which the load engine lacks; autocommit, UTF-8; `options` take precedence."""
         common: dict[str, Any] = {
             "user": self.dsn.user,
             "host": self.dsn.host,
             "ssl_disabled": True,
-            "charset": "utf8mb4",
-            "collation": "utf8mb4_general_ci",
             "autocommit": True,
             "init_command": f"SET SESSION wait_timeout = {WAIT_TIMEOUT_S}",
             **timeouts(),

@@ -6,7 +6,6 @@ An instance directory holds my.cnf, accounts.sql, data/, tmp/, mysqld.sock, mysq
 from __future__ import annotations
 
 import os
-import secrets
 import signal
 import socket
 import subprocess
@@ -22,19 +21,21 @@ from pymysql.constants import COMMAND
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
-from shootout.servers import accounts, bootstrap, config, leftovers, log
+from shootout.servers import accounts, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
+from shootout.servers.bootstrap import initialise as initialise  # noqa: PLC0414 (an instance begins with it)
+from shootout.servers.bounded import dial
 from shootout.servers.config import quoted
 from shootout.servers.installation import Address, Installation, Process
 from shootout.servers.locking import locked
-from shootout.servers.running import Login, Running, open_socket, timeouts, version_of
+from shootout.servers.running import CONNECT_TIMEOUT_S, Login, Running, open_socket, timeouts, version_of
+from shootout.servers.version import utf8_of
 
 SOCKET_PATH_MAX_BYTES = 100  # the kernel's limit is 107; servers append ".lock"
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # after a crash the server first applies its redo log
 STOP_TIMEOUT_S = 60.0
 LOGIN_INTERVAL_S = 0.02  # between attempts
-UTF8MB4_SINCE = (5, 5, 3)
 SIGNALS_SINCE = (5, 0, 0)  # before, some thread implementations had no thread that waits for signals
 ACCESS_DENIED = 1045
 
@@ -52,15 +53,6 @@ def require_port(port: int) -> int:
                 f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
             ) from error
     return port
-
-
-def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
-    """Make an instance directory with an empty server; `settings` are my.cnf options.
-
-    Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError with the
-    error log's tail if it fails. `bootstrap.begin` does not wait.
-    """
-    bootstrap.begin(installation, directory, settings).wait()
 
 
 def start(
@@ -107,7 +99,7 @@ def begin(
             socket_path = held.enter_context(leftovers.socket_folder(directory)) / "mysqld.sock"
         socket_path.with_name("mysqld.sock.lock").unlink(missing_ok=True)  # a killed server's
         address = Address(socket_path, port)
-        passwords = {user: secrets.token_urlsafe(24) for user in ("root", LOAD_USER)}
+        passwords = {user: accounts.new_password() for user in ("root", LOAD_USER)}
         hosts = ("localhost", "%") if installation.over_tcp else ("localhost",)
         statements = accounts.created(installation.family, installation.version, passwords, hosts)
         accounts.write(directory / "accounts.sql", statements)
@@ -197,17 +189,29 @@ class Instance(Running):
         self.shut_down(STOP_TIMEOUT_S)
 
     def shut_down(self, timeout_s: float) -> int:
-        """Shut the server down, or kill it after that time; returns its exit code, negative for a signal."""
+        """Shut the server down, or kill it after that time; returns its exit code, negative for a signal.
+
+        Raises MeasureError as `leftovers.kill`.
+        """
+        self.hang_up()
         if self._version >= SIGNALS_SINCE:
-            return self._end(signal.SIGTERM, timeout_s)
-        with suppress(pymysql.MySQLError):  # it is dead, or will be killed
-            connection = self.connect(read_timeout=STOP_TIMEOUT_S)
-            connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
-        return self._end(None, timeout_s)
+            self._process.send_signal(signal.SIGTERM)
+        else:
+            with suppress(pymysql.MySQLError):  # it is dead, or will be killed
+                connection = self.connect(read_timeout=STOP_TIMEOUT_S)
+                connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
+        try:
+            code = self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            code = leftovers.kill(self._process, str(self.directory))
+        self._held.close()
+        return code
 
     def kill(self) -> None:
-        """Kill the server, as a crash would."""
-        self._end(signal.SIGKILL, STOP_TIMEOUT_S)
+        """Kill the server, as a crash would. Raises MeasureError as `leftovers.kill`."""
+        self.hang_up()
+        leftovers.kill(self._process, str(self.directory))
+        self._held.close()
 
     def wait_until_ready(self) -> None:
         """Wait until a login succeeds; a server that dies or takes too long is killed: MeasureError."""
@@ -239,20 +243,8 @@ class Instance(Running):
             return ""
         return None
 
-    def _end(self, how: signal.Signals | None, timeout_s: float) -> int:
-        self.hang_up()
-        if how is not None:
-            self._process.send_signal(how)
-        try:
-            code = self._process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            code = self._process.wait()
-        self._held.close()
-        return code
-
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
-        charset = "utf8mb4" if self._version >= UTF8MB4_SINCE and self._version[0] != 6 else "utf8"
+        charset = utf8_of(self._version)
         # Without a collation PyMySQL's SET NAMES picks the version's default, which differs from 8.0 on.
         common: dict[str, Any] = {
             "user": user,
@@ -265,7 +257,10 @@ class Instance(Running):
         }
         connection = Connection(**common | dict(options) | {"defer_connect": True})
         connection._secure = not over_tcp  # type: ignore[attr-defined]  # PyMySQL sets it for its own socket
-        connection.connect(open_socket(("127.0.0.1", self.port) if over_tcp else str(self.socket)))
+        if over_tcp:
+            connection.connect(dial("127.0.0.1", self.port, CONNECT_TIMEOUT_S))
+        else:
+            connection.connect(open_socket(str(self.socket)))
         return connection
 
 

@@ -6,18 +6,20 @@ import os
 import shutil
 import signal
 import stat
+import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.servers import container
+from shootout.servers.installation import Process
 from shootout.servers.locking import is_held, locked
 
 LOOK_S = 0.01  # between attempts to have a lock
-ENDING_S = 10.0  # for a killed process to end; after that the kernel is holding it
+ENDING_S = 60.0  # for a killed process to end; after that the kernel is holding it
 
 _DATA_PREFIX = "shootout-"  # of working directories outside the cache
 _SOCKET_PREFIX = "shootout-"  # of folders for sockets of instance directories with long paths
@@ -85,6 +87,18 @@ def clear(directory: Path) -> None:
     """Kill the servers that still run in a directory and remove it; its lock must be held."""
     end_servers(directory)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def kill(process: Process, what: str) -> int:
+    """Kill a server of ours and return its exit code. Raises MeasureError if it outlives that by ENDING_S."""
+    process.kill()
+    try:
+        return process.wait(ENDING_S)
+    except subprocess.TimeoutExpired:
+        raise MeasureError(
+            f"{what}: process {process.pid} was killed {ENDING_S:.0f} s ago and is still there; "
+            "it waits in the kernel, probably for a disk"
+        ) from None
 
 
 def end_servers(directory: Path) -> None:

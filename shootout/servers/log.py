@@ -69,7 +69,9 @@ def failure(what: str, directory: Path, begins: int = 0) -> str:
 
 def ending(code: int) -> str:
     """How a process ended, from its exit code as subprocess reports it."""
-    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+    if -code in {*signal.Signals}:
+        return f"signal {signal.Signals(-code).name}"
+    return f"exit code {code if code >= 0 else 128 - code}"  # a container's code above 128 may be any
 
 
 def _cause(text: str, directory: Path) -> str:

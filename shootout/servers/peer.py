@@ -25,14 +25,13 @@ def socket_pid(link: socket.socket) -> int | None:
     return pid if pid > 0 and _is_server(pid) else None
 
 
-def loopback_pid(link: socket.socket, hostname: str, pid_file: Path, uptime_s: float) -> int | None:
-    """The server behind a TCP connection to this machine, checked against what the server reports.
+def loopback_pid(hostname: str, pid_file: Path, uptime_s: float) -> int | None:
+    """The server behind a TCP connection that `is_local`, checked against what the server reports.
 
     Port forwarding leads elsewhere, and a container has its own files and pids: so the process must also be
     as old as the server's uptime.
     """
-    address = ipaddress.ip_address(link.getpeername()[0])
-    if not address.is_loopback or hostname != socket.gethostname():
+    if hostname != socket.gethostname():
         return None
     try:
         pid = int(_beginning(pid_file))

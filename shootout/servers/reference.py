@@ -21,6 +21,7 @@ FORMS = (
     "dsn:mysql://USER@HOST, "
     "each with @settings or without, and with NAME= before it or without"
 )
+_KINDS = {"path", "git", "image", "dsn"}
 _NAMED = re.compile(r"\s*(?P<name>[A-Za-z0-9][A-Za-z0-9._+-]{0,63})\s*=\s*(?P<rest>.*)", re.DOTALL)
 
 # Docker's syntax: host:port/path/name:tag@digest
@@ -42,8 +43,8 @@ def parse(text: str) -> ServerReference:
 
     `NAME=` before it gives the server a name of the user's own.
     An id may be abbreviated if it stays unique; directories become absolute; an address loses its password.
-    The last `@` begins the settings, unless a directory of the full name exists. In an image's name,
-    `@sha256:…` belongs to the name and the next `@` begins the settings.
+    The first `@` after an id begins the settings, and the last one after a directory, unless a directory of
+    the full name exists. In an image's name, `@sha256:…` belongs to the name and the next `@` begins them.
     Raises InputError for an unknown id, another form, or a directory without a server.
     """
     name, text = _named(text)
@@ -51,10 +52,9 @@ def parse(text: str) -> ServerReference:
 
 
 def _parse(text: str) -> ServerReference:
-    kind, colon, rest = text.strip().partition(":")
-    if not colon:
-        target, settings = _split(kind, text)
-        return ServerReference(source="catalogue", target=catalogue.find(target), settings=settings)
+    kind, _, rest = text.strip().partition(":")
+    if kind not in _KINDS:
+        return _in_catalogue(text.strip())
     if kind == "dsn":
         written = dsn.parse(rest)
         return ServerReference(source="dsn", target=written.dsn.text, settings=written.settings)
@@ -62,9 +62,6 @@ def _parse(text: str) -> ServerReference:
         return _image(rest, text)
     if kind == "git":
         return _commit(rest, text)
-    if kind != "path":
-        shown = f"{kind}:…" if "@" in text and "://" not in text else dsn.redacted(text)
-        raise InputError(f"server {shown!r}: expected {FORMS}")
     if archive.is_url(rest):
         return _archive(rest)
     try:
@@ -177,6 +174,16 @@ def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
         return sockets[address.socket]
     host = f"ip6-{address.host.replace(':', '-')}" if ":" in address.host else address.host
     return host if address.port == dsn.PORT else f"{host}:{address.port}"
+
+
+def _in_catalogue(text: str) -> ServerReference:
+    """Read `ID[@settings]`. What looks like an address may hold a password, which no message shows."""
+    target, at, settings = text.partition("@")
+    if not target or ":" in target or (at and not settings):
+        kind, colon, _ = target.partition(":")
+        shown = f"{kind}:…" if colon and "://" not in text else dsn.redacted(text)
+        raise InputError(f"server {shown!r}: expected {FORMS}")
+    return ServerReference(source="catalogue", target=catalogue.find(target), settings=settings or None)
 
 
 def _image(written: str, text: str) -> ServerReference:

@@ -139,19 +139,19 @@ def timeouts() -> dict[str, float]:
     return {"read_timeout": QUERY_TIMEOUT_S, "write_timeout": QUERY_TIMEOUT_S}
 
 
-def open_socket(address: str | tuple[str, int]) -> socket.socket:
-    """Connect to a unix socket's path, or to host and port.
+def open_socket(path: str) -> socket.socket:
+    """Connect to a unix socket.
 
     PyMySQL leaks its own socket if no server answers. Raises pymysql.OperationalError.
     """
-    link = socket.socket(socket.AF_UNIX if isinstance(address, str) else socket.AF_INET)
-    # Not settimeout: a full backlog refuses a non-blocking unix socket at once.
+    link = socket.socket(socket.AF_UNIX)
+    # Not settimeout: a full backlog refuses a non-blocking socket at once.
     link.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", CONNECT_TIMEOUT_S, 0))
     try:
-        link.connect(address)
+        link.connect(path)
     except OSError as error:
         link.close()
-        raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{address}: {error.strerror}") from error
+        raise pymysql.OperationalError(CR_CONNECTION_ERROR, f"{path}: {error.strerror}") from error
     return link
 
 

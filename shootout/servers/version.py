@@ -9,6 +9,7 @@ from shootout.model.value import Family, Version
 
 # MariaDB may put the 5.5.5 that it reports to replicas before its own version.
 _NUMBERS = re.compile(r"(?:5\.5\.5-(?=\d+\.\d+\.\d))?(\d+)\.(\d+)\.(\d+)")
+UTF8MB4_SINCE: Version = (5, 5, 3)
 
 
 def family_of(description: str) -> Family:
@@ -30,6 +31,11 @@ def parse(output: str) -> tuple[Version, Family] | None:
     """Read what `mysqld --version` prints; None if that names no version."""
     found = re.search(r"\bVer (\d+\.\d+\.\d\S*)", output)
     return (numbers_of(found[1]), family_of(output)) if found else None
+
+
+def utf8_of(version: Version) -> str:
+    """The character set with the most of UTF-8."""
+    return "utf8mb4" if version >= UTF8MB4_SINCE and version[0] != 6 else "utf8"
 
 
 def is_mysql_since(family: Family, version: Version, since: Version) -> bool:

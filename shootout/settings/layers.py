@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
-from pathlib import Path
 
 from shootout.errors import InputError
-from shootout.settings.profiles import POOL, POOL_OF_DATA, SettingsProfile, checked_options, load
-from shootout.settings.setting import variable
+from shootout.settings.profiles import DIRECTORY, POOL, POOL_OF_DATA, SettingsProfile, checked_options, load
+from shootout.settings.setting import meant
 from shootout.settings.table import SETTINGS
 
 ONLY = "only:"  # before a file that replaces the run's settings instead of adding to them
@@ -22,14 +22,8 @@ def of(run: str, own: str | None = None) -> SettingsProfile:
     """
     profile = load(run)
     for part in _parts(own):
-        if part.startswith(ONLY):
-            profile = load(part.removeprefix(ONLY))
-        elif _VARIABLE.match(part):
-            profile = _layered(profile, _one_option(part))
-        elif _is_file(part):
-            profile = _layered(profile, load(part))
-        else:
-            profile = load(part)
+        written = _one_option(part) if _VARIABLE.match(part) else load(part.removeprefix(ONLY))
+        profile = _layered(profile, written) if _adds(part) else written
     return profile
 
 
@@ -37,15 +31,29 @@ def name_of(run: str, own: str | None = None) -> str:
     """What the settings are called in records and on pages."""
     parts = [run]
     for part in _parts(own):
-        adds = not part.startswith(ONLY) and (_is_file(part) or _VARIABLE.match(part))
-        parts = [*parts, part] if adds else [part.removeprefix(ONLY)]
+        parts = [*parts, part] if _adds(part) else [part.removeprefix(ONLY)]
     return " + ".join(parts)
 
 
 def _parts(own: str | None) -> list[str]:
-    if own is None:
-        return []
-    return [own] if Path(own).is_file() else own.split("+")
+    """What `+` joins; within a value it joins only what can be a part."""
+    if own is None or os.path.isfile(own):  # noqa: PTH113 (Path's raises an error for a long text)
+        return [] if own is None else [own]
+    parts: list[str] = []
+    for text in own.split("+"):
+        if parts and _VARIABLE.match(parts[-1]) and not (_adds(text) or _replaces(text)):
+            parts[-1] += f"+{text}"
+        else:
+            parts.append(text)
+    return parts
+
+
+def _adds(part: str) -> bool:
+    return bool(_VARIABLE.match(part)) or (_is_file(part) and not part.startswith(ONLY))
+
+
+def _replaces(part: str) -> bool:
+    return part.startswith(ONLY) or part in {file.stem for file in DIRECTORY.glob("*.toml")}
 
 
 def _is_file(part: str) -> bool:
@@ -64,14 +72,16 @@ def _one_option(text: str) -> SettingsProfile:
 def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
     """Both profiles; where they say something of the same variable, the one above wins."""
     redefined = {
-        variable(option)
+        meant(option, form)[0]
         for name in above.settings
         for row in SETTINGS[POOL if name == POOL_OF_DATA else name].rows
-        for option in row.options
+        for option, form in row.options.items()
     }
     pools = {POOL, POOL_OF_DATA}
     dropped = pools if pools & above.settings.keys() else set()
-    kept = {option: value for option, value in below.options.items() if variable(option) not in redefined}
+    kept = {
+        option: value for option, value in below.options.items() if meant(option, value)[0] not in redefined
+    }
     return SettingsProfile(
         name=f"{below.name} + {above.name}",
         description=above.description or below.description,

@@ -6,10 +6,9 @@ that a version lacks is an error unless the profile declares it as lacking.
 
 from __future__ import annotations
 
-import configparser
 import re
 import reprlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 
@@ -20,7 +19,7 @@ from shootout.inputs import toml
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Value, Version
 from shootout.paths import FIXTURES
-from shootout.settings.setting import Scalar, normalise, variable
+from shootout.settings.setting import Scalar, meant, normalise, variable
 from shootout.settings.table import MIB, SETTINGS
 
 DIRECTORY = FIXTURES / "settings"
@@ -31,6 +30,16 @@ POOL_INSTANCES = 8  # default for a pool of at least …
 POOL_SHARED_BYTES = 1024 * MIB  # … this size; a smaller one has one instance
 POOL_MIN_BYTES = 6 * MIB
 SHARE_MAX = 100  # of the data
+
+# The groups of a my.cnf that servers of every version read, and those that only some versions read.
+_GROUPS = {"mysqld", "server", "mariadb", "mariadbd", "galera"}
+_SOME_SERVERS = re.compile(r"(?:mysqld|mariadbd?)-[0-9].*")
+_UNCOMMENTED = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^#])*""")
+# A server takes all lines with one of these options; of other options the last one counts.
+_GATHERED = {
+    *("binlog_do_db", "binlog_ignore_db", "ignore_db_dir", "optimizer_switch"),
+    *("performance_schema_instrument", "plugin_load_add"),
+}
 
 # shootout sets an instance's paths and addresses itself: these options of a .cnf file are left out.
 _INSTANCE_OPTIONS = {
@@ -134,8 +143,7 @@ def compile(
     Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
     for a buffer pool that would be too small.
     """
-    overridden = {variable(option) for option in profile.options}
-    overridden |= {re.sub("^(skip|disable|enable)_", "", name) for name in overridden}
+    overridden = {meant(option, value)[0] for option, value in profile.options.items()}
     options: dict[str, str] = {}
     requests: dict[str, Request] = {}
     for name, requested in profile.settings.items():
@@ -146,7 +154,7 @@ def compile(
         setting = SETTINGS[target]
         row = setting.row(value, family, version, plugins)
         written = row.options_for(value)
-        variables = tuple(variable(option) for option in written)
+        variables = tuple(meant(option, text)[0] for option, text in written.items())
         if overridden & {*variables, *setting.variables}:
             continue
         if row.lacks:
@@ -194,39 +202,51 @@ def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[
 
 
 def _load_cnf(file: Path) -> SettingsFile:
-    """Read the [mysqld] and [server] groups of a my.cnf."""
-    parser = configparser.ConfigParser(
-        allow_no_value=True,
-        delimiters=("=",),
-        inline_comment_prefixes=("#",),
-        interpolation=None,
-        strict=False,
-        default_section="",
-    )
+    """Read what a my.cnf says to all servers. Raises InputError for what would be lost."""
+    groups: set[str] = set()
+    options: dict[str, str] = {}
+    for where, group, option, value in _cnf_lines(file):
+        groups.add(group)
+        if option and _SOME_SERVERS.fullmatch(group):
+            raise InputError(
+                f"{where}: only some servers read [{group}]; put what all should have into [mysqld]"
+            )
+        if not option or group not in _GROUPS:
+            continue
+        if variable(option) in _GATHERED & set(map(variable, options)):
+            raise InputError(f"{where}: {option} again; a server takes both, so expected a single line")
+        options.pop(option, None)  # the later one counts, among other spellings, too
+        options[option] = value
+    if not groups & _GROUPS:
+        raise InputError(f"{file}: contains no [mysqld] group")
+    return SettingsFile(description=str(file), options=options)
+
+
+def _cnf_lines(file: Path) -> Iterator[tuple[str, str, str, str]]:
+    """Where it is, group, option and value of each line; a line that begins a group has no option."""
     try:
-        lines = [line.strip() for line in file.read_text("utf-8").splitlines()]
-        parser.read_string("\n".join(lines), str(file))
+        lines = file.read_text("utf-8").splitlines()
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror}") from None
     except ValueError as error:
         raise InputError(f"{file}: {error}") from None
-    except configparser.MissingSectionHeaderError as error:
-        raise InputError(f"{file}: line {error.lineno}: not in a group such as [mysqld]") from None
-    except configparser.ParsingError as error:
-        number, _ = error.errors[0]  # one is enough for a message
-        raise InputError(f"{file}: line {number}: {lines[number - 1]!r} is not an option") from None
-    includes = [line for line in lines if line.startswith("!")]
-    if includes:
-        raise InputError(f"{file}: {includes[0]!r} is not supported; put the options into this file")
-    groups = [group for group in ("server", "mysqld") if parser.has_section(group)]
-    if not groups:
-        raise InputError(f"{file}: contains no [mysqld] group")
-    options = {
-        option: "" if value is None else value or '""'
-        for group in groups
-        for option, value in parser.items(group)
-    }
-    return SettingsFile(description=str(file), options=options)
+    group = ""
+    for number, line in enumerate(map(str.strip, lines), start=1):
+        where = f"{file}: line {number}"
+        if line.startswith("!"):
+            raise InputError(f"{where}: {line!r} is not supported; put the options into this file")
+        if not line or line.startswith(("#", ";")):
+            continue
+        if line.startswith("["):
+            group = line[1:].partition("]")[0].strip()
+            yield where, group, "", ""
+            continue
+        if not group:
+            raise InputError(f"{where}: not in a group such as [mysqld]")
+        option, equals, value = map(str.strip, _UNCOMMENTED.findall(line)[0].partition("="))
+        if not option:
+            raise InputError(f"{where}: {line!r} is not an option")
+        yield where, group, option, value or ('""' if equals else "")
 
 
 def _checked(file: Path, name: str, value: Scalar) -> Scalar:
@@ -272,14 +292,14 @@ def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, s
         if not _OPTION.fullmatch(option):
             raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
         _require_printable(file, option, value)
-        name = variable(option)
-        meant = _PREFIXES.sub("", name, count=1)
-        if meant in _INSTANCE_OPTIONS or meant.startswith(_OTHERS):
+        bare = _PREFIXES.sub("", variable(option), count=1)
+        if bare in _INSTANCE_OPTIONS or bare.startswith(_OTHERS):
             continue
         if any(map(_is_outside, re.split("[;:,=]", value))):
             raise InputError(f"{file}: {option} = {value} is outside the instance directory; leave it out")
-        if meant.startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
+        if bare.startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
             raise InputError(f"{file}: {option} = {value} would join other servers; leave it out")
+        name, _ = meant(option, value)
         checked.pop(name, None)
         checked[name] = option, value
     return dict(checked.values())

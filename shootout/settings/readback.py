@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from shootout.model.run import SettingRecord, Warning
 from shootout.settings.profiles import Compiled, Request
-from shootout.settings.setting import Setting, normalise, variable
+from shootout.settings.setting import Setting, meant, normalise, variable
 from shootout.settings.table import NOTABLE, SETTINGS
 
 LOG_WARNINGS_MAX = 8  # more would bury all other warnings
@@ -26,7 +26,11 @@ def compare(
     servers; and a warning for each that differs or is lacking. Options without a variable cannot be checked,
     but servers refuse unknown options unless they start with `loose-`.
     """
-    loose = {variable(option) for option in compiled.options if option.casefold().startswith("loose")}
+    loose = {
+        meant(option, value)[0]
+        for option, value in compiled.options.items()
+        if option.casefold().startswith("loose")
+    }
     records = {
         name: _requested(name, request, effective, loose) for name, request in compiled.requests.items()
     }
@@ -72,7 +76,9 @@ def _verbatim(
 ) -> Iterator[SettingRecord]:
     """Records of raw my.cnf options, listed under the setting they fully define."""
     for option, value in options.items():
-        name_in_server, wanted = _variable_and_value(option, value, effective)
+        name_in_server, wanted = meant(option, value or "ON")
+        if name_in_server == "log_bin":  # the option is a file name, the variable a switch
+            wanted = "OFF" if normalise(wanted) == "0" else "ON"
         name, found = name_in_server, effective.get(name_in_server)
         for each, setting in SETTINGS.items():
             reading = setting.reading(effective)
@@ -89,23 +95,13 @@ def _verbatim(
         )
 
 
-def _variable_and_value(option: str, value: str, effective: Mapping[str, str]) -> tuple[str, str]:
-    """The variable that a my.cnf option sets, and its value."""
-    name = variable(option)
-    if name not in effective and (opposite := re.fullmatch(r"(?:skip|disable)_(.+)", name)):
-        return opposite[1], "OFF"
-    if name not in effective and (same := re.fullmatch(r"enable_(.+)", name)):
-        return same[1], "ON"
-    if name == "log_bin":  # the option is a file name, the variable a switch
-        return name, "OFF" if normalise(value) == "0" else "ON"
-    return name, value or "ON"
-
-
 def _matches(setting: Setting | None, wanted: str, found: str) -> bool:
     one, other = normalise(wanted), normalise(found)
     if setting is not None and setting.at_least and one.isdecimal() and other.isdecimal():
         return int(other) >= int(one)
-    return one == other
+    asked, has = ({normalise(part) for part in value.split(",")} for value in (one, other))
+    # Of flags (optimizer_switch) a server also lists those that nobody set.
+    return asked <= has if "=" in one else asked == has
 
 
 def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:

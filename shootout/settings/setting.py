@@ -18,6 +18,12 @@ Kind = Literal["bytes", "number", "switch", "text", "share"]
 EVERY: tuple[Family, ...] = ("mysql", "percona", "mariadb")
 
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
+# Prefixes that turn a switch off or on. Some variables are themselves called skip_….
+_TURNED = re.compile(
+    r"(?:(?P<off>skip|disable)|enable)_"
+    r"(?P<name>(?!(?:external_locking|name_resolve|networking|show_database|(?:parallel_)?replication)$).+)"
+)
+_UTF8MB3 = re.compile(r"^utf8(?=_|$)")  # its name in newer servers
 _SWITCH = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 
 
@@ -112,7 +118,10 @@ class Setting(NamedTuple):
 
 
 def normalise(value: str) -> str:
-    """A canonical form of all spellings: 1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000."""
+    """A canonical form of all spellings.
+
+    1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000, utf8_bin and utf8mb3_bin.
+    """
     text = value.strip().strip("'\"").casefold()
     if text in _SWITCH:
         return _SWITCH[text]
@@ -122,13 +131,22 @@ def normalise(value: str) -> str:
     try:
         number = Decimal(text).normalize()
     except (InvalidOperation, Overflow):
-        return str(PurePath(text)) if "/" in text else text
+        return str(PurePath(text)) if "/" in text else _UTF8MB3.sub("utf8mb3", text)
     return format(number, "f") if number.is_finite() else text
 
 
 def variable(option: str) -> str:
     """The variable that a my.cnf option sets, in whatever spelling."""
     return option.replace("-", "_").casefold().removeprefix("loose_")
+
+
+def meant(option: str, value: str) -> tuple[str, str]:
+    """The variable that a my.cnf option sets, and its value: skip-log-bin is log_bin, OFF."""
+    name = variable(option)
+    turned = _TURNED.fullmatch(name)
+    if turned is None:
+        return name, value
+    return turned["name"], "OFF" if (turned["off"] is None) == (value.strip() == "0") else "ON"
 
 
 def product(values: Sequence[str]) -> str:

@@ -290,6 +290,7 @@ _INNODB: Mapping[str, Setting] = {
             Reading(("innodb_checksums",), synonyms={"1": "innodb", "0": "none"}),
         ),
         choices=("crc32", "innodb", "none"),
+        in_files=True,  # MariaDB's full_crc32 stays as a table was made
     ),
     "change_buffering": _one(
         "text",

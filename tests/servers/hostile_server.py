@@ -23,10 +23,10 @@ def packet(number: int, payload: bytes) -> bytes:
     return len(payload).to_bytes(3, "little") + bytes([number % 256]) + payload
 
 
-def greeting(plugin: bytes = b"mysql_native_password") -> bytes:
+def greeting(plugin: bytes = b"mysql_native_password", version: bytes = b"8.0.12") -> bytes:
     return b"".join(
         (
-            b"\x0a8.0.12\x00" + b"\x01\x00\x00\x00",  # protocol, version, thread
+            b"\x0a" + version + b"\x00" + b"\x01\x00\x00\x00",  # protocol, version, thread
             SALT[:8] + b"\x00" + b"\xff\xf7\x21\x02\x00\xff\x81\x15" + 10 * b"\x00",  # capabilities
             SALT[8:] + plugin + b"\x00",
         )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import secrets
+
 import pytest
 
 from shootout.model.value import Family, Version
@@ -26,3 +29,10 @@ def test_accounts_are_made_in_the_words_of_the_version(family: Family, version: 
     assert root.startswith(f"{words}'r-1'")
     assert all(each.endswith(";") and "\n" not in each for each in statements)
     assert sum("'l-1'" in each for each in statements) == (2 if "IF NOT EXISTS" in str(statements) else 1)
+
+
+def test_a_password_has_characters_of_every_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "token_urlsafe", lambda size: size * "a")
+    found = accounts.new_password()
+    assert all(re.search(kind, found) for kind in ("[a-z]", "[A-Z]", "[0-9]", "[^A-Za-z0-9]"))
+    assert not set(found) & set("'\\")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 from threading import Thread
 
@@ -18,18 +19,29 @@ SECRET = "s3cret-of-mine"
 HERE, ELSEWHERE = "127.0.0.1", "0.0.0.0"  # both lead here; the second is no loopback address
 
 
-def refusal(host: str, plugin: bytes, answers: list[bytes]) -> tuple[str, bytes]:
-    """Why a login fails where a server answers like this, and all that the server heard."""
+def refusal(
+    host: str, plugin: bytes, answers: list[bytes], then: bytes = b"", version: bytes = b"8.0.12"
+) -> tuple[str, bytes]:
+    """Why a login fails where a server answers like this, and all that the server heard.
+
+    `then` follows the last answer at once.
+    """
     heard = bytearray()
 
     def serve() -> None:
         connection, _ = listener.accept()
         with connection:
             connection.settimeout(60)
-            connection.sendall(packet(0, greeting(plugin)))
+            connection.sendall(packet(0, greeting(plugin, version)))
             for turn, answer in enumerate(answers, start=1):
-                heard.extend(connection.recv(4096))
+                if not (received := connection.recv(4096)):
+                    return
+                heard.extend(received)
                 connection.sendall(packet(2 * turn, answer))
+            if then:
+                connection.sendall(packet(2 * len(answers) + 1, then))
+                heard.extend(connection.recv(4096))
+                return
             while received := connection.recv(4096):
                 heard.extend(received)
 
@@ -62,16 +74,45 @@ def own_key() -> bytes:
     return b"\1" + key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 
 
+ASKS = [
+    [b"\1\4"],
+    [b"\1\4\0"],
+    [b"\xfecaching_sha2_password\0" + SALT, b"\1\4"],  # switches again
+]
+
+
+@pytest.mark.parametrize("asks", ASKS)
 @pytest.mark.parametrize("first", ["greeted", "switched"])
-def test_no_server_elsewhere_gets_the_password_for_a_key_of_its_own(first: str) -> None:
+def test_no_server_elsewhere_gets_the_password_for_a_key_of_its_own(first: str, asks: list[bytes]) -> None:
     switch = [b"\xfecaching_sha2_password\0" + SALT] if first == "switched" else []
     plugin = b"mysql_native_password" if first == "switched" else b"caching_sha2_password"
-    said, heard = refusal(ELSEWHERE, plugin, [*switch, b"\1\4"])
+    said, heard = refusal(ELSEWHERE, plugin, [*switch, *asks])
     assert "asks for the password itself, which only a server on this machine gets" in said
-    assert not heard.endswith(packet(3 + 2 * len(switch), b"\2"))  # a request for its key
+    assert not re.search(rb"\x01\x00\x00.\x02", heard, re.DOTALL)  # a request for its key
+
+
+def test_a_server_elsewhere_that_knows_the_scramble_gets_no_more() -> None:
+    _, heard = refusal(ELSEWHERE, b"caching_sha2_password", [b"\1\3"], then=OK)
+    assert b"SET NAMES" in heard
 
 
 def test_a_server_that_only_gives_its_key_gets_no_password_by_sha256() -> None:
     said, heard = refusal(ELSEWHERE, b"sha256_password", [own_key()])
     assert "the server asks for the password by sha256_password" in said
     assert len(heard) < 256  # what the key would encrypt
+
+
+@pytest.mark.parametrize(
+    ("version", "charset"),
+    [
+        (b"5.0.96-log", b"utf8"),
+        (b"5.5.2-m2", b"utf8"),
+        (b"5.5.3-m3", b"utf8mb4"),
+        (b"5.5.5-10.4.2-MariaDB", b"utf8mb4"),
+        (b"6.0.11-alpha", b"utf8"),
+        (b"8.4.3", b"utf8mb4"),
+    ],
+)
+def test_each_version_is_spoken_to_in_its_own_utf8(version: bytes, charset: bytes) -> None:
+    _, heard = refusal(ELSEWHERE, b"mysql_native_password", [OK, OK], version=version)
+    assert b"SET NAMES " + charset + b" COLLATE " + charset + b"_general_ci" in heard

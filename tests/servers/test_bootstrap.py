@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import InputError, MeasureError
-from shootout.servers import accounts, bootstrap, installations, instances, reference
+from shootout.servers import accounts, installations, instances, reference
 from shootout.servers.native import Tree
 
 pytestmark = pytest.mark.real
@@ -96,10 +96,10 @@ def test_sql_that_fails_is_told_by_the_log(tree: Tree, tmp_path: Path) -> None:
         instances.initialise(torn, tmp_path / "i", OPTIONS)
 
 
-def test_several_are_made_and_started_at_once(tree: Tree, tmp_path: Path) -> None:
+def test_several_are_started_at_once(tree: Tree, tmp_path: Path) -> None:
     directories = [tmp_path / str(number) for number in range(3)]
-    for beginning in [bootstrap.begin(tree, directory, OPTIONS) for directory in directories]:
-        beginning.wait()
+    for directory in directories:
+        instances.initialise(tree, directory, OPTIONS)
     begun = [instances.begin(tree, directory, OPTIONS) for directory in directories]
     try:
         for instance in begun:

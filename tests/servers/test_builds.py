@@ -238,3 +238,10 @@ def test_a_work_tree_that_a_killed_git_has_left_is_made_anew(repository: Reposit
     (lock,) = (repository.folder / ".git" / "worktrees").glob("*")
     (lock / "index.lock").touch()
     assert (builds.fetch(two, BUILD, tmp_path) / "bin" / "mysqld").read_text().endswith("#2")
+
+
+def test_a_commit_that_is_not_utf_8_can_be_recorded(repository: Repository) -> None:
+    repository.git("config", "i18n.commitEncoding", "unknown")
+    one, two = repository.commit("caf\udce9", code="1"), repository.commit("two", code="2")
+    found, _ = builds.history(str(repository.folder), one, two)
+    assert found.subject.encode() == "caf\ufffd".encode()

@@ -43,6 +43,7 @@ def test_a_log_that_is_not_there_is_no_second_fault(tmp_path: Path) -> None:
 
 def test_an_ending_is_named() -> None:
     assert (log.ending(-9), log.ending(2)) == ("signal SIGKILL", "exit code 2")
+    assert (log.ending(-127), log.ending(0)) == ("exit code 255", "exit code 0")
 
 
 def test_what_an_earlier_start_wrote_is_no_cause(tmp_path: Path) -> None:

@@ -25,7 +25,14 @@ def a_reference(target: str, settings: str | None = None) -> ServerReference:
     )
 
 
-@pytest.mark.parametrize("text", ["mysql-5.7.22", "mysql-8.0.12@in-memory", "mysql-8.0.12@./my.cnf"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("mysql-5.7.22", "mysql-8.0.12@in-memory", "mysql-8.0.12@./my.cnf"),
+        *("mysql-8.0.12@default_time_zone=+02:00", "mysql-8.0.12@innodb_data_file_path=ibdata1:12M"),
+        "mysql-8.0.12@init_connect=SET @a=1",
+    ],
+)
 def test_a_catalogue_reference_reads_back_as_written(text: str) -> None:
     assert reference.parse(text).text == text
 
@@ -86,6 +93,8 @@ def test_an_archive_with_and_without_settings(url: str) -> None:
         ("mysql-5.7.22@", "expected a catalogue id"),
         ("path:", "expected a catalogue id"),
         ("docker:mysql:8.4", "expected a catalogue id"),
+        ("mysql://me:secret@db1@x=1:2", "expected a catalogue id"),
+        ("me:secret@db1", "expected a catalogue id"),
         ("image:", "expected image:NAME[:TAG]"),
         ("image:MySQL:8.4", "NAME in lower case"),
         ("image:mysql:8.4@", "expected image:NAME[:TAG]"),

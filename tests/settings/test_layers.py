@@ -50,6 +50,21 @@ def test_a_named_profile_and_a_file_alone_replace_those_of_the_run(cnf: str) -> 
     assert layers.name_of("in-memory", f"only:{cnf}+a=1") == f"{cnf} + a=1"
 
 
+@pytest.mark.parametrize(
+    ("own", "expected"),
+    [
+        ("default_time_zone=+02:00", {"default_time_zone": "+02:00"}),
+        ("innodb_data_file_path=ibdata1:12M:autoextend", {"innodb_data_file_path": "ibdata1:12M:autoextend"}),
+        ("init_connect=SELECT 1+1+a=2", {"init_connect": "SELECT 1+1", "a": "2"}),
+        (f"init_connect=SELECT '{'x' * 300}'", {"init_connect": f"SELECT '{'x' * 300}'"}),
+        ("a=1+production+defaults+b=+", {"b": "+"}),
+        ("a=1+only:CNF+b=1+CNF", {"innodb_adaptive_hash_index": "OFF", "max_connections": "7", "b": "1"}),
+    ],
+)
+def test_a_value_may_hold_what_joins_parts(cnf: str, own: str, expected: dict[str, str]) -> None:
+    assert options("defaults", own.replace("CNF", cnf)) == expected
+
+
 def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -> None:
     below, above = tmp_path / "below.toml", tmp_path / "above.toml"
     below.write_text(
@@ -75,3 +90,14 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
 def test_what_is_wrong_is_said(own: str, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
         layers.of("in-memory", own)
+
+
+@pytest.mark.parametrize("prefix", ["skip-", "disable_", "loose-skip_"])
+def test_a_file_wins_over_what_is_switched_off_below(tmp_path: Path, prefix: str) -> None:
+    below, setting, option = (tmp_path / name for name in ("below.toml", "setting.toml", "option.cnf"))
+    below.write_text(f'[options]\n{prefix}innodb-adaptive-hash-index = ""\nskip-name-resolve = ""\n')
+    setting.write_text("[settings]\nadaptive_hash_index = true\n")
+    option.write_text("[mysqld]\ninnodb_adaptive_hash_index = ON\n")
+    kept = {"skip-name-resolve": ""}
+    assert options(str(below), str(setting)) == kept | {"innodb-adaptive-hash-index": "1"}
+    assert options(str(below), str(option)) == kept | {"innodb_adaptive_hash_index": "ON"}

@@ -198,6 +198,32 @@ def test_a_cnf_file(write: Write) -> None:
     }
 
 
+def test_every_group_that_all_servers_read_counts_in_the_order_of_the_file(write: Write) -> None:
+    text = """
+        [server]
+        [mariadbd]
+        max_connections = 1
+        init_connect = 'SET @a = "#1"'#2
+        [mysqld-8.0]
+        ; nothing
+        [mysqld]
+        max-connections = 2
+        innodb_io_capacity = 3
+        [client]
+        plugin-load-add = a.so
+        [galera]
+        plugin-load-add = b.so
+        wsrep_on = ON
+        innodb_io_capacity = 4
+    """
+    assert options(write("my.cnf", text), "mariadb", (11, 8, 2)) == {
+        "init_connect": """'SET @a = "#1"'""",
+        "max-connections": "2",
+        "plugin-load-add": "b.so",
+        "innodb_io_capacity": "4",
+    }
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
@@ -238,6 +264,19 @@ def test_a_cnf_file(write: Write) -> None:
         ),
         ("a.cnf", "[mysqld]\na = 1\n=\n=\n", "line 3: '=' is not an option"),
         ("a.cnf", "[client]\nport = 1\n", "no [mysqld] group"),
+        *(
+            ("a.cnf", f"[mysqld]\n[{group}]\na = 1\n", f"line 3: only some servers read [{group}]; put")
+            for group in ("mysqld-8.0", "mariadb-10.11", "mariadbd-11.8")
+        ),
+        *(
+            ("a.cnf", f"[mysqld]\nplugin-load-add = a.so\n{more}b.so\n", "again; a server takes both, so")
+            for more in ("plugin-load-add = ", "[server]\nloose-plugin_load_add = ")
+        ),
+        (
+            "a.cnf",
+            2 * "[mysqld]\nperformance-schema-instrument = 'a=ON'\n",
+            "line 4: performance-schema-instrument again; a server takes both, so expected a single line",
+        ),
         ("a.cnf", "[mysqld]\n!include /etc/my.cnf\n", "not supported"),
         ("a.cnf", "[mysqld]\nlog-bin = /var/log/mysql/bin\n", "outside the instance directory"),
         *(
@@ -399,6 +438,7 @@ def test_only_what_shapes_files_keeps_templates_apart() -> None:
         "skip-log-bin": "",
         "collation-server": "utf8mb4_bin",
         "innodb_file_per_table": "0",
+        "innodb_checksum_algorithm": "none",
         "plugin-load-add": "ha_rocksdb.so",
         "loose-unheard-of": "1",
     }

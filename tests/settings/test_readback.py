@@ -101,6 +101,24 @@ def test_what_each_version_calls_it_is_the_same(
     assert [warning.code for warning in warnings] == ([] if fits else ["settings-differ"])
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "found", "fits"),
+    [
+        ("optimizer_switch", "'mrr=off,icp=ON'", "bka=off,icp=on,mrr=off", True),
+        ("optimizer_switch", "mrr=off", "mrr=on,bka=off", False),
+        ("sql_mode", "STRICT_ALL_TABLES, ANSI_QUOTES", "ANSI_QUOTES,STRICT_ALL_TABLES", True),
+        ("sql_mode", "ANSI_QUOTES", "ANSI_QUOTES,STRICT_ALL_TABLES", False),
+        ("sql-mode", '""', "", True),
+        ("character-set-server", "utf8", "utf8mb3", True),
+        ("collation-server", "utf8_bin", "utf8mb3_bin", True),
+        ("character-set-server", "utf8", "utf8mb4", False),
+    ],
+)
+def test_lists_and_flags_are_compared_by_their_parts(option: str, value: str, found: str, fits: bool) -> None:
+    _, warnings = readback.compare(own({option: value}), {option.replace("-", "_"): found})
+    assert [warning.code for warning in warnings] == ([] if fits else ["settings-differ"])
+
+
 def test_what_nobody_asked_for_goes_by_the_same_names() -> None:
     defaults = profiles.compile(profiles.load("defaults"), "mysql", (5, 7, 22))
     variables = {

@@ -132,12 +132,6 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
     shutil.rmtree(downloads)
     if unmatched := [pattern for pattern in source.keep or ("*",) if not any(directory.glob(pattern))]:
         raise InputError(f"{describe(source)}: no file in `folder` matches {', '.join(unmatched)}")
-    if isinstance(source, Download) and not source.folder:
-        _flatten(directory)
-        try:
-            unpack.check_links(directory, filter(Path.is_symlink, directory.rglob("*")))
-        except ArchiveError as error:
-            raise InputError(f"{describe(source)}: {error}") from None
 
 
 def _verify(file: Path, source: SingleFile) -> None:
@@ -163,17 +157,6 @@ def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
                 unpack.unpack(content, destination)
     except ArchiveError as error:
         raise InputError(f"{describe(source)}: {error}") from None
-
-
-def _flatten(directory: Path) -> None:
-    """Replace the directory's only folder by its contents."""
-    only, *others = directory.iterdir()
-    if others or only.is_symlink() or not only.is_dir():
-        return
-    top = only.rename(directory / ".top")  # it may contain something of its own name
-    for each in top.iterdir():
-        each.rename(directory / each.name)
-    top.rmdir()
 
 
 def _failure(name: str, failures: Sequence[Exception]) -> InputError | MeasureError:

@@ -11,7 +11,7 @@ import struct
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -124,21 +124,14 @@ class Destination:
             if not target:
                 raise ArchiveError(f"the link {where!r} in it has no target")
             path.symlink_to(target)
-        check_links(self._directory, (self._directory / where for where in self._links))
+        for where, target in self._links.items():  # once all are there: links lead through links
+            if not Path(os.path.realpath(self._directory / where)).is_relative_to(root):
+                raise ArchiveError(f"the link {where!r} in it points outside: {target}")
 
     def _is_kept(self, parts: tuple[str, ...]) -> bool:
         return not self._keep or any(
             len(pattern) <= len(parts) and all(map(fnmatchcase, parts, pattern)) for pattern in self._keep
         )
-
-
-def check_links(directory: Path, links: Iterable[Path]) -> None:
-    """Raise ArchiveError for a link that points outside `directory`."""
-    root = Path(os.path.realpath(directory))
-    for link in links:
-        if not Path(os.path.realpath(link)).is_relative_to(root):
-            where = str(link.relative_to(directory))
-            raise ArchiveError(f"the link {where!r} in it points outside: {link.readlink()}")
 
 
 def unpack(file: IO[bytes], destination: Destination) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import http.server
-import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,18 +14,16 @@ import pytest
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive
+from shootout.servers import layout
 from shootout.servers.fetch import archive
 from tests.servers.fetch.archives import an_archive, directories, fetch_archive
 
 
 def test_the_single_top_folder_of_an_archive_is_the_tree(tmp_path: Path) -> None:
-    for names, found in (
-        (("mine/bin/mysqld", "mine/mine/text"), {"bin", "mine"}),
-        (("bin/mysqld", "share/text"), {"bin", "share"}),
-        (("mysqld",), {"mysqld"}),
-    ):
+    for names in (("mine/bin/mysqld", "mine/mine/text"), ("bin/mysqld", "share/text"), ("mysqld",)):
         directory = fetch_archive(an_archive(tmp_path / "mine-1.2.tar.gz", *names), tmp_path)
-        assert {each.name for each in directory.iterdir()} == found
+        (directory / names[0]).chmod(0o755)
+        assert layout.find_mysqld(directory) == directory / names[0]
         assert directory.name.startswith("mine-1.2-")
 
 
@@ -63,7 +60,7 @@ def test_an_archive_is_fetched_from_the_web_once(web: str, tmp_path: Path) -> No
     local = an_archive(tmp_path / "mine.tar.gz", "mine/bin/mysqld")
     source = msgspec.structs.replace(local, url=f"{web}/mine.tar.gz?any=1")
     directory = fetch_archive(source, tmp_path)
-    assert (directory / "bin" / "mysqld").is_file()
+    assert (directory / "mine" / "bin" / "mysqld").is_file()
     (tmp_path / "mine.tar.gz").unlink()
     assert fetch_archive(source, tmp_path) == directory
 
@@ -127,19 +124,6 @@ def test_a_download_without_an_end_is_ended(
     monkeypatch.setattr(archive, *limit)
     with an_endless_stream(drip=drip) as url, pytest.raises(MeasureError, match=said):
         fetch_archive(Archive(url=url, sha256="0" * 64), tmp_path)
-    assert directories(tmp_path) == []
-
-
-def test_a_link_that_leaves_the_tree_once_its_top_folder_is_gone_is_refused(tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "any.tar.gz", "w:gz") as tar:
-        tar.addfile(tarfile.TarInfo("top/bin/mysqld"))
-        link = tarfile.TarInfo("top/share")
-        link.type, link.linkname = tarfile.SYMTYPE, "../top/bin"
-        tar.addfile(link)
-    content = (tmp_path / "any.tar.gz").read_bytes()
-    source = Archive(url=(tmp_path / "any.tar.gz").as_uri(), sha256=sha256(content).hexdigest())
-    with pytest.raises(InputError, match=r"the link 'share' in it points outside: \.\./top/bin"):
-        fetch_archive(source, tmp_path)
     assert directories(tmp_path) == []
 
 

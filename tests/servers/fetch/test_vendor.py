@@ -128,7 +128,7 @@ def test_a_cut_transfer_continues_where_it_ended(host: Host, tmp_path: Path) -> 
     an_archive(tmp_path / "mine-1.tar.gz", "mine/bin/mysqld")
     host.cut = 2
     directory = fetched(host.source("mine-1.tar.gz"), tmp_path)
-    assert [each.name for each in directory.iterdir()] == ["bin"]
+    assert [each.name for each in directory.iterdir()] == ["mine"]
     length = (tmp_path / "mine-1.tar.gz").stat().st_size
     assert host.asked == ["", f"bytes={length // 2}-", f"bytes={length - (length - length // 2 + 1) // 2}-"]
 
@@ -136,7 +136,7 @@ def test_a_cut_transfer_continues_where_it_ended(host: Host, tmp_path: Path) -> 
 def test_a_host_that_cannot_continue_begins_again(host: Host, tmp_path: Path) -> None:
     an_archive(tmp_path / "mine-1.tar.gz", "mine/bin/mysqld")
     host.cut, host.ranges = 1, False
-    assert (fetched(host.source("mine-1.tar.gz"), tmp_path) / "bin" / "mysqld").exists()
+    assert (fetched(host.source("mine-1.tar.gz"), tmp_path) / "mine" / "bin" / "mysqld").exists()
 
 
 def test_what_is_always_cut_is_given_up(host: Host, tmp_path: Path) -> None:
@@ -233,9 +233,9 @@ def test_what_is_kept_of_an_archive_is_a_server(name: str, files: str, host: Hos
     assert isinstance(source, Vendor)
     directory = fetched(host.source("mine-1.tar.gz", keep=source.keep), tmp_path)
     found = layout.find(directory)
-    assert found.mysqld.parent == directory / "bin"
+    assert found.mysqld.parent == directory / "mine-linux" / "bin"
     assert any(place.startswith("scripts/") or place.endswith(".sql") for place in found.contents)
-    assert not (directory / "docs").exists()
+    assert not (directory / "mine-linux" / "docs").exists()
 
 
 @pytest.mark.real
