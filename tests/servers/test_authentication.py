@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from shootout.errors import MeasureError
 from shootout.servers.dsn import Dsn
 from shootout.servers.external import External
-from tests.servers.hostile_server import SALT, greeting, packet
+from tests.servers.hostile_server import OK, SALT, greeting, packet
 
 SECRET = "s3cret-of-mine"
 HERE, ELSEWHERE = "127.0.0.1", "0.0.0.0"  # both lead here; the second is no loopback address
