@@ -78,8 +78,11 @@ _VISIBLE = (
     | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )
 _CONTROL = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
-# Characters that could start markup, a mention or an issue reference, and the bar of tables.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
+# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
+# these, so a zero-width space has to break them (github/cmark-gfm#181).
+_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
+# That space, characters that could start markup, and the bar of tables.
+_MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
 TEXT_MAX = 20_000  # characters; quoted ends of server logs are shorter
 
 
@@ -95,7 +98,8 @@ def visible(text: str) -> str:
 def escaped(text: str) -> str:
     """Any text on one line, escaped so that it cannot form markup, links or mentions."""
     one_line = " ".join(visible(text).split())
-    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", one_line)
+    broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
+    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", broken)
 
 
 # --- numbers --------------------------------------------------------------------------------------
