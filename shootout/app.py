@@ -290,9 +290,9 @@ def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
     """The regressions that history confirms and that have not recovered since."""
-    runs = _runs(results, anchor, load_acknowledged(acknowledged), skip)
-    comparisons = [run.whole().comparison for run in runs]
-    return regressions.unrecovered(history.series(comparisons), comparisons)
+    accepted = load_acknowledged(acknowledged)
+    comparisons = [run.whole().comparison for run in _runs(results, anchor, (), skip)]
+    return regressions.unrecovered(history.series(comparisons), comparisons, accepted)
 
 
 def explain(
