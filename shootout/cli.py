@@ -140,7 +140,7 @@ def _explain(args: argparse.Namespace) -> int:
     if args.json:
         print(app.explanation_as_json(found, page).decode())
     else:
-        terminal.print_explanations(_console(), [found])
+        terminal.print_explanations(_console(), [found], args.out)
         terminal.print_report(_console(), page)
     return 0
 
@@ -448,7 +448,7 @@ def _show(conclusion: Conclusion, args: argparse.Namespace) -> None:
             conclusion.page,
             more_starts=conclusion.more_starts,
         )
-        terminal.print_explanations(_console(), conclusion.explained)
+        terminal.print_explanations(_console(), conclusion.explained, args.out)
 
 
 def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any], None]) -> int:

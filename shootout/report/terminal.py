@@ -176,11 +176,12 @@ def print_report(console: Console, page: Path) -> None:
     _say(console, f"report        {page.as_uri()}")
 
 
-def print_explanations(console: Console, explained: Iterable[Explained]) -> None:
+def print_explanations(console: Console, explained: Iterable[Explained], out: Path) -> None:
+    """Print what explains each change; `out`: the folder that commands name."""
     for found in explained:
         console.print()
         _say(console, explanation.title(found), "bold")
-        for point in explanation.points(found):
+        for point in explanation.points(found, out):
             _say(console, point.text)
             for item in point.items:
                 _say(console, f"  {item}")
