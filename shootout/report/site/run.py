@@ -342,7 +342,7 @@ class CellSet:
     @cached_property
     def heads(self) -> tuple[str, ...]:
         compared = {c.cell.server for c in self.cells if c.cell != c.base}
-        return tuple(label for label in self.servers if label in compared)
+        return tuple(label for label in self.servers if label in compared.intersection(self.run.heads))
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
