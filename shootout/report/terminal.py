@@ -535,27 +535,10 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
         _say(console, more)
     if standing := wording.standing(comparison):
         _say(console, standing, "yellow")
-    _print_failures(console, comparison)
-    console.print()
-
-
-def _print_failures(console: Console, comparison: Comparison) -> None:
-    """Each reason once: both servers may well refuse a statement, and a server may fail in every block."""
-    servers: dict[tuple[str, int, str], list[str]] = {}
-    for cell in comparison.cells:
-        if cell.verdict is Verdict.FAILED:
-            key = cell.cell.workload, cell.cell.threads, cell.reason
-            servers.setdefault(key, []).append(cell.cell.server)
-    everywhere = {(block.workload, block.threads): len(block.servers) for block in comparison.header.blocks}
-    blocks: dict[tuple[str, str], list[str]] = {}
-    for (workload, count, reason), labels in servers.items():
-        all_ = len(labels) == everywhere[workload, count] > 1
-        who = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
-        blocks.setdefault((who, reason), []).append(f"{workload}, {wording.threads(count)}")
-    for (who, reason), (first, *more) in blocks.items():
-        also = f", and {len(more)} more" if more else ""
+    for failure in wording.failures(comparison):
         console.print()
-        _say(console, f"{first}{also}, {who}: {reason}", "magenta")
+        _say(console, failure, "magenta")
+    console.print()
 
 
 def _print_causes(console: Console, cell: CellComparison) -> None:

@@ -480,6 +480,23 @@ def needs_verdict(c: CellComparison) -> bool:
     return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
 
 
+def failures(comparison: Comparison) -> Iterator[str]:
+    """Why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
+    servers: dict[tuple[str, int, str], list[str]] = {}
+    for c in comparison.cells:
+        if c.verdict is Verdict.FAILED:
+            servers.setdefault((c.cell.workload, c.cell.threads, c.reason), []).append(c.cell.server)
+    everywhere = Counter((c.cell.workload, c.cell.threads) for c in comparison.cells)
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for (workload, count, reason), labels in servers.items():
+        all_ = len(labels) == everywhere[workload, count] > 1
+        who = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
+        blocks.setdefault((who, reason), []).append(f"{workload}, {threads(count)}")
+    for (who, reason), (first, *more) in blocks.items():
+        also = f", and {len(more)} more" if more else ""
+        yield f"{first}{also}, {who}: {reason}"
+
+
 def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
     """Sort cells by verdict, then from the slowest to the fastest."""
 

@@ -102,10 +102,10 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
         yield f"| {' | '.join(cells)} |"
     yield ""
     for each in wording.worst_first(compared):
-        if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
+        if each.verdict is Verdict.REGRESSED:
             yield f"- {_place(each)}: {escaped(each.reason)}"
-            for cause in each.causes[:3] if each.verdict is Verdict.REGRESSED else ():
-                yield f"  - {escaped(wording.cause(cause))}"
+            yield from (f"  - {escaped(wording.cause(cause))}" for cause in each.causes[:3])
+    yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     for found in explained:
         if found.explanation.run == comparison.header.run:
             yield f"- Why: {escaped(explanation.title(found))}"

@@ -65,6 +65,15 @@ def test_a_comment_is_never_longer_than_github_takes() -> None:
     assert text.endswith("(https://example.org/run)\n")
 
 
+def test_a_comment_has_each_reason_for_failures_once() -> None:
+    cells = tuple(
+        structs.replace(each, verdict=Verdict.FAILED) for each in a_comparison(reason="x" * 900).cells
+    )
+    text = markdown.comment([structs.replace(made(), cells=cells)])
+    assert text.count("x" * 900) == 1
+    assert "- oltp&#95;point&#95;select, 1 thread, and 8 more, both servers" in text
+
+
 def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
     text = markdown.summary(structs.replace(made(), cells=cells)).replace(numbers.SPACE, " ")
