@@ -177,6 +177,7 @@ class _Site:
             [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
             history="history.json",
             feed="feed.xml",
+            front=run.id,
             badge="badge.svg",
             published=f"{published.FOLDER}/index.json",
         )
