@@ -165,7 +165,7 @@ class _Site:
             self._render(
                 "feed.xml",
                 id=feeds.site_id(self.runs[-1].id),
-                entries=feeds.entries(self.runs, self._changes, self._detailed, self.acknowledged),
+                entries=feeds.entries(self.runs, self._changes, self._detailed),
                 updated=feeds.moment(self.runs[0].comparison.header.started),
             ),
         )
