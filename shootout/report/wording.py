@@ -29,6 +29,10 @@ from shootout.model.verdict import (
 from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, share
 from shootout.settings import differences
 
+# Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
+VERDICT_COLUMNS = (
+    "workload", "#threads", "server", "#base, tps", "#tps", "#change", "interval", "#detectable", "verdict",
+)  # fmt: skip
 NONE = "\N{EN DASH}"  # no number
 ALONE = "Measured alone, with nothing to compare it with"
 NOT_VISIBLE = "not visible"  # to the machine that measured
@@ -95,11 +99,23 @@ def visible(text: str) -> str:
     return text.translate(_VISIBLE) if _CONTROL.search(text) else text
 
 
+def first_line(text: str) -> str:
+    """The first line of a reason, whose others quote a log; empty if it is empty."""
+    return next(iter(text.splitlines()), "")
+
+
 def escaped(text: str) -> str:
     """Any text on one line, escaped so that it cannot form markup, links or mentions."""
     one_line = " ".join(visible(text).split())
     broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
     return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", broken)
+
+
+def table_head(columns: Sequence[str]) -> tuple[str, str]:
+    """A table's first lines in Markdown; `#` before a column's name: numbers."""
+    names = (name.removeprefix("#") for name in columns)
+    rules = ("--:" if name.startswith("#") else "---" for name in columns)
+    return f"| {' | '.join(names)} |", f"|{'|'.join(rules)}|"
 
 
 # --- numbers --------------------------------------------------------------------------------------

@@ -82,8 +82,7 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
     if standing := wording.standing(comparison):
         yield escaped(standing)
         yield ""
-    yield "| workload | threads | server | base, tps | tps | change | interval | detectable | verdict |"
-    yield "|---|--:|---|--:|--:|--:|---|--:|---|"
+    yield from wording.table_head(wording.VERDICT_COLUMNS)
     figures = {each.cell: each.figures for each in comparison.cells}
     compared = [each for each in comparison.cells if each.cell != each.base or each.verdict is Verdict.FAILED]
     for each in wording.worst_first(compared):

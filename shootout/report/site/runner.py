@@ -124,6 +124,11 @@ class RunnerPage(Page):
             for noise in doctor.noise(self.entries, self.policy)
         )
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The names of the columns that show what would be flagged."""
+        return tuple(f"loss of {numbers.share(float(loss))}" for loss in self.kinds[0].noise.power)
+
     def _floor(self, noise: CellNoise) -> float:
         of_estimate = ledger.Noise(noise.spread, noise.lasting).of(doctor.STARTS)
         return -math.expm1(-stats.quantile(self.policy.confidence) * of_estimate)

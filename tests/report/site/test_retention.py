@@ -14,7 +14,7 @@ from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
     ATOM,
-    check_intervals,
+    check_figures,
     entries_of,
 )
 from tests.report.site.weeks import a_week
@@ -35,7 +35,7 @@ def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
     text = " ".join((old / "index.html").read_text("utf-8").split())
     assert "This run is archived" in text
     assert text.count('class="badge regressed"') == 2
-    check_intervals(text)
+    check_figures(text)
     assert "mysql-8.0.12 is slower than mysql-5.7.22 in 2 of 4 cells" in text
     for entry in entries_of(out / "feed.xml"):
         link = entry.find(f"{ATOM}link")
