@@ -313,9 +313,9 @@ def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
     """The regressions that history confirms and that have not recovered since."""
-    runs = _runs(results, anchor, load_acknowledged(acknowledged), skip)
-    comparisons = [run.whole().comparison for run in runs]
-    return regressions.unrecovered(history.series(comparisons), comparisons)
+    accepted = load_acknowledged(acknowledged)
+    comparisons = [run.whole().comparison for run in _runs(results, anchor, (), skip)]
+    return regressions.unrecovered(history.series(comparisons), comparisons, accepted)
 
 
 def explain(
@@ -486,13 +486,13 @@ def _explain_changes(conclusion: Conclusion, request: Request, observe: Observe,
     changed = _changed(conclusion.comparison)
     wanted = changed[: max(1, int(budget_min // EXPLAIN_MIN))]
     for left_out in changed[len(wanted) :]:
-        skip(f"explanation of {_cell_name(left_out)}: the budget allows {len(wanted)} cells")
+        skip(f"explanation of {left_out.name}: the budget allows {len(wanted)} cells")
     for cell in wanted:
         try:
             question = explain_.Question(conclusion.document, cell, conclusion.path.parent)
             _explained(question, budget_min / len(wanted), observe, passwords)
         except (InputError, MeasureError) as error:
-            skip(f"explanation of {_cell_name(cell)}: {error}")
+            skip(f"explanation of {cell.name}: {error}")
     return bool(wanted)
 
 
@@ -527,17 +527,13 @@ def _cell(document: RunDocument, text: str) -> Cell:
     header = document.header
     cells = [cell for block in header.blocks for cell in block.cells]
     heads = [cell for cell in cells if cell.server != explain_.base_of(header, cell)]
-    found = [cell for cell in heads if text in (f"{cell.workload}-t{cell.threads}", _cell_name(cell))]
+    found = [cell for cell in heads if text in (f"{cell.workload}-t{cell.threads}", cell.name)]
     if len(found) != 1:
-        names = ", ".join(map(_cell_name, found or heads))
+        names = ", ".join(each.name for each in found or heads)
         raise InputError(
             f"cell {text!r}: expected {'one of ' if names else ''}{names or 'a run with two servers'}"
         )
     return found[0]
-
-
-def _cell_name(cell: Cell) -> str:
-    return f"{cell.workload}-t{cell.threads}-{cell.server}"
 
 
 def fetch(server: ServerReference, report: Callable[[str], None], build: Build | None = None) -> Fetched:

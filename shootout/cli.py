@@ -137,7 +137,7 @@ def _explain(args: argparse.Namespace) -> int:
     if args.json:
         print(app.explanation_as_json(found, page).decode())
     else:
-        terminal.print_explanations(_console(), [found])
+        terminal.print_explanations(_console(), [found], args.out)
         terminal.print_report(_console(), page)
     return 0
 

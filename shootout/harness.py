@@ -58,7 +58,8 @@ def show(conclusion: Conclusion, *, json: bool) -> None:
         conclusion.page,
         more_starts=conclusion.more_starts,
     )
-    terminal.print_explanations(console, conclusion.explained)
+    out = conclusion.path.parent.parent  # of results/RUN.jsonl
+    terminal.print_explanations(console, conclusion.explained, out)
 
 
 def left_out(reason: str) -> None:

@@ -284,7 +284,7 @@ def test_an_explanation(folder: Path, explanation: Any, profiled: list[Any]) -> 
     def evaluate() -> None:
         found = evaluated.read(path)
         msgspec.json.encode(explanation_report.value(found))
-        terminal.print_explanations(nowhere(), [found])
+        terminal.print_explanations(nowhere(), [found], folder)
         markdown.comment([COMPARED], LINK, [found])
 
     if accepted(evaluate):

@@ -31,9 +31,8 @@ def write(results: Path, explanation: Explanation) -> Path:
 
     Raises MeasureError if it cannot be written.
     """
-    cell = explanation.cell
     folder = folder_of(results, explanation.run)
-    path = folder / f"{file_stem(f'{cell.workload}-t{cell.threads}-{cell.server}')}.json"
+    path = folder / f"{file_stem(explanation.cell.name)}.json"
     earlier = None
     with suppress(InputError):
         earlier = read(path)

@@ -138,7 +138,7 @@ class Regression(SeriesKey):
     after: float  # ratio to the anchor of the newest level
     changed: tuple[str, ...]  # what else changed in `first_bad` (builds, settings, work), as sentences
     repeat: str  # the command that measures it again
-    acknowledged: Acknowledgement | None = None  # in the newest run
+    acknowledged: Acknowledgement | None = None  # at the time of the newest run
 
 
 class LedgerEntry(Value):

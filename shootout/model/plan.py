@@ -112,6 +112,11 @@ class Cell(Value, order=True):
     server: str  # label, unique in a run
     threads: Threads
 
+    @property
+    def name(self) -> str:
+        """How commands and files call it: unique in a run, as each workload has one dataset there."""
+        return f"{block_key(self.workload, self.threads)}-{self.server}"
+
 
 def block_key(workload: str, threads: int) -> str:
     """The identifier of a block in a run, in which each workload has one dataset."""

@@ -188,6 +188,11 @@ class RunHeader(Value, tag="run", tag_field="record"):
         block = block_key(cell.workload, cell.threads)
         return next((part for part in self.parts if block in part.blocks), self)
 
+    def runner_of(self, cell: Cell) -> Runner | None:
+        """The machine that measured a cell; None if its shard is missing from a merged run."""
+        part = self.part(cell)
+        return None if self.parts and part is self else part.runner
+
     @property
     def runners(self) -> tuple[Runner, ...]:
         """The machines that measured, one per fingerprint."""

@@ -12,7 +12,7 @@ from shootout.report import commands, wording
 from shootout.report.github.markdown import code
 from shootout.report.wording import escaped
 
-COLUMNS = ("revision", "step here", "to the base", "to the one before", "starts", "what")
+COLUMNS = ("revision", "#step here", "#to the base", "#to the one before", "#starts", "what")
 _WORDS = {"time": ("slower", "faster"), "work": ("fewer instructions", "more instructions")}
 PROBABLE = 0.001  # revisions that are less likely, and were not measured, are left out of tables
 
@@ -143,7 +143,7 @@ def markdown(answer: Answer) -> str:
     """The answer and its table, for an issue or a step summary."""
     lines = [f"## {escaped(headline(answer))}", ""]
     lines += [f"- {escaped(step)}" for step in steps(answer)] + [""]
-    lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += wording.table_head(COLUMNS)
     for found in shown(answer):
         label, *rest = row(answer, found)
         address = link(answer, found.revision)

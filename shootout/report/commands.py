@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
+from pathlib import Path
 
 from msgspec import structs
 
@@ -86,6 +87,11 @@ def repeat(header: RunHeader) -> str:
     omitted = ("--profile", "--shard", *OF_THE_MACHINE)
     given = {flag: text for flag, text in header.given.items() if flag not in omitted}
     return _command("run", {"--profile": header.profile_name} | given)
+
+
+def explain(run: str, cell: Cell, setting: str, out: Path | None) -> str:
+    """Explains a cell with a setting (NAME=VALUE) changed on its head; `out`: None for the default."""
+    return _command("explain", {"--try": setting} | ({"--out": str(out)} if out else {}), run, cell.name)
 
 
 def go_on(given: Mapping[str, str]) -> str:

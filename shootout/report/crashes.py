@@ -8,7 +8,7 @@ from shootout.model.crash import CrashDocument
 from shootout.numbers import SPACE, number
 
 COUNTS = ("acknowledged", "lost", "in_flight", "unexpected")
-COLUMNS = ("server", "crashes>", "confirmed>", "lost>", "in flight>", "unexpected>", "recovery>", "syncs")
+COLUMNS = ("server", "#crashes", "#confirmed", "#lost", "#in flight", "#unexpected", "#recovery", "syncs")
 
 
 def headline(document: CrashDocument) -> str:

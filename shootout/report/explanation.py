@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from shootout.analysis import plan_changes
 from shootout.analysis.explained import Explained
@@ -53,8 +53,8 @@ def value(found: Explained) -> dict[str, object]:
     }
 
 
-def points(found: Explained) -> Iterator[Point]:
-    """What explains the change, the most certain first."""
+def points(found: Explained, out: Path | None = None) -> Iterator[Point]:
+    """What explains the change, the most certain first; `out`: the folder that its commands name."""
     if found.ratio is not None:
         yield Point(f"Throughput in the profiled starts: {_change(found.ratio)}.")
     for trial, ratio in found.tried.items():
@@ -69,14 +69,9 @@ def points(found: Explained) -> Iterator[Point]:
         yield Point(f"Plans: no change, {wording.counted(len(found.plans), 'kind')} of statement compared.")
     yield variables(found)
     if found.suspects and not found.tried:
-        yield Point("To measure the head with the base's value of a setting:", tuple(_trials(found)))
-
-
-def _trials(found: Explained) -> Iterator[str]:
-    cell = found.explanation.cell
-    for suspect in found.suspects:
-        named = f"{cell.workload}-t{cell.threads}-{cell.server}"
-        yield f"shootout explain {found.explanation.run} {named} --try {shlex.quote(suspect)}"
+        run, cell = found.explanation.run, found.explanation.cell
+        trials = tuple(commands.explain(run, cell, each, out) for each in found.suspects)
+        yield Point("To measure the head with the base's value of a setting:", trials)
 
 
 def _wall_clock(found: Explained) -> Iterator[Point]:

@@ -126,8 +126,7 @@ def _activity(progress: Progress) -> str:
 
 def verdict_table(comparison: Comparison) -> Table:
     """All cells that have a base, by block, with the base's throughput."""
-    of_both = ("base, tps>", "tps>", "change>", "interval", "detectable>")
-    table = _table("workload", "threads>", "server", *of_both, "verdict")
+    table = _table(*wording.VERDICT_COLUMNS)
     figures = {each.cell: each.figures for each in comparison.cells}
     absent = {server.label for server in comparison.header.servers if server.absent}  # a headline names them
     for each in comparison.cells:
@@ -176,11 +175,12 @@ def print_report(console: Console, page: Path) -> None:
     _say(console, f"report        {page.as_uri()}")
 
 
-def print_explanations(console: Console, explained: Iterable[Explained]) -> None:
+def print_explanations(console: Console, explained: Iterable[Explained], out: Path) -> None:
+    """Print what explains each change; `out`: the folder that commands name."""
     for found in explained:
         console.print()
         _say(console, explanation.title(found), "bold")
-        for point in explanation.points(found):
+        for point in explanation.points(found, out):
             _say(console, point.text)
             for item in point.items:
                 _say(console, f"  {item}")
@@ -189,19 +189,15 @@ def print_explanations(console: Console, explained: Iterable[Explained]) -> None
 def print_work(console: Console, comparison: WorkComparison) -> None:
     """Print the result, the table, and why counts are missing."""
     console.print()
-    console.print(Text(wording.visible(work.headline(comparison)), style="bold"), soft_wrap=True)
+    _say(console, work.headline(comparison), "bold")
     console.print()
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name in work.COLUMNS:
-        table.add_column(
-            name, justify="left" if name in ("workload", "kind", "server", "interval", "verdict") else "right"
-        )
+    table = _table(*work.COLUMNS)
     for change in work.shown(comparison):
         *cells, verdict = map(wording.visible, work.row(change))
         table.add_row(*map(Text, cells), Text(verdict, style=STYLES[change.verdict]))
     _print_whole(console, table)
     for failure in work.failures(comparison):
-        console.print(Text(wording.visible(failure), style="magenta"), soft_wrap=True)
+        _say(console, failure, "magenta")
     console.print()
 
 
@@ -216,7 +212,7 @@ def print_learned(console: Console, outcome: LearnedWorkload) -> None:
     )
     console.print()
     table = _table(
-        "statement", "log %>", "sent %>", "examined>", "sent>", "returned>", "sent>", "as many rows"
+        "statement", "#log %", "#sent %", "#examined", "#sent", "#returned", "#sent", "as many rows"
     )
     for each in found.statements:
         rows = (each.examined, each.sent_examined, each.returned, each.sent_returned)
@@ -287,7 +283,7 @@ def print_bisection(console: Console, answer: Answer, page: Path) -> None:
     for step in bisection.steps(answer):
         _say(console, f"  {step}")
     console.print()
-    table = _table("revision", "step here>", "to the base>", "to the one before>", "starts>", "what")
+    table = _table(*bisection.COLUMNS)
     for found in bisection.shown(answer):
         style = "magenta" if found.reason else ""
         table.add_row(*(Text(wording.visible(cell), style=style) for cell in bisection.row(answer, found)))
@@ -310,7 +306,7 @@ def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
 
 def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
     table = _table(
-        "workload", "settings", "threads>", "server", "anchor", "runs>", "first>", "newest>", "change"
+        "workload", "settings", "#threads", "server", "anchor", "#runs", "#first", "#newest", "change"
     )
     for each in found:
         changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
@@ -332,7 +328,7 @@ def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
 
 def print_work_history(console: Console, found: Sequence[WorkSeries]) -> None:
     """Print how many instructions each kind of statement needed, and the steps of the bar or more."""
-    table = _table("workload", "kind", "server", "counts>", "first>", "newest>", "steps")
+    table = _table("workload", "kind", "server", "#counts", "#first", "#newest", "steps")
     for each in found:
         steps = [f"{work.step(point)} in {point.run}" for point in each.steps] or ["none"]
         first, newest = (numbers.grouped(each.points[end].instructions, 0) for end in (0, -1))
@@ -428,8 +424,8 @@ def print_doctor(console: Console, report: Report) -> None:
         _say(console, f"no A/A cells measured on this runner yet: {remedy}")
         return
     losses = tuple(report.noise[0].power)
-    powers = (f"detects −{100 * float(loss):g} %>" for loss in losses)
-    noise = _table("A/A cell", "dataset", "settings", "threads>", "runs>", "spread per start>", *powers)
+    powers = (f"#detects −{100 * float(loss):g} %" for loss in losses)
+    noise = _table("A/A cell", "dataset", "settings", "#threads", "#runs", "#spread per start", *powers)
     for each in report.noise:
         power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
         spread = numbers.percents(each.spread)
@@ -450,7 +446,7 @@ def print_doctor(console: Console, report: Report) -> None:
 
 def print_cache(console: Console, contents: Contents) -> None:
     total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
-    table = _table("kind", "content", "size>", "last used", "state")
+    table = _table("kind", "content", "#size", "last used", "state")
     for entry in contents.entries:
         moment = wording.moment(entry.used.isoformat())
         size = wording.size(entry.size_bytes)
@@ -495,11 +491,11 @@ def _say(console: Console, text: str, style: str = "") -> None:
 
 
 def _table(*columns: str) -> Table:
-    """An empty table; columns whose names end in `>` are aligned to the right."""
+    """An empty table; `#` before a column's name: numbers, aligned to the right."""
     table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
     for name in columns:
         table.add_column(
-            name.removesuffix(">"), justify="right" if name.endswith(">") else "left", no_wrap=True
+            name.removeprefix("#"), justify="right" if name.startswith("#") else "left", no_wrap=True
         )
     return table
 
@@ -534,27 +530,10 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
         _say(console, more)
     if standing := wording.standing(comparison):
         _say(console, standing, "yellow")
-    _print_failures(console, comparison)
-    console.print()
-
-
-def _print_failures(console: Console, comparison: Comparison) -> None:
-    """Each reason once: both servers may well refuse a statement, and a server may fail in every block."""
-    servers: dict[tuple[str, int, str], list[str]] = {}
-    for cell in comparison.cells:
-        if cell.verdict is Verdict.FAILED:
-            key = cell.cell.workload, cell.cell.threads, cell.reason
-            servers.setdefault(key, []).append(cell.cell.server)
-    everywhere = {(block.workload, block.threads): len(block.servers) for block in comparison.header.blocks}
-    blocks: dict[tuple[str, str], list[str]] = {}
-    for (workload, count, reason), labels in servers.items():
-        all_ = len(labels) == everywhere[workload, count] > 1
-        who = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
-        blocks.setdefault((who, reason), []).append(f"{workload}, {wording.threads(count)}")
-    for (who, reason), (first, *more) in blocks.items():
-        also = f", and {len(more)} more" if more else ""
+    for failure in wording.failures(comparison):
         console.print()
-        _say(console, f"{first}{also}, {who}: {reason}", "magenta")
+        _say(console, failure, "magenta")
+    console.print()
 
 
 def _print_causes(console: Console, cell: CellComparison) -> None:

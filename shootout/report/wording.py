@@ -28,6 +28,10 @@ from shootout.model.verdict import (
 from shootout.numbers import MINUS, SPACE, decimals, grouped, number, percents, share
 from shootout.settings import differences
 
+# Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
+VERDICT_COLUMNS = (
+    "workload", "#threads", "server", "#base, tps", "#tps", "#change", "interval", "#detectable", "verdict",
+)  # fmt: skip
 NONE = "\N{EN DASH}"  # no number
 ALONE = "Measured alone, with nothing to compare it with"
 NOT_VISIBLE = "not visible"  # to the machine that measured
@@ -77,8 +81,11 @@ _VISIBLE = (
     | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )
 _CONTROL = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
-# Characters that could start markup, a mention or an issue reference, and the bar of tables.
-_MARKUP = re.compile(r"([\\`*_{}\[\]<>()#!|~@&:$^])")
+# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
+# these, so a zero-width space has to break them (github/cmark-gfm#181).
+_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
+# That space, characters that could start markup, and the bar of tables.
+_MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
 TEXT_MAX = 20_000  # characters; quoted ends of server logs are shorter
 
 
@@ -91,10 +98,23 @@ def visible(text: str) -> str:
     return text.translate(_VISIBLE) if _CONTROL.search(text) else text
 
 
+def first_line(text: str) -> str:
+    """The first line of a reason, whose others quote a log; empty if it is empty."""
+    return next(iter(text.splitlines()), "")
+
+
 def escaped(text: str) -> str:
     """Any text on one line, escaped so that it cannot form markup, links or mentions."""
     one_line = " ".join(visible(text).split())
-    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", one_line)
+    broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
+    return _MARKUP.sub(lambda found: f"&#{ord(found[1])};", broken)
+
+
+def table_head(columns: Sequence[str]) -> tuple[str, str]:
+    """A table's first lines in Markdown; `#` before a column's name: numbers."""
+    names = (name.removeprefix("#") for name in columns)
+    rules = ("--:" if name.startswith("#") else "---" for name in columns)
+    return f"| {' | '.join(names)} |", f"|{'|'.join(rules)}|"
 
 
 # --- numbers --------------------------------------------------------------------------------------
@@ -473,6 +493,23 @@ def heads(comparison: Comparison) -> tuple[str, ...]:
 def needs_verdict(c: CellComparison) -> bool:
     """Whether the cell is compared with a base, or is a base that failed."""
     return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
+
+
+def failures(comparison: Comparison) -> Iterator[str]:
+    """Why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
+    servers: dict[tuple[str, int, str], list[str]] = {}
+    for c in comparison.cells:
+        if c.verdict is Verdict.FAILED:
+            servers.setdefault((c.cell.workload, c.cell.threads, c.reason), []).append(c.cell.server)
+    everywhere = Counter((c.cell.workload, c.cell.threads) for c in comparison.cells)
+    blocks: dict[tuple[str, str], list[str]] = {}
+    for (workload, count, reason), labels in servers.items():
+        all_ = len(labels) == everywhere[workload, count] > 1
+        who = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
+        blocks.setdefault((who, reason), []).append(f"{workload}, {threads(count)}")
+    for (who, reason), (first, *more) in blocks.items():
+        also = f", and {len(more)} more" if more else ""
+        yield f"{first}{also}, {who}: {reason}"
 
 
 def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:

@@ -10,7 +10,9 @@ from shootout.numbers import SPACE, grouped
 from shootout.report import wording
 from shootout.report.wording import escaped
 
-COLUMNS = ("workload", "kind", "server", "base", "instructions", "change", "interval", "spread", "verdict")
+COLUMNS = (
+    "workload", "kind", "server", "#base", "#instructions", "#change", "interval", "#spread", "verdict",
+)  # fmt: skip
 HEADS_MAX = 2  # with a sentence of their own
 
 
@@ -97,7 +99,7 @@ def value(comparison: WorkComparison) -> dict[str, object]:
 def markdown(comparison: WorkComparison) -> str:
     """The table, for a step summary."""
     lines = ["## Instructions for each kind of statement", "", headline(comparison), ""]
-    lines += [f"| {' | '.join(COLUMNS)} |", f"|{'---|' * len(COLUMNS)}"]
+    lines += wording.table_head(COLUMNS)
     lines += [f"| {' | '.join(map(escaped, row(change)))} |" for change in shown(comparison)]
     lines += ["", *(f"- {escaped(failure)}" for failure in failures(comparison))]
     return "\n".join(lines).rstrip() + "\n"

@@ -14,6 +14,7 @@ from shootout.inputs.options import Selection
 from shootout.model.plan import Build, Cell, DatasetSize
 from shootout.model.run import RunHeader
 from shootout.model.workload import Gaussian, Pareto, Special, Uniform, Zipfian
+from shootout.paths import REPORTS
 from shootout.report import commands
 from tests import builders
 
@@ -71,6 +72,14 @@ def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     found = parsed(commands.judge_with_base(header, "a b"))
     assert (found.documents, found.base) == ([Path(f"{header.run}.jsonl")], "a b")
+
+
+def test_a_setting_is_tried_on_a_server_of_any_name() -> None:
+    cell = Cell(workload="w", dataset="d", server="mysql-8.0.33 (path)", threads=8)
+    found = parsed(commands.explain("r1", cell, "sql_mode=A B", Path("my out")))
+    assert (found.document, found.cell, found.try_) == ("r1", "w-t8-mysql-8.0.33 (path)", ["sql_mode=A B"])
+    assert found.out == Path("my out")
+    assert parsed(commands.explain("r1", cell, "a=1", None)).out == REPORTS
 
 
 def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: RunHeader) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 from msgspec import structs
 from rich.console import Console
@@ -43,8 +44,8 @@ Settings: 4 variables differ, 3 of them known to matter:
   performance_schema: ON → OFF
   sync_binlog: 0 → 1
 To measure the head with the base's value of a setting:
-  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try sync_binlog=0
-  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try performance_schema=ON
+  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try sync_binlog=0 --out out
+  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try performance_schema=ON --out out
 """
 
 FOUND = explained.evaluate(an_explanation(), profiled())
@@ -52,7 +53,9 @@ FOUND = explained.evaluate(an_explanation(), profiled())
 
 def lines(found: Explanation) -> list[str]:
     screen = io.StringIO()
-    terminal.print_explanations(Console(file=screen, width=200), [explained.evaluate(found, profiled())])
+    terminal.print_explanations(
+        Console(file=screen, width=200), [explained.evaluate(found, profiled())], Path("out")
+    )
     return screen.getvalue().splitlines()
 
 

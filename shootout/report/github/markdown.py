@@ -82,8 +82,7 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
     if standing := wording.standing(comparison):
         yield escaped(standing)
         yield ""
-    yield "| workload | threads | server | base, tps | tps | change | interval | detectable | verdict |"
-    yield "|---|--:|---|--:|--:|--:|---|--:|---|"
+    yield from wording.table_head(wording.VERDICT_COLUMNS)
     figures = {each.cell: each.figures for each in comparison.cells}
     compared = [each for each in comparison.cells if each.cell != each.base or each.verdict is Verdict.FAILED]
     for each in wording.worst_first(compared):
@@ -102,10 +101,10 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
         yield f"| {' | '.join(cells)} |"
     yield ""
     for each in wording.worst_first(compared):
-        if each.verdict in (Verdict.REGRESSED, Verdict.FAILED):
+        if each.verdict is Verdict.REGRESSED:
             yield f"- {_place(each)}: {escaped(each.reason)}"
-            for cause in each.causes[:3] if each.verdict is Verdict.REGRESSED else ():
-                yield f"  - {escaped(wording.cause(cause))}"
+            yield from (f"  - {escaped(wording.cause(cause))}" for cause in each.causes[:3])
+    yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     for found in explained:
         if found.explanation.run == comparison.header.run:
             yield f"- Why: {escaped(explanation.title(found))}"

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
-from shootout.analysis import metrics
+from shootout.analysis import acknowledgements, metrics
 from shootout.model.history import ChangePoint, HistorySeries, Regression
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import Part, RunHeader, ServerRecord
-from shootout.model.verdict import CellComparison, Comparison
+from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
 from shootout.report import commands, wording
 
 WORK_MIN = math.log(1.05)  # smaller changes in work per transaction are omitted
@@ -20,17 +20,24 @@ SETTINGS_MAX = 5  # lines
 COMMIT_SHOWN = 12  # characters
 
 
-def unrecovered(found: Iterable[HistorySeries], comparisons: Iterable[Comparison]) -> tuple[Regression, ...]:
+def unrecovered(
+    found: Iterable[HistorySeries],
+    comparisons: Iterable[Comparison],
+    accepted: Sequence[Acknowledgement] = (),
+) -> tuple[Regression, ...]:
     """The regressions in `found` that have not recovered; `comparisons` are the runs behind `found`.
 
     A regression is a confirmed loss of at least the newest run's margin. It has recovered when a later
-    confirmed level is within the margin of the level before it.
+    confirmed level is within the margin of the level before it. One of `accepted` acknowledges it
+    if it covers the step to the newest level.
     """
     runs = {each.header.run: each for each in comparisons}
-    return tuple(each for series in found for each in _unrecovered(series, runs))
+    return tuple(each for series in found for each in _unrecovered(series, runs, accepted))
 
 
-def _unrecovered(series: HistorySeries, runs: Mapping[str, Comparison]) -> Iterator[Regression]:
+def _unrecovered(
+    series: HistorySeries, runs: Mapping[str, Comparison], accepted: Sequence[Acknowledgement]
+) -> Iterator[Regression]:
     newest = runs[series.points[-1].run]
     threshold = 1 - newest.policy.margin_of(THROUGHPUT, series.workload)
     loss: ChangePoint | None = None
@@ -58,7 +65,9 @@ def _unrecovered(series: HistorySeries, runs: Mapping[str, Comparison]) -> Itera
             *_work(_cell(good, of), _cell(bad, of)),
         ),
         repeat=commands.measure_again(newest.header, series.anchor, of),
-        acknowledged=_cell(newest, of).acknowledged,
+        acknowledged=acknowledgements.of_change(
+            series, structs.replace(loss, after=after), accepted, newest.header.started
+        ),
     )
 
 

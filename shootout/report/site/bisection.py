@@ -27,9 +27,9 @@ class BisectionPage(Page):
     """One bisection."""
 
     answer: Answer
-    alone: bool
     template = "bisection"
     columns = COLUMNS
+    headings = bisection.COLUMNS
 
     @property
     def path(self) -> str:
@@ -133,7 +133,6 @@ class BisectionListPage(ListPage):
     """All bisections, the newest first."""
 
     every: tuple[BisectionPage, ...]
-    alone: bool
     template = "bisections"
     columns = LIST_COLUMNS
     folder = FOLDER
@@ -147,10 +146,10 @@ class BisectionListPage(ListPage):
         ]
 
 
-def pages(answers: Iterable[Answer], *, alone: bool) -> tuple[Page, ...]:
-    """The pages of these bisections, and their list, if there are any; `alone`: the site has no runs."""
-    every = tuple(BisectionPage(each, alone) for each in answers)
-    return (*every, BisectionListPage(every, alone)) if every else ()
+def pages(answers: Iterable[Answer]) -> tuple[Page, ...]:
+    """The pages of these bisections, and their list, if there are any."""
+    every = tuple(BisectionPage(each) for each in answers)
+    return (*every, BisectionListPage(every)) if every else ()
 
 
 def _named(revision: Revision) -> str:

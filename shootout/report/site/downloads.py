@@ -83,13 +83,13 @@ def cell_row(
     base = cells.get(c.base)
     figures = c.figures
     latency = figures.latency if figures else None
-    judged = c.judged[0].ratio if c.judged else c.ratio
+    runner = header.runner_of(c.cell)
+    metric, ratio = wording.decisive(c) or ("", None)
     return (
-        header.run, header.started, header.part(c.cell).runner.fingerprint, c.cell.workload, c.cell.dataset,
+        header.run, header.started, runner and runner.fingerprint, c.cell.workload, c.cell.dataset,
         c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.leaning or "",
-        c.acknowledged is not None,
-        c.judged[0].metric if c.judged else "",
-        *((judged.estimate, judged.low, judged.high) if judged else (None,) * 3),
+        c.acknowledged is not None, metric,
+        *((ratio.estimate, ratio.low, ratio.high) if ratio else (None,) * 3),
         c.p_value,
         *((figures.tps.estimate, figures.tps.low, figures.tps.high) if figures else (None,) * 3),
         base.figures.tps.estimate if base and base.figures else None,

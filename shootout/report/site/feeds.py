@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from shootout import __version__, numbers
-from shootout.analysis import acknowledgements, history
+from shootout.analysis import history
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
@@ -63,16 +63,15 @@ def entries(
     runs: Iterable[JudgedRun],
     changes: Iterable[Change],
     detailed: Collection[str],
-    known: Sequence[Acknowledgement] = (),
 ) -> tuple[Entry, ...]:
     """Regressions in verdicts and changes for the worse in histories, newest first.
 
     A persistent regression is one entry, for the run in which it began. `detailed`: the runs whose cells have
-    pages of their own. `known`: the acknowledgements.
+    pages of their own.
     """
     oldest_first = sorted(runs, key=lambda run: run.id)
     found = [
-        *_verdicts(oldest_first, detailed, known),
+        *_verdicts(oldest_first, detailed),
         *(_change(change) for change in changes if change.worse),
     ]
     found.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
@@ -111,9 +110,7 @@ def site_id(oldest: str) -> str:
 # --- entries --------------------------------------------------------------------------------------
 
 
-def _verdicts(
-    runs: Iterable[JudgedRun], detailed: Collection[str], known: Sequence[Acknowledgement]
-) -> Iterator[Entry]:
+def _verdicts(runs: Iterable[JudgedRun], detailed: Collection[str]) -> Iterator[Entry]:
     regressed: set[SeriesKey] = set()
     for run in runs:
         for c in run.comparison.cells:
@@ -124,23 +121,20 @@ def _verdicts(
                 regressed.discard(key)
             elif key not in regressed:
                 regressed.add(key)
-                yield _regression(run, c, known, detailed=run.id in detailed)
+                yield _regression(run, c, detailed=run.id in detailed)
 
 
-def _regression(
-    run: JudgedRun, c: CellComparison, known: Sequence[Acknowledgement], *, detailed: bool
-) -> Entry:
+def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
     stem = cell_stem(c.cell)
-    started = run.comparison.header.started
     sentence = wording.sentence(c, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
         title=f"{wording.SYMBOLS[c.verdict]} {_cell_text(c.cell)}: {sentence}",
         text=f"{sentence}. {c.reason}.",
-        updated=moment(started),
+        updated=moment(run.comparison.header.started),
         url=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
         kind="verdict",
-        acknowledged=acknowledgements.of_cell(c, known, started).acknowledged,
+        acknowledged=c.acknowledged,
     )
 
 

@@ -14,7 +14,6 @@ class FidelityPage(Page):
 
     outcome: LearnedWorkload
     template = "fidelity"
-    alone = True
 
     @property
     def path(self) -> str:

@@ -101,8 +101,7 @@ class Findings:
         found: dict[tuple[str, str], list[CellComparison]] = {}
         for c in self.run.judged:
             if c.verdict is Verdict.FAILED:
-                reason = (c.reason.splitlines() or [""])[0]
-                found.setdefault((c.cell.server, reason), []).append(c)
+                found.setdefault((c.cell.server, wording.first_line(c.reason)), []).append(c)
         return tuple(Failure(*of, tuple(cells)) for of, cells in found.items())
 
     def _by_server(self, verdict: Verdict) -> dict[str, list[CellComparison]]:

@@ -19,7 +19,7 @@ def run_folder(run: str) -> str:
 def cell_stem(cell: Cell) -> str:
     """A readable file name, unique among the cells of a run."""
     identity = (cell.workload, cell.dataset, cell.server, str(cell.threads))
-    return _unique(f"{cell.workload}-t{cell.threads}-{cell.server}", identity)
+    return _unique(cell.name, identity)
 
 
 def history_page(runner: str, workload: str, dataset: str, settings: str) -> str:

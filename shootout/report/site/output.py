@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -18,9 +19,11 @@ import msgspec
 from shootout import files
 from shootout.model.value import decoded
 from shootout.report.site.downloads import File
+from shootout.servers import locking
 
 LIST = ".shootout.json"
 LAST = "index.html"  # moved into place after everything that it links to
+_BUILDING = ".building-"  # how the folder is called in which files are made
 PROCESSES_MAX = 4  # each may load a whole run: some 100 MB
 
 Part = Iterable[File]  # files that one process makes, when it iterates over them
@@ -32,15 +35,18 @@ def write(out: Path, parts: Callable[[], Iterator[Part]]) -> None:
     Several processes share the parts; `parts` lists them in the same order in each.
     """
     out.mkdir(parents=True, exist_ok=True)
-    earlier = _listed(out)
-    with tempfile.TemporaryDirectory(prefix=".building-", dir=out) as name:
-        folder = Path(name)
-        _make(folder, parts)
-        made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-        _move(folder, out, made)
-    for path in earlier.difference(made):
-        _remove(out, PurePosixPath(path))
-    files.replace(out / LIST, msgspec.json.encode(made))
+    with locking.locked(out / LIST):  # one build at a time
+        for left in out.glob(f"{_BUILDING}*"):  # by a build that was killed
+            shutil.rmtree(left, ignore_errors=True)
+        earlier = _listed(out)
+        with tempfile.TemporaryDirectory(prefix=_BUILDING, dir=out) as name:
+            folder = Path(name)
+            _make(folder, parts)
+            made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+            _move(folder, out, made)
+        for path in earlier.difference(made):
+            _remove(out, PurePosixPath(path))
+        files.replace(out / LIST, msgspec.json.encode(made))
 
 
 def _make(folder: Path, parts: Callable[[], Iterator[Part]]) -> None:

@@ -22,7 +22,6 @@ class Page(ABC):
 
     template: ClassVar[str]
     columns: ClassVar[Sequence[str]] = ()  # of its CSV; empty: neither JSON nor CSV
-    alone = False  # whether it belongs to a site without runs
 
     @property
     @abstractmethod

@@ -148,10 +148,10 @@ class _Site:
         yield from self.beside_runs()
 
     def beside_runs(self) -> Iterator[Part]:
-        yield from self._parts(*bisection.pages(self.bisected, alone=not self.runs))
+        yield from self._parts(*bisection.pages(self.bisected))
         yield from self._parts(*work.pages(self.counted, [run.comparison for run in self.runs]))
         front = not self.runs and not self.counted
-        yield from self._parts(*soak.pages(self.soaked, alone=not self.runs, front=front))
+        yield from self._parts(*soak.pages(self.soaked, front=front))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:
@@ -165,7 +165,7 @@ class _Site:
             self._render(
                 "feed.xml",
                 id=feeds.site_id(self.runs[-1].id),
-                entries=feeds.entries(self.runs, self._changes, self._detailed, self.acknowledged),
+                entries=feeds.entries(self.runs, self._changes, self._detailed),
                 updated=feeds.moment(self.runs[0].comparison.header.started),
             ),
         )
@@ -177,6 +177,7 @@ class _Site:
             [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
             history="history.json",
             feed="feed.xml",
+            front=run.id,
             badge="badge.svg",
             published=f"{published.FOLDER}/index.json",
         )
@@ -213,6 +214,7 @@ class _Site:
     def _render(self) -> Render:
         return partial(
             renderer(),
+            alone=not self.runs,
             counted=bool(self.counted),
             bisected=bool(self.bisected),
             soaked=bool(self.soaked),

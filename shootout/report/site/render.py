@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import math
-import re
 from functools import cache
 
-import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import numbers
 from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
-from shootout.paths import TEMPLATES, file_stem
+from shootout.paths import TEMPLATES
 from shootout.report import commands, explanation, wording, work
 from shootout.report.site import findings, flame, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
 
-_NOT_PLAIN = re.compile("[^ -~]")
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
 ERRORS = warnings.RETRIED | {
     "1040": "too many connections",
@@ -44,7 +40,6 @@ def renderer() -> Render:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.policies |= {"json.dumps_function": _json, "json.dumps_kwargs": {}}
     environment.filters |= {
         "standing": wording.standing,
         "breakable": markup.breakable,
@@ -66,12 +61,11 @@ def renderer() -> Render:
         "cpu_us": wording.cpu_us,
         "dataset": wording.dataset,
         "day": wording.day,
-        "decided_change": wording.decided_change,
         "decisive": wording.decisive,
         "duration": wording.duration,
         "estimate": wording.estimate,
         "factor": wording.factor,
-        "file_stem": file_stem,
+        "first_line": wording.first_line,
         "half_width": wording.half_width,
         "chart": svg.inline,
         "judge_with_base": commands.judge_with_base,
@@ -90,6 +84,7 @@ def renderer() -> Render:
         "spark": history.spark,
         "work_change": work.percent,
         "work_interval": work.interval,
+        "work_spread": work.spread,
         "strength": _strength,
         "threads": wording.threads,
         "thumbnail": svg.thumbnail,
@@ -113,6 +108,7 @@ def renderer() -> Render:
         "compared_rows": markup.compared,
         "bisected": False,  # whether the site has bisections
         "front": None,  # the profile on its first page; None: the newest run's
+        "alone": False,  # whether it has no runs
         "counted": False,  # whether it has pages of counted work
         "soaked": False,  # whether it has soaks
         "delta": markup.delta,
@@ -139,16 +135,6 @@ def renderer() -> Render:
 def _visible(value: object) -> object:
     """Escape invisible characters in an inserted value; markup has none left."""
     return wording.visible(value) if type(value) is str else value
-
-
-def _json(value: object) -> str:
-    """JSON in plain ASCII: other characters could affect programs that display the page's source."""
-    text = msgspec.json.encode(value).decode()
-    return text if text.isascii() and "\x7f" not in text else _NOT_PLAIN.sub(_escaped, text)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    return json.dumps(found[0])[1:-1]
 
 
 def _tone(c: CellComparison) -> str:

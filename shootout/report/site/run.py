@@ -188,19 +188,11 @@ class Run:
     def machines(self) -> tuple[Machine, ...]:
         """The machines that measured it: one, unless the run was merged from shards."""
         header = self.document.header
-        blocks: dict[str, list[Block]] = {runner.fingerprint: [] for runner in header.runners}
-        for block in header.blocks:
-            part = header.part(block.cells[0])
-            if part is not header or not header.parts:  # a merged run may lack a block
-                blocks[part.runner.fingerprint].append(block)
-        return tuple(
-            Machine(
-                runner=runner,
-                cells=sum(len(block.cells) for block in blocks[runner.fingerprint]),
-                workloads=tuple(dict.fromkeys(block.workload for block in blocks[runner.fingerprint])),
-            )
-            for runner in header.runners
-        )
+        cells: dict[str, list[Cell]] = {runner.fingerprint: [] for runner in header.runners}
+        for c in self.comparison.cells:
+            if (runner := header.runner_of(c.cell)) is not None:
+                cells[runner.fingerprint].append(c.cell)
+        return tuple(Machine(runner, tuple(cells[runner.fingerprint])) for runner in header.runners)
 
     def history(self, c: CellComparison) -> str | None:
         """The path of the history page that the cell adds to, from the site's root; None if to none."""
@@ -211,9 +203,8 @@ class Run:
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
         """The history pages that these cells add to, by the runner's fingerprint."""
-        part = self.document.header.part
-        found = ((part(c.cell).runner.fingerprint, self.history(c)) for c in cells)
-        return {runner: page for runner, page in found if page is not None}
+        found = ((self.document.header.runner_of(c.cell), self.history(c)) for c in cells)
+        return {runner.fingerprint: page for runner, page in found if runner and page}
 
     def set_of(self, cell: Cell) -> CellSet:
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
@@ -305,11 +296,14 @@ class Run:
 
 @dataclass(frozen=True)
 class Machine:
-    """A machine and its part of a run."""
+    """A machine and its part of a run: all of it, unless several machines measured shards."""
 
-    runner: Runner
-    cells: int
-    workloads: tuple[str, ...]
+    runner: Runner  # as recorded in the run
+    cells: tuple[Cell, ...]
+
+    @property
+    def workloads(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(cell.workload for cell in self.cells))
 
 
 @dataclass(frozen=True)
@@ -342,7 +336,7 @@ class CellSet:
     @cached_property
     def heads(self) -> tuple[str, ...]:
         compared = {c.cell.server for c in self.cells if c.cell != c.base}
-        return tuple(label for label in self.servers if label in compared)
+        return tuple(label for label in self.servers if label in compared.intersection(self.run.heads))
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:

@@ -11,7 +11,7 @@ from functools import cached_property
 from shootout import numbers
 from shootout.analysis import ledger, stats
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Cell, Policy
+from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.paths import file_stem
@@ -19,7 +19,7 @@ from shootout.report import wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Page
-from shootout.report.site.run import Run
+from shootout.report.site.run import Machine, Run
 from shootout.runner import doctor
 from shootout.runner.doctor import CellNoise
 
@@ -41,33 +41,24 @@ class CellKind:
 
 @dataclass(frozen=True)
 class Share:
-    """The runner's share of one run: all of it, unless several runners measured shards."""
+    """The runner's share of one run."""
 
     judged: JudgedRun
-    runner: Runner  # as recorded in the run
+    run: Run
+    machine: Machine
 
-    @cached_property
-    def run(self) -> Run:
-        return Run.summary(self.judged)
-
-    @cached_property
-    def cells(self) -> tuple[Cell, ...]:
-        part, fingerprint = self.judged.comparison.header.part, self.runner.fingerprint
-        cells = (each.cell for each in self.judged.comparison.cells)
-        return tuple(cell for cell in cells if part(cell).runner.fingerprint == fingerprint)
+    @property
+    def runner(self) -> Runner:
+        return self.machine.runner
 
     @cached_property
     def aa_entries(self) -> tuple[LedgerEntry, ...]:
         return tuple(each for each in self.judged.aa_entries if each.runner == self.runner.fingerprint)
 
     @property
-    def workloads(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(cell.workload for cell in self.cells))
-
-    @property
-    def others(self) -> tuple[str, ...]:
-        """The fingerprints of the runners that measured the rest."""
-        return tuple(each for each in self.judged.runners if each != self.runner.fingerprint)
+    def others(self) -> tuple[Machine, ...]:
+        """The runners that measured the rest."""
+        return tuple(each for each in self.run.machines if each != self.machine)
 
     @property
     def alarms(self) -> int:
@@ -133,6 +124,11 @@ class RunnerPage(Page):
             for noise in doctor.noise(self.entries, self.policy)
         )
 
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The names of the columns that show what would be flagged."""
+        return tuple(f"loss of {numbers.share(float(loss))}" for loss in self.kinds[0].noise.power)
+
     def _floor(self, noise: CellNoise) -> float:
         of_estimate = ledger.Noise(noise.spread, noise.lasting).of(doctor.STARTS)
         return -math.expm1(-stats.quantile(self.policy.confidence) * of_estimate)
@@ -180,8 +176,9 @@ def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
     """One page per runner, the most recent first; `runs`: newest first."""
     grouped: dict[str, list[Share]] = {}
     for run in runs:
-        for one in run.comparison.header.runners:
-            grouped.setdefault(one.fingerprint, []).append(Share(run, one))
+        summary = Run.summary(run)
+        for machine in summary.machines:
+            grouped.setdefault(machine.runner.fingerprint, []).append(Share(run, summary, machine))
     return tuple(RunnerPage(tuple(group)) for group in grouped.values())
 
 

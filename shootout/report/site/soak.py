@@ -37,7 +37,6 @@ class SoakPage(Page):
     """One soak."""
 
     result: SoakResult
-    alone: bool
     template = "soak"
     columns = COLUMNS
 
@@ -124,7 +123,6 @@ class SoakListPage(ListPage):
     """All soaks, the newest first."""
 
     every: tuple[SoakPage, ...]
-    alone: bool
     template = "soaks"
     columns = LIST_COLUMNS
     folder = FOLDER
@@ -153,15 +151,15 @@ def path_of(soak: str) -> str:
     return f"{FOLDER}/{file_stem(soak)}.html"
 
 
-def pages(results: Sequence[SoakResult], *, alone: bool, front: bool) -> tuple[Page, ...]:
+def pages(results: Sequence[SoakResult], *, front: bool) -> tuple[Page, ...]:
     """The pages of soaks, if there are any, and their list.
 
-    `alone`: the site has no runs; `front`: nothing else has a page where it begins.
+    `front`: nothing else has a page where the site begins.
     """
-    every = tuple(SoakPage(each, alone) for each in results)
+    every = tuple(SoakPage(each) for each in results)
     if not every:
         return ()
-    return (*every, SoakListPage(every, alone), *([SoakFrontPage(every, alone)] if front else []))
+    return (*every, SoakListPage(every), *([SoakFrontPage(every)] if front else []))
 
 
 def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:

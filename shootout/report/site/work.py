@@ -42,7 +42,6 @@ class WorkPage(Page):
 
     comparison: WorkComparison
     throughput: Throughput
-    alone: bool
     template = "work"
     columns = COLUMNS
 
@@ -155,7 +154,6 @@ class WorkListPage(ListPage):
     """All counts, the newest first."""
 
     every: tuple[WorkPage, ...]
-    alone: bool
     template = "works"
     columns = LIST_COLUMNS
     folder = FOLDER
@@ -199,11 +197,10 @@ def path_of(run: str) -> str:
 
 def pages(counted: Iterable[WorkComparison], compared: Sequence[Comparison] = ()) -> tuple[Page, ...]:
     """The pages of counts, if there are any, and their list; `compared`: the runs, the newest first."""
-    alone = not compared
-    every = tuple(WorkPage(each, _throughput(each, compared), alone) for each in counted)
+    every = tuple(WorkPage(each, _throughput(each, compared)) for each in counted)
     if not every:
         return ()
-    return (*every, WorkListPage(every, alone), *([WorkFrontPage(every, alone)] if alone else []))
+    return (*every, WorkListPage(every), *([] if compared else [WorkFrontPage(every)]))
 
 
 def _throughput(counted: WorkComparison, compared: Sequence[Comparison]) -> Throughput:

@@ -117,7 +117,8 @@ class WorkloadPage(CellsPage):
             return None
         servers = (*(label for label in self.set.servers if label not in self.set.heads), *self.set.heads)
         families = {label: self.run.servers[label].family for label in servers}
-        return charts.through_servers(self.set.cells, families, self.by_threads)
+        cells = [c for c in self.set.cells if c.base.server == servers[0]]
+        return charts.through_servers(cells, families, self.by_threads)
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:

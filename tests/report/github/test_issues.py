@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from datetime import date
 
@@ -12,6 +13,7 @@ from shootout.model.verdict import Acknowledgement
 from shootout.report.github import issues
 from shootout.report.github.repository import Repository
 from tests.report.github.github_server import GitHub
+from tests.report.github.test_markdown import LINKED, plain
 from tests.report.github.test_regressions import PERCENT, lost
 
 pytest_plugins = ["tests.report.github.github_server"]
@@ -87,12 +89,16 @@ def test_not_more_issues_are_opened_at_once_than_anybody_reads(hub: GitHub) -> N
 
 
 def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
-    hostile = "@team <img src=x> `` ```` ~~~ [a](b) | #1\n\x1b[31m --> \u202e"
+    hostile = (
+        "@team <img src=x> `` ```` ~~~ [a](b) | #1 GH-1 www.host.tld https://host.tld\n\x1b[31m --> \u202e"
+    )
     loss = a_loss(server=hostile, workload=hostile, changed=(hostile,), repeat=f"shootout {hostile}")
     (issue,) = issues.of([loss])
     assert issue.body.startswith(f"{issues.MARKER}{issue.key} -->\n")
     prose = re.sub(r"(?s)(`{3,})\n.*?\n\1", "", issue.body.partition("\n")[2])
-    prose = prose.replace("`fixtures/acknowledged.toml`", "").replace("&#", "")
+    prose = prose.replace("`fixtures/acknowledged.toml`", "")
+    assert not LINKED.search(html.unescape(prose))
+    prose = plain(prose)
     assert not re.search(r"[@<>`~\[#]|\x1b|\u202e", prose), prose
     assert "\n" not in issue.title
     assert "\x1b" not in issue.body + issue.title

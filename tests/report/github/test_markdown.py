@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import html
 import re
 from pathlib import Path
 
@@ -38,8 +39,12 @@ def a_comparison(**changes: str) -> Comparison:
     return structs.replace(made(), cells=tuple(map(changed, made().cells)))
 
 
+# What GitHub makes a mention, a reference, an emoji or a link, after it has decoded entities.
+LINKED = re.compile(r"@\w|#\d|\bGH-\d|www\.|:\w+:|\w://", re.IGNORECASE)
+
+
 def plain(text: str) -> str:
-    """Without the entities that stand for what could act."""
+    """Without entities, which cannot be markup."""
     return re.sub(r"&#\d+;", "", text)
 
 
@@ -60,6 +65,15 @@ def test_a_comment_is_never_longer_than_github_takes() -> None:
     assert text.endswith("(https://example.org/run)\n")
 
 
+def test_a_comment_has_each_reason_for_failures_once() -> None:
+    cells = tuple(
+        structs.replace(each, verdict=Verdict.FAILED) for each in a_comparison(reason="x" * 900).cells
+    )
+    text = markdown.comment([structs.replace(made(), cells=cells)])
+    assert text.count("x" * 900) == 1
+    assert "- oltp&#95;point&#95;select, 1 thread, and 8 more, both servers" in text
+
+
 def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
     text = markdown.summary(structs.replace(made(), cells=cells)).replace(numbers.SPACE, " ")
@@ -68,8 +82,11 @@ def test_a_row_has_the_change_that_decided_its_verdict() -> None:
 
 @settings(deadline=None)
 @given(st.text(max_size=80))
+@example("@org/team a@host.tld o/r#1 gh-1 GH-1 www.host.tld https://host.tld ftp://host.tld :+1: :tada:")
 def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
-    shown = plain(markdown.comment([a_comparison(reason=text, workload=text)]))
+    comment = markdown.comment([a_comparison(reason=text, workload=text)])
+    assert not LINKED.search(html.unescape(comment))
+    shown = plain(comment)
     template = plain(markdown.comment([a_comparison(reason="x", workload="x")]))
     for active in ("<", "`", "@", "[", "](", "!", "#", "~", "\r", "\x1b"):
         assert shown.count(active) == template.count(active)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from datetime import date
 
 import pytest
 from msgspec import structs
@@ -11,9 +12,10 @@ from msgspec import structs
 from shootout import numbers
 from shootout.analysis import history
 from shootout.model.history import ChangePoint, Regression
-from shootout.model.verdict import Comparison, Interval, MetricComparison
+from shootout.model.verdict import Acknowledgement, Comparison, Interval, MetricComparison
 from shootout.report.github import regressions
 from tests import builders
+from tests.analysis.test_acknowledgements import known
 from tests.analysis.test_history import runs
 
 pytest_plugins = ["tests.report.github.github_server"]
@@ -43,11 +45,14 @@ def a_change(first_bad: int, before: float, after: float, *, confirmed: bool = T
     )
 
 
-def unrecovered(comparisons: Sequence[Comparison], *changes: ChangePoint) -> tuple[Regression, ...]:
+def unrecovered(
+    comparisons: Sequence[Comparison], *changes: ChangePoint, accepted: Sequence[Acknowledgement] = ()
+) -> tuple[Regression, ...]:
     """The regressions left by these changes in the runs' history."""
     (series,) = history.series(comparisons[:1])
     points = tuple(structs.replace(series.points[0], run=each.header.run) for each in comparisons)
-    return regressions.unrecovered([structs.replace(series, points=points, changes=changes)], comparisons)
+    found = structs.replace(series, points=points, changes=changes)
+    return regressions.unrecovered([found], comparisons, accepted)
 
 
 def test_a_loss_in_the_history_stands() -> None:
@@ -76,6 +81,25 @@ def test_a_loss_stands_until_a_confirmed_level_makes_up_for_it(
 ) -> None:
     found = [(each.first_bad, each.before, each.after) for each in unrecovered(measured(), *changes)]
     assert found == ([] if expected is None else [expected])
+
+
+@pytest.mark.parametrize(
+    ("changes", "acknowledged"),
+    [
+        ([a_change(3, 1.0, 0.9)], True),  # though the newest run's verdict may be inconclusive
+        ([a_change(3, 1.3, 1.17)], True),  # though still faster than the anchor
+        ([a_change(3, 1.0, 0.8)], False),  # too large
+        ([a_change(3, 1.0, 0.9), a_change(6, 0.9, 0.81)], False),  # together
+        ([a_change(3, 1.0, 0.8), a_change(6, 0.8, 0.9)], True),  # what is left
+    ],
+)
+def test_a_loss_is_acknowledged_by_its_step(changes: list[ChangePoint], acknowledged: bool) -> None:
+    accepted = known(workload="*", at_most=0.12, expires=date.max)
+    assert not any(each.acknowledged for each in measured()[-1].cells)
+    (loss,) = unrecovered(measured(), *changes, accepted=[accepted])
+    assert loss.acknowledged == (accepted if acknowledged else None)
+    (loss,) = unrecovered(measured(), *changes, accepted=[known(workload="*", expires=date.min)])
+    assert loss.acknowledged is None
 
 
 def built(comparison: Comparison, **changes: object) -> Comparison:

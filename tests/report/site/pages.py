@@ -94,11 +94,17 @@ def rows_in(table: str) -> list[list[str]]:
 INTERVAL = re.compile(r'<td class="num"([^>]*)>[^<]* to [^<]*%</td>')
 
 
-def check_intervals(text: str) -> None:
-    """Fields with an interval alone sort by a number."""
-    found = INTERVAL.findall(text)
-    assert found
-    assert all("data-value=" in attributes for attributes in found)
+FIELD = re.compile(r'<td class="num"([^>]*)>(.*?)</td>', re.DOTALL)
+
+
+def check_figures(text: str) -> None:
+    """In tables that sort, fields with a figure carry a number, and those without do not."""
+    tables = "".join(re.findall(r'<table class="sortable.*?</table>', text, re.DOTALL))
+    fields = [(attributes, Document(shown).text) for attributes, shown in FIELD.findall(tables)]
+    assert fields
+    for attributes, shown in fields:
+        if not shown.startswith(("error", "new")):
+            assert ("data-value" in attributes) == bool(re.search(r"\d", shown)), (attributes, shown)
 
 
 def row_values(page: Document) -> list[str | None]:

@@ -12,7 +12,7 @@ from shootout.model.work import FRAME
 from shootout.report import judgement_cache, site
 from tests import builders, work
 from tests.bisections import LABELS, a_bisection, a_run
-from tests.report.site.pages import Document, check_links, row_values
+from tests.report.site.pages import Document, check_figures, check_links, row_values
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
 SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
@@ -81,6 +81,11 @@ def test_counts_say_where_the_step_is_without_a_probability(tmp_path: Path) -> N
     assert text.count('class="chart"') == 1
     assert "&gt; 99.9" not in text
     assert "shootout work --servers" in text
+
+
+def test_the_table_sorts_by_figures(folder: Path) -> None:
+    for page in folder.glob("2026*.html"):
+        check_figures(page.read_text("utf-8"))
 
 
 def test_beside_counts_alone_every_link_leads_somewhere(tmp_path: Path) -> None:

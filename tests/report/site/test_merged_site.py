@@ -16,7 +16,7 @@ from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import runner
 from tests import builders
 from tests.document.test_merge import BLOCKS, HEAD, merged, saved
-from tests.report.site.pages import Document, check_links
+from tests.report.site.pages import Document, check_links, csv_rows
 
 OWN = Warning(code="turbo", text="The clock of this one goes up and down.")
 RUNNERS = (
@@ -25,15 +25,18 @@ RUNNERS = (
 )
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
-    """Three shards; the second is the other runner's."""
-    folder = tmp_path_factory.mktemp("merged")
+def of_shards(folder: Path, *numbers: int) -> RunDocument:
+    """These of three shards; number 1 is the other runner's."""
     paths = [
         saved(folder / str(number), number, matrix.shard(BLOCKS, number + 1, 3), runner=RUNNERS[number % 2])
-        for number in range(3)
+        for number in numbers
     ]
     return journal.read(merged(paths, folder / "out"))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
+    return of_shards(tmp_path_factory.mktemp("merged"), 0, 1, 2)
 
 
 @pytest.fixture(scope="module")
@@ -55,9 +58,9 @@ def test_each_runner_has_what_it_measured(judged: JudgedRun, whole: RunDocument)
     assert [page.runner for page in (first, second)] == list(RUNNERS)
     ((mine,), (theirs,)) = first.shares, second.shares
     second_shard = matrix.shard(BLOCKS, 2, 3)
-    assert {*theirs.cells} == {cell for block in second_shard for cell in block.cells}
-    assert len(mine.cells) + len(theirs.cells) == sum(len(block.cells) for block in BLOCKS)
-    assert (mine.others, theirs.others) == (("runner1",), ("runner0",))
+    assert {*theirs.machine.cells} == {cell for block in second_shard for cell in block.cells}
+    assert len(mine.machine.cells) + len(theirs.machine.cells) == sum(len(block.cells) for block in BLOCKS)
+    assert (mine.others, theirs.others) == ((theirs.machine,), (mine.machine,))
     assert [len(page.entries) for page in (first, second)] == [1, 0]  # the A/A cell of the first block
     assert [warning for warning, *_ in second.warnings] == [OWN]
     assert OWN not in [warning for warning, *_ in first.warnings]
@@ -93,3 +96,19 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
     assert measured_by == {
         (block.workload, block.threads): f"runner{int(block in theirs)}" for block in BLOCKS
     }
+
+
+def test_cells_of_a_lost_shard_are_no_runners(tmp_path: Path) -> None:
+    document = of_shards(tmp_path, 0, 1)
+    judged = judgement_cache.in_memory(document, compare.compare(document))
+    lost = [cell for block in matrix.shard(BLOCKS, 3, 3) for cell in block.cells]
+    shares = [share for page in runner.pages([judged]) for share in page.shares]
+    assert [len(share.machine.cells) for share in shares] == [4, 4]
+    out = site.build([judged], tmp_path / "site").parent
+    folder = out / "runs" / document.header.run
+    rows = csv_rows(folder / "index.csv")
+    assert {row["workload"] for row in rows if not row["runner"]} == {cell.workload for cell in lost}
+    assert sum(not row["runner"] for row in rows) == len(lost)
+    assert "4 cells on runner1" in text_of(out / "runner-runner0.html")
+    for cell in lost:
+        assert "Fingerprint" not in text_of(folder / f"{site.cell_stem(cell)}.html")

@@ -9,6 +9,7 @@ import pytest
 from shootout.report.site import output
 from shootout.report.site.downloads import File
 from shootout.report.site.output import Part
+from shootout.servers import locking
 
 
 def write(out: Path, *files: File) -> None:
@@ -49,6 +50,24 @@ def test_a_failure_in_any_process_changes_nothing(tmp_path: Path, error: Excepti
         output.write(tmp_path, parts)
     assert inside(tmp_path) == {"index.html": "old"}
     assert sorted(path.name for path in tmp_path.iterdir()) == [output.LIST, "index.html"]
+
+
+def test_what_a_killed_build_has_left_goes(tmp_path: Path) -> None:
+    left = tmp_path / ".building-xyz" / "runs"
+    left.mkdir(parents=True)
+    (left / "index.html").write_text("half")
+    write(tmp_path, ("index.html", "top"))
+    assert inside(tmp_path) == {"index.html": "top"}
+
+
+def test_another_build_in_the_folder_waits(tmp_path: Path) -> None:
+    def parts() -> Iterator[Part]:
+        assert locking.is_held(tmp_path / output.LIST)
+        yield [("index.html", "top")]
+
+    for _ in range(2):  # without a list, and with one
+        output.write(tmp_path, parts)
+    assert not locking.is_held(tmp_path / output.LIST)
 
 
 @pytest.mark.parametrize("place", ["../mine.txt", "/etc/hostname", "a/../../mine.txt"])

@@ -174,6 +174,8 @@ def test_a_profile_may_have_the_home_page_though_others_are_newer(tmp_path: Path
     index = site.build(runs, tmp_path / "site", front="weekly").read_text("utf-8")
     assert "runs/20261119T024100Z-19/cells.html" in Document(index).links
     assert "Newest weekly" in Document(index).text
+    listed = msgspec.json.decode((tmp_path / "site" / "index.json").read_bytes())
+    assert (listed["front"], listed["newest"]) == (runs[1].id, runs[0].id)
     assert "<h1" in site.report(runs, front="weekly")
     with pytest.raises(InputError, match=r"no run of profile 'gate' .* expected one of quick, weekly"):
         site.build(runs, tmp_path / "other", front="gate")

@@ -16,6 +16,7 @@ from tests import builders
 from tests.report.site.pages import (
     Document,
     a_site,
+    check_figures,
     check_links,
     pages,
 )
@@ -25,6 +26,7 @@ from tests.report.site.weeks import REGRESSED_AT
 @pytest.mark.slow
 def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
     check_links(built.parent)
+    check_figures("".join(page.read_text("utf-8") for page in pages(built)))
 
 
 def test_a_report_of_one_file_needs_no_other() -> None:

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from shootout.report import site
+from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import retention
+from shootout.report.site.overview import OverviewPage, SummaryPage
+from shootout.report.site.run import Run
+from tests import builders
 from tests.report.site.pages import (
     ATOM,
-    check_intervals,
+    check_figures,
     entries_of,
 )
 from tests.report.site.weeks import a_week
@@ -32,10 +35,18 @@ def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
     text = " ".join((old / "index.html").read_text("utf-8").split())
     assert "This run is archived" in text
     assert text.count('class="badge regressed"') == 2
-    check_intervals(text)
+    check_figures(text)
     assert "mysql-8.0.12 is slower than mysql-5.7.22 in 2 of 4 cells" in text
     for entry in entries_of(out / "feed.xml"):
         link = entry.find(f"{ATOM}link")
         assert link is not None
         place, _, anchor = str(link.get("href")).partition("#")
         assert anchor in (out / place).read_text("utf-8")
+
+
+def test_an_archived_run_keeps_its_csv(weeks: list[JudgedRun]) -> None:
+    document, comparison = builders.a_result()
+    for judged in (weeks[0], weeks[-1], judgement_cache.in_memory(document, comparison)):
+        whole = judged.whole()
+        full = OverviewPage(Run(whole.document, whole.comparison))
+        assert [*SummaryPage(Run.summary(judged)).rows] == [*full.rows]

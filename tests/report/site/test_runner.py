@@ -13,13 +13,14 @@ from shootout.model.history import LedgerEntry
 from shootout.model.verdict import Verdict
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import runner
-from tests.report.site.pages import csv_rows
+from tests.report.site.pages import check_figures, csv_rows
 from tests.report.site.weeks import a_week
 
 
 @pytest.mark.slow
 def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None:
     text = " ".join((weekly / "runner-5e7c0f2a91d4.html").read_text("utf-8").split())
+    check_figures(text)
     assert "1 false alarm in 20 A/A cells, so between" in text
     assert "4.2 % of CPU time was stolen by other guests while measuring." in text
     assert "Runs on this runner" in text

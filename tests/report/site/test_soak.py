@@ -123,7 +123,7 @@ def test_everyone_can_read_them(folder: Path, chromium: Browser, scheme: str, wi
 
 def test_no_curve_is_heavier_than_a_page_can_be() -> None:
     result = soak.judge(long(7200))
-    built = sum(len(chart.lines[0].points) for _, _, chart in pages.SoakPage(result, False).charts)
+    built = sum(len(chart.lines[0].points) for _, _, chart in pages.SoakPage(result).charts)
     assert built <= 4 * pages.POINTS_MAX
 
 
@@ -132,7 +132,7 @@ def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common()
         return [{"memory": 5e8} if second % 10 == first else {} for second in range(600)]
 
     taken = [slices(name, [1000.0] * 600, gauges=gauges(first)) for name, first in (("a", 2), ("b", 7))]
-    page = pages.SoakPage(soak.judge(document(["a", "b"], [*taken[0], *taken[1]])), False)
+    page = pages.SoakPage(soak.judge(document(["a", "b"], [*taken[0], *taken[1]])))
     (chart,) = (chart for name, _, chart in page.charts if name == "memory")
     first, second = ([x for x, _ in line.points] for line in chart.lines)
     assert first == second

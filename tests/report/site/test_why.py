@@ -16,7 +16,7 @@ from shootout.report.site import flame
 from tests import builders
 from tests.analysis.test_instructions import counted, of_run
 from tests.explained import an_explanation, written
-from tests.report.site.pages import Document, a_page, check_intervals, opened, serious
+from tests.report.site.pages import Document, a_page, check_figures, opened, serious
 from tests.report.site.test_hostile import HOSTILE
 
 
@@ -47,7 +47,7 @@ def test_everything_is_there_without_a_script(page: Path) -> None:
         "of +900 instructions: new_only", "Query_block::prepare",
     ):  # fmt: skip
         assert words in document.text, words
-    check_intervals(page.read_text("utf-8").partition('id="why"')[2])
+    check_figures(page.read_text("utf-8").partition('id="why"')[2])
 
 
 def test_frames_lie_inside_their_callers(page: Path) -> None:

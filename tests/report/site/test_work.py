@@ -12,7 +12,7 @@ from shootout.analysis import work
 from shootout.model.work import MIX, WorkFailure
 from shootout.report import judgement_cache, site
 from tests import builders
-from tests.report.site.pages import Document, check_intervals, row_values
+from tests.report.site.pages import Document, check_figures, row_values
 from tests.work import BASE, document, times
 
 
@@ -41,7 +41,7 @@ def test_a_page_has_the_verdicts_and_why_counts_are_missing(folder: Path) -> Non
     assert "gone: <b>it crashed</b>" in page.text
     assert "memcpy [libc.so.6]" in page.text
     assert "innodb-use-native-aio = 0" in page.text
-    check_intervals((folder / "20261124T100000Z-000001.html").read_text("utf-8"))
+    check_figures((folder / "20261124T100000Z-000001.html").read_text("utf-8"))
 
 
 def test_a_single_server_has_no_chart(folder: Path) -> None:

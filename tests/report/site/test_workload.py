@@ -9,10 +9,11 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.analysis import compare
-from shootout.model.verdict import Interval, ScalingLaw
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Interval, ScalingLaw, Verdict
 from shootout.report import wording
 from shootout.report.site.run import Run
-from shootout.report.site.workload import Peak
+from shootout.report.site.workload import Peak, WorkloadPage
 from tests import builders
 from tests.report.site.pages import (
     a_page,
@@ -21,6 +22,7 @@ from tests.report.site.pages import (
     rows_in,
     tables,
 )
+from tests.report.test_families import Found, comparison_of
 
 
 def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
@@ -118,3 +120,23 @@ def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
     marked = re.findall(r'<span class="differs">(.*?)</span> <small>odd</small>', page)
     assert marked == ["62\u202f000"]
     assert "Odd: three times as much" in page
+
+
+def test_a_base_that_failed_in_a_block_is_not_drawn_there() -> None:
+    found: list[Found] = [(Verdict.EQUIVALENT, 1.0), (Verdict.EQUIVALENT, 1.1)]
+    comparison = comparison_of({name: {"oltp_read_only": found} for name in ("m1", "m2")})
+    base, stand_in, other, *others = comparison.cells
+    cells = (
+        replace(base, base=stand_in.cell, verdict=Verdict.FAILED, figures=None),
+        replace(stand_in, base=stand_in.cell, verdict=Verdict.UNJUDGED, ratio=None),
+        replace(other, base=stand_in.cell),
+        *others,
+    )
+    document = RunDocument(header=comparison.header, starts=(), failures=(), end=None)
+    run = Run(document, replace(comparison, cells=cells))
+    (of,) = run.sets
+    assert of.heads == ("m1", "m2")
+    chart = WorkloadPage(run, of).through_servers
+    assert chart is not None
+    (line,) = chart.lines  # of two threads
+    assert [change for _, change in line.points if change is not None] == pytest.approx([0.0, 10.0, 10.0])
