@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from shootout.learn import writing
 from shootout.learn.binding import Binding, pieces
 from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, is_child
@@ -26,7 +27,6 @@ from shootout.model.workload import (
 
 LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
 SAME_MIN = 0.995  # from this share on, it is the same parameter
-UNUSED = "unused"  # takes columns that no statement needs
 SURE = 1000  # values of a sample that leaves no doubt
 _BLOCK_MAX = 16  # statements in a repetition
 
@@ -268,7 +268,7 @@ class _Writer:
         if (first := self._counter(root)) is not None:
             return self._repetition(first, parameter)
         if (origin := self._origin(root)) is not None:
-            name = self._chosen[root] = self._result(*origin, parameter)
+            name = self._chosen[root] = self._result(*origin, statement.labels[root[1]], parameter)
             return name
         link = self.links.get(root)
         if link is not None:
@@ -364,17 +364,18 @@ class _Writer:
                 return number, outputs.index(column)
         return None
 
-    def _result(self, statement: int, column: int, parameter: Learned) -> str:
+    def _result(self, statement: int, column: int, label: str, parameter: Learned) -> str:
         """The name of a parameter that takes a column of a statement's row."""
         into = self._into.setdefault(statement, [])
         while len(into) <= column:
-            into.append(UNUSED)
-        if into[column] == UNUSED:
-            label = re.sub(r"\W", "_", f"read_{(parameter.column or '').partition('.')[2].lower()}")
+            into.append(writing.UNUSED)
+        if into[column] == writing.UNUSED:
             taken = {name for names in self._into.values() for name in names}
-            into[column] = self.builder.name(label, Result(number=parameter.form == "number"), taken)
-        if UNUSED in into:
-            self.builder.parameters[UNUSED] = Result()
+            into[column] = self.builder.name(
+                f"read_{label}", Result(number=parameter.form == "number"), taken
+            )
+        if writing.UNUSED in into:
+            self.builder.parameters[writing.UNUSED] = Result()
         return into[column]
 
     def _repetition(self, first: int, parameter: Learned) -> str:

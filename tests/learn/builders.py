@@ -13,19 +13,19 @@ def a_schema() -> Schema:
     """Customers and their orders, and two tables of a family."""
     return Schema(
         {
-            "customer": _columns("customer", id="int unique", name="varchar", city="varchar"),
-            "orders": _columns(
+            "customer": a_table("customer", id="int unique", name="varchar", city="varchar"),
+            "orders": a_table(
                 "orders", id="int unique", customer_id="int of customer.id", total="decimal", at="datetime"
             ),
-            "line": _columns("line", order_id="int key", number="int key", code="varbinary"),
-            "part1": _columns("part1", id="int unique", note="varchar"),
-            "part2": _columns("part2", id="int unique", note="varchar"),
+            "line": a_table("line", order_id="int key", number="int key", code="varbinary"),
+            "part1": a_table("part1", id="int unique", note="varchar"),
+            "part2": a_table("part2", id="int unique", note="varchar"),
         },
         {"customer": 100, "orders": 1000, "line": 3000, "part1": 5, "part2": 5},
     )
 
 
-def _columns(table: str, **types: str) -> dict[str, Column]:
+def a_table(table: str, /, **types: str) -> dict[str, Column]:
     found = {}
     for name, text in types.items():
         words, _, parent = text.partition(" of ")
