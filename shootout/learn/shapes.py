@@ -28,6 +28,9 @@ HOT_MAX = 64  # values of a column that has so few are all frequent
 PATTERNS_MAX = 100  # of LIKE that are looked for in a column
 STRUCTURAL_MAX = 100  # a smaller number that belongs to no column may stay, as part of the statement
 LIMIT_MAX = 10_000  # of LIMIT and OFFSET
+NUMBER_MAX = 2**63 - 1  # of the engine; its negative is the least
+_UNLIMITED = (2**31 - 1, 2**32 - 1, NUMBER_MAX)  # as LIMIT: all rows
+_DIGITS = 19  # of a made-up number: any of so many fits 64 bits without a sign
 STRUCTURAL_VALUES = 20  # a slot with more of them has data
 _KS = 1.36  # Kolmogorov and Smirnov's bound at 95 % for the distance of a sample's curve, times sqrt(size)
 
@@ -52,8 +55,8 @@ class Values:
 
     @property
     def numeric(self) -> bool:
-        """Whether they are integers."""
-        return self.type in columns.INTEGERS
+        """Whether they are integers of the engine; greater ones are texts."""
+        return self.type in columns.INTEGERS and not columns.holds_texts(self.column)
 
     @cached_property
     def _keys(self) -> dict[Any, int]:
@@ -107,7 +110,7 @@ class Values:
 
     def newest(self, literals: Sequence[bytes]) -> dict[bytes, int]:
         """The indexes that stand for integers greater than all of them: the last ones, in order."""
-        beyond = sorted((int(literal), literal) for literal in literals if self.is_beyond(literal))
+        beyond = sorted((self._key(literal), literal) for literal in literals if self.is_beyond(literal))
         first = self.count - len(beyond)
         return {literal: max(first + at, 0) for at, (_, literal) in enumerate(beyond)}
 
@@ -123,10 +126,11 @@ class Values:
         if columns.is_bytes(self.type):
             return value.hex().upper() if isinstance(value, bytes) else value
         text = value.decode(errors="replace") if isinstance(value, bytes) else value
-        if self.numeric or self.type in ("decimal", "float", "double"):
+        if self.type in (*columns.INTEGERS, "decimal", "float", "double"):
             try:
                 number = Decimal(text)
-                return int(number) if self.numeric and number == int(number) else number
+                whole = self.type in columns.INTEGERS and number.adjusted() < 20 and number == int(number)
+                return int(number) if whole else number
             except (InvalidOperation, ValueError, OverflowError):
                 return text
         if self.type in ("date", "datetime", "timestamp"):
@@ -317,8 +321,11 @@ def _is_structural(slot: Slot, binding: Binding, literals: Sequence[bytes]) -> b
         return False
     if slot.kind == "number":
         largest = LIMIT_MAX if binding.use == "limit" else STRUCTURAL_MAX
+        kept = _UNLIMITED if binding.use == "limit" else ()
         numbers = [_integer(literal) for literal in literals]
-        return binding.column is None and all(each is not None and abs(each) < largest for each in numbers)
+        return binding.column is None and all(
+            each is not None and (abs(each) < largest or each in kept) for each in numbers
+        )
     return (
         slot.kind == "text"
         and binding.column is None
@@ -386,9 +393,9 @@ def _written(slot: Slot, literal: bytes) -> str:
 
 
 def _lengths(literals: Iterable[tuple[bytes, float]], form: Form) -> tuple[float, ...]:
-    return curve(
-        [(float(len(each) if form == "bytes" else len(_decoded(each))), weight) for each, weight in literals]
-    )
+    most = _DIGITS if form == "number" else math.inf
+    sizes = ((len(each) if form == "bytes" else len(_decoded(each)), weight) for each, weight in literals)
+    return curve([(float(min(size, most)), weight) for size, weight in sizes])
 
 
 def _decoded(literal: bytes) -> str:
@@ -396,15 +403,16 @@ def _decoded(literal: bytes) -> str:
 
 
 def _integer(literal: bytes) -> int | None:
+    """The number without its fraction, or the engine's nearest."""
     try:
-        return int(Decimal(_decoded(literal)))
+        return int(min(max(Decimal(_decoded(literal)), Decimal(-NUMBER_MAX)), Decimal(NUMBER_MAX)))
     except (InvalidOperation, ValueError, OverflowError):
         return None
 
 
 def _magnitude(number: int) -> int:
-    """The next of 1, 10, 100, …; 0 for what is not positive."""
-    return 0 if number <= 0 else 10 ** math.ceil(math.log10(number)) if number > 1 else 1
+    """The next of 1, 10, 100, …, NUMBER_MAX; 0 for what is not positive."""
+    return 0 if number <= 0 else min(10 ** math.ceil(math.log10(number)), NUMBER_MAX)
 
 
 def _rounded(share: float) -> float:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pymysql.cursors import SSCursor
 
 from shootout.errors import MeasureError
+from shootout.inputs.placeholders import NUMBERS
 from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted, schema_of
 from shootout.model.plan import Dataset
 from shootout.model.program import Numbers, Program, ProgramColumn
@@ -49,7 +50,7 @@ def continued(program: Program, dataset: Dataset, instances: Iterable[Running]) 
         program,
         columns=tuple(
             replace(column, next=max(_last(column, schema_of(each, dataset), each) for each in every) + 1)
-            if column.fresh and not _holds_texts(column)
+            if column.fresh and not holds_texts(column)
             else column
             for column in program.columns
         ),
@@ -104,9 +105,11 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
     if low is None:
         return replace(column, values=(), next=1)
     low, high = int(low), int(high)
+    numbers = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name}"
+    if high >= NUMBERS[-1]:  # no number of the engine is beyond
+        return replace(column, values=_strided(base, numbers, str))
     if count >= _DENSE * (high - low + 1):
         return replace(column, values=Numbers(min=low, max=high), next=high + 1)
-    numbers = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name}"
     return replace(column, values=_strided(base, numbers, int), next=high + 1)
 
 
@@ -116,7 +119,8 @@ def _last(column: ProgramColumn, schema: str, instance: Running) -> int:
     return 0 if last is None else int(last)
 
 
-def _holds_texts(column: ProgramColumn) -> bool:
+def holds_texts(column: ProgramColumn) -> bool:
+    """Whether its values are texts, as integers are that no number of the engine holds."""
     return isinstance(column.values, tuple) and any(isinstance(value, str) for value in column.values[:1])
 
 
