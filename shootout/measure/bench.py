@@ -115,12 +115,16 @@ class Bench:
             self._check(block, participant, instances[participant], start, reason)
         return measured.record
 
+    def read_columns(self, workload: str, base: Running) -> None:
+        """Read the values of a workload's columns, once in a run. Raises MeasureError."""
+        if workload not in self._filled:
+            bound = self.plan.workloads[workload]
+            self._filled[workload] = columns.filled(bound.program, schema_of(base, bound.dataset), base)
+
     def _with_values(self, block: Block, instances: Instances) -> Program:
         """The block's program with the base's values, the same for all servers and starts."""
         bound, (base, *_) = self.plan.workloads[block.workload], tuple(instances.values())
-        if block.workload not in self._filled:
-            schema = schema_of(base, bound.dataset)
-            self._filled[block.workload] = columns.filled(bound.program, schema, base)
+        self.read_columns(block.workload, base)
         return columns.continued(self._filled[block.workload], bound.dataset, instances.values())
 
     def _check(
