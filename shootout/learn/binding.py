@@ -69,7 +69,7 @@ def bind(template: Template, schema: Schema) -> Bound:
     if _SAVEPOINT.match(template.sql):
         return Bound((), ())
     try:
-        tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+        tree = _parsed(template, schema)
     except SqlglotError as error:
         return Bound(_unparsed(template.slots), (), problem=_first_line(error))
     if isinstance(tree, exp.Command):
@@ -98,7 +98,7 @@ def joined(log: Log, schema: Schema) -> frozenset[tuple[Column, Column]]:
     found: set[tuple[Column, Column]] = set()
     for template in log.templates:
         try:
-            tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+            tree = _parsed(template, schema)
         except SqlglotError:
             continue
         for equal in tree.find_all(exp.EQ):
@@ -119,6 +119,14 @@ def unqualified(log: Log, schema: Schema) -> Log:
         return replace(template, sql=sql)
 
     return replace(log, templates=tuple(map(plain, log.templates)))
+
+
+def _parsed(template: Template, schema: Schema) -> exp.Expr:
+    """A marked template's tree. Raises SqlglotError."""
+    try:
+        return sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+    except RecursionError:
+        raise SqlglotError("nested too deep for sqlglot") from None
 
 
 def _unparsed(slots: Sequence[Slot]) -> tuple[Binding, ...]:

@@ -84,6 +84,12 @@ def test_what_cannot_be_parsed_says_so() -> None:
         assert "777" not in found.problem
 
 
+def test_what_is_nested_deeply_is_sent_as_it_is() -> None:
+    found = bound(f"SELECT 1 FROM customer WHERE {'(' * 200}id = ?{')' * 200}")
+    assert found.problem == "nested too deep for sqlglot"
+    assert [each.use for each in found.slots] == ["other"]
+
+
 def test_a_select_says_which_columns_it_returns() -> None:
     found = bound("SELECT o.id, COUNT(*), total AS t FROM orders o WHERE customer_id = ?")
     assert [each and each.full_name for each in found.outputs] == ["orders.id", None, "orders.total"]
