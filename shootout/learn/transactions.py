@@ -29,8 +29,11 @@ LINKED_MIN = 0.5  # share of transactions in which a value must repeat another t
 SAME_MIN = 0.995  # from this share on, it is the same parameter
 SURE = 1000  # values of a sample that leaves no doubt
 _BLOCK_MAX = 16  # statements in a repetition
+_ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
+_LIST = re.compile(r"\bIN\s*\(\{\w+\}\)", re.IGNORECASE)
 
 Place = tuple[int, int]  # statement and slot
+Sizes = Sequence[tuple[int, int]]  # of lists: length, how often
 
 
 @dataclass(frozen=True)
@@ -204,32 +207,40 @@ class _Writer:
     def _statement(self, number: int) -> WorkloadStatement:
         statement = self._of(number)
         texts: list[str] = []
+        sizes: dict[str, Sizes] = {}
         slot = 0
         for piece in pieces(statement.template.sql):
             if piece not in ("?", "?+"):
                 texts.append(piece.replace("{", "{{").replace("}", "}}"))
                 continue
             shape = self._shape((number, slot))
-            kept = shape.text.replace("{", "{{").replace("}", "}}")
-            texts.append(kept if shape.parameter is None else f"{{{self._name((number, slot))}}}")
+            if shape.parameter is None:
+                texts.append(shape.text.replace("{", "{{").replace("}", "}}"))
+            else:
+                name = self._name((number, slot))
+                texts.append(f"{{{name}}}")
+                sizes[name] = statement.template.slots[slot].sizes
             slot += 1
-        return WorkloadStatement(name=statement.name, sql=self._rows("".join(texts), statement))
+        return WorkloadStatement(name=statement.name, sql=self._rows("".join(texts), sizes))
 
-    def _rows(self, sql: str, statement: Statement) -> str:
-        """The rows of an INSERT of many as a group."""
-        found = re.search(r"\bVALUES?\s*(?P<row>\(.*\{.*\))", sql, re.IGNORECASE | re.DOTALL)
-        if found is None or not re.search(r"\bVALUES?\s*\([^()]*\?\+", statement.template.sql, re.IGNORECASE):
-            return sql
-        rows = row = _balanced(found["row"])
-        sizes = next((slot.sizes for slot in statement.template.slots if slot.sizes), ((1, 1),))
-        mean = sum(size * count for size, count in sizes) / sum(count for _, count in sizes)
-        for name in re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row):
-            parameter = self.builder.parameters[name]
-            if isinstance(parameter, Learned) and parameter.counts:
+    def _rows(self, sql: str, sizes: Mapping[str, Sizes]) -> str:
+        """Many rows, of VALUES or IN, as groups; `sizes` are those of lists, by parameter."""
+        for found in reversed([*_ROWS.finditer(sql)]):
+            row = whole = _balanced(sql[found.end() :])
+            names = re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row)
+            if not names or _LIST.search(row) or not all(map(sizes.get, names)):
+                continue
+            for name in names:
+                parameter = self.builder.parameters[name]
+                assert isinstance(parameter, Learned)
                 own = self.builder.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
                 row = row.replace(f"{{{name}}}", f"{{{own}}}")
-        group = Group(sql=row, count=max(1, round(mean)))
-        return sql.replace(rows, f"{{{self.builder.name('rows', group, set())}}}", 1)
+            each = sizes[names[0]]
+            mean = sum(size * count for size, count in each) / sum(count for _, count in each)
+            group = Group(sql=row, count=max(1, round(mean)))
+            after = sql[found.end() + len(whole) :]
+            sql = f"{sql[: found.end()]}{{{self.builder.name('rows', group, set())}}}{after}"
+        return sql
 
     def _of(self, number: int) -> Statement:
         return self.builder.statements[self.sequence.statements[number]]
