@@ -11,7 +11,7 @@ from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
 from shootout.servers.external import MARK
 from shootout.servers.running import Running
 
-_FAMILY = re.compile(r"(.*?\D)(\d+)")
+_FAMILY = re.compile(r"(.*?[^0-9])([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,17 @@ class Schema:
     views: frozenset[str] = frozenset()
 
     @cached_property
-    def families(self) -> dict[str, tuple[int, ...]]:
-        """The numbers of tables whose names differ only in the number at the end, and have equal columns."""
-        found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    def families(self) -> dict[str, tuple[str, ...]]:
+        """The digits that end the names of tables which have them alone apart, and equal columns; by stem."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
         for table, columns in self.tables.items():
             if numbered := _FAMILY.fullmatch(table):
-                found.setdefault((numbered[1], tuple(columns)), []).append(int(numbered[2]))
-        return {stem: tuple(sorted(numbers)) for (stem, _), numbers in found.items() if len(numbers) > 1}
+                found.setdefault(numbered[1], {})[numbered[2]] = tuple(columns)
+        return {
+            stem: tuple(sorted(tables, key=lambda digits: (int(digits), digits)))
+            for stem, tables in found.items()
+            if len(tables) > 1 and len(set(tables.values())) == 1
+        }
 
 
 def read(instance: Running, schema: str) -> Schema:

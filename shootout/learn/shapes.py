@@ -161,10 +161,10 @@ class Learner:
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:
         """The shape of a slot of a template that was executed so often."""
         if binding.use == "table":
-            return self._numbers(slot, "table")
+            return _table(slot, binding.family)
         if slot.kind == "null" or not slot.sample:
             return Shape(None, "NULL")
-        weighed = _weighed(slot, executions)
+        weighed = _weighed(slot)
         counts = curve([(float(size), count) for size, count in slot.sizes])
         total = sum(size * count for size, count in slot.sizes) if slot.sizes else executions
         nulls = min(1.0, slot.nulls / total) if total else 0.0
@@ -273,30 +273,40 @@ class Learner:
                 return Shape(None, _written(slot, literals[0]))
             return _kept(slot, weighed, 0.0, ())
         if slot.kind == "number":
-            return self._numbers(slot, binding.use)
+            return _numbers(slot)
         if slot.kind == "text" and all(_DATE.fullmatch(_decoded(literal)) for literal in literals):
             return _dates(weighed)
         form: Form = "bytes" if slot.kind == "bytes" else "text"
         return Shape(Learned(form=form, absent=1.0, lengths=_lengths(weighed, form)))
 
-    @staticmethod
-    def _numbers(slot: Slot, use: str) -> Shape:
-        numbers = [
-            (number, weight)
-            for literal, weight in _weighed(slot, 1)
-            if (number := _integer(literal)) is not None
-        ]
-        if not numbers:
-            return Shape(Learned(min=0, max=9))
-        low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
-        if use != "table":  # bounds that say no more than the magnitude
-            low, high = min(0, -_magnitude(-low)), max(0, _magnitude(high))
-        places = [(number - low, weight) for number, weight in numbers]
-        hot, positions = spread(places, high - low + 1, len(slot.sample))
-        if use != "table":
-            hot = ()
-            positions = tuple(round(place, 2) for place in positions)
+
+def _numbers(slot: Slot) -> Shape:
+    """Numbers of the log's magnitude."""
+    numbers = [
+        (number, weight) for literal, weight in _weighed(slot) if (number := _integer(literal)) is not None
+    ]
+    if not numbers:
+        return Shape(Learned(min=0, max=9))
+    low = min(0, -_magnitude(-min(number for number, _ in numbers)))
+    high = max(0, _magnitude(max(number for number, _ in numbers)))
+    places = [(number - low, weight) for number, weight in numbers]
+    _, positions = spread(places, high - low + 1, len(slot.sample))
+    rounded = tuple(round(place, 2) for place in positions)
+    return Shape(Learned(min=low, max=high, positions=rounded), numeric=True)
+
+
+def _table(slot: Slot, family: Sequence[str]) -> Shape:
+    """The digits that end a table's name: a number, unless some begin with 0 or are missing."""
+    places = [
+        (family.index(digits), weight)
+        for literal, weight in _weighed(slot)
+        if (digits := _decoded(literal)) in family
+    ]
+    hot, positions = spread(places, len(family), len(slot.sample))
+    low, high = int(family[0]), int(family[-1])
+    if [*family] == [str(number) for number in range(low, high + 1)]:
         return Shape(Learned(min=low, max=high, positions=positions, hot=hot), numeric=True)
+    return Shape(Learned(values=tuple(family), form="number", positions=positions, hot=hot))
 
 
 def is_child(binding: Binding) -> bool:
@@ -333,7 +343,7 @@ def _is_structural(slot: Slot, binding: Binding, literals: Sequence[bytes]) -> b
     )
 
 
-def _weighed(slot: Slot, executions: int) -> list[tuple[bytes, float]]:
+def _weighed(slot: Slot) -> list[tuple[bytes, float]]:
     """The values with their shares of the executions: the frequent ones, then the sample's others."""
     exact = dict(slot.top) if slot.distinct <= len(slot.top) else {}
     if exact:

@@ -209,7 +209,7 @@ class _Writer:
         texts: list[str] = []
         sizes: dict[str, Sizes] = {}
         slot = 0
-        for piece in pieces(statement.template.sql):
+        for piece in pieces(statement.template.sql, statement.template.slots):
             if piece not in ("?", "?+"):
                 texts.append(piece.replace("{", "{{").replace("}", "}}"))
                 continue

@@ -97,7 +97,7 @@ def test_a_select_says_which_columns_it_returns() -> None:
 
 
 def test_pieces_are_the_text_and_its_slots() -> None:
-    assert list(pieces("SELECT `a?` FROM t WHERE a IN (?+) AND b=?")) == [
+    assert list(pieces("SELECT `a?` FROM t WHERE a IN (?+) AND b=?", [a_slot(1), a_slot(2)])) == [
         "SELECT `a?` FROM t WHERE a IN (",
         "?+",
         ") AND b=",
@@ -109,6 +109,12 @@ def test_pieces_are_the_text_and_its_slots() -> None:
 def test_tables_that_the_dump_lacks_are_named() -> None:
     assert bound("SELECT 1 FROM orders JOIN elsewhere e ON e.id = orders.id").missing == ("elsewhere",)
     assert bound("WITH c AS (SELECT 1) SELECT 1 FROM c, dual, orders").missing == ()
+
+
+def test_numbered_tables_lose_their_database() -> None:
+    log = a_log(a_template("SELECT 1 FROM shop.part? JOIN `shop`.`part?` b", *[a_slot(1, table=True)] * 2))
+    (template,) = unqualified(log, a_schema()).templates
+    assert template.sql == "SELECT 1 FROM part? JOIN `part?` b"
 
 
 def test_the_dumps_tables_lose_their_database() -> None:

@@ -11,12 +11,19 @@ from shootout.learn.schema import Schema
 from shootout.learn.shapes import Values
 from shootout.model.learned import Template
 from shootout.model.plan import DatasetSize
-from shootout.model.program import Numbers, Program, ProgramColumn
+from shootout.model.program import Numbers, Program, ProgramColumn, ProgramLearned
 from tests.learn.builders import a_log, a_schema, a_slot, a_table, a_template
 
 ODD = Schema(
     {"odd": a_table("odd", **dict.fromkeys(("_id", "ñ_x", "table", "unused", "ñ"), "int unique"))}, {}
 )
+
+
+MONTHS, SHARDS = ("202411", "202412", "202501"), [f"{number:02d}" for number in range(64)]
+NUMBERED = Schema(
+    {f"{stem}{digits}": a_table(stem, id="int unique") for stem, of in (("log_", MONTHS), ("shard_", SHARDS))
+     for digits in of}, {},
+)  # fmt: skip
 
 
 def values(name: str) -> Values:
@@ -48,3 +55,24 @@ def test_names_are_those_that_a_workload_may_have(tmp_path: Path) -> None:
         known=ODD,
     )
     assert {"rollback_", "begin_", "select_odd"} <= {kind.name for kind in program.kinds}
+
+
+def test_tables_are_numbered_with_the_dumps_own_digits(tmp_path: Path) -> None:
+    assert NUMBERED.families == {"log_": MONTHS, "shard_": tuple(SHARDS)}
+    _, program = learned(
+        tmp_path,
+        a_template("SELECT 1 FROM log_?", a_slot(202412, 202501, table=True)),
+        a_template("SELECT 1 FROM shard_?", a_slot(*SHARDS, table=True)),
+        known=NUMBERED,
+    )
+    assert [column.values for column in program.columns] == [MONTHS, tuple(SHARDS)]
+    (first, _) = program.parameters
+    assert isinstance(first, ProgramLearned)
+    assert first.positions[0] >= 0.333  # not the first month
+
+
+def test_quoted_names_of_numbered_tables_have_a_slot(tmp_path: Path) -> None:
+    some = a_template("SELECT `a?b` FROM `part?` WHERE id = ?", a_slot(1, 2, table=True), a_slot(5))
+    text, program = learned(tmp_path, some)
+    assert "SELECT `a?b` FROM `part{table_number}` WHERE id = {id}" in text
+    assert [column.name for column in program.columns] == ["", "part1.id"]
