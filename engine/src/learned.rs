@@ -114,7 +114,9 @@ impl Learned {
     /// Takes its column from the program's.
     pub fn bind(&mut self, columns: &[Arc<Column>]) -> Result<(), String> {
         let from = columns.get(self.column).ok_or_else(|| format!("no such column: {}", self.column))?;
-        self.from = Arc::clone(from);
+        // An empty list has no type: texts have no next number.
+        let texts = from.values == Values::Numbers(Vec::new()) && from.next == 0 && self.form != Form::Number;
+        self.from = if texts { Arc::default() } else { Arc::clone(from) };
         Ok(())
     }
 
@@ -349,6 +351,22 @@ mod tests {
         let mut draws = draws(0, 1);
         assert_eq!(repeated.draw(Some(&Value::Number(1)), &mut draws), Value::Number(100));
         assert_eq!(repeated.draw(Some(&Value::Null), &mut draws), Value::Null);
+    }
+
+    #[test]
+    fn two_numbers_are_no_range() {
+        assert_eq!(serde_json::from_str::<Values>("[10, 20]").unwrap(), Values::Numbers(vec![10, 20]));
+    }
+
+    #[test]
+    fn texts_of_no_column_are_made_up() {
+        let mut text =
+            learned("[]", &[(r#""number""#, r#""text""#), (r#""lengths": []"#, r#""lengths": [3.0]"#)]);
+        text.bind(&[Arc::new(serde_json::from_str(r#"{"values": [], "next": 0}"#).unwrap())]).unwrap();
+        for found in texts(&text, 9) {
+            assert!(found.len() == 5 && found.starts_with('\'') && found.parse::<f64>().is_err(), "{found}");
+            assert!(found[1..4].bytes().all(|byte| byte.is_ascii_alphabetic()), "{found}");
+        }
     }
 
     #[test]

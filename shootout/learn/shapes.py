@@ -212,6 +212,8 @@ class Learner:
         total = sum(weight for _, weight in weighed)
         missing = sum(weight for _, weight in absent) / total
         form = _form(slot, values)
+        if not places and not values.numeric and form != "number":  # made up: the column is not needed
+            return Shape(Learned(form=form, absent=1.0, lengths=_lengths(absent, form)))
         fresh = values.numeric and binding.use == "insert" and column.key and bool(absent)
         hot, positions = self._known_spread(name, places, values.count, len(slot.sample))
         return Shape(

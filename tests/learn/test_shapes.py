@@ -123,7 +123,7 @@ def test_inserted_keys_are_new() -> None:
 
 def test_written_texts_keep_their_lengths_only() -> None:
     found = learned(NAMES, "set", "secret", "hidden")
-    assert found == Learned(column="t.name", form="text", absent=1.0, lengths=(6.0,))
+    assert found == Learned(form="text", absent=1.0, lengths=(6.0,))
 
 
 def test_patterns_keep_what_they_look_for() -> None:
