@@ -271,10 +271,10 @@ struct LogReader(log::Reader);
 #[pymethods]
 impl LogReader {
     #[new]
-    #[pyo3(signature = (families = Vec::new(), *, ansi_quotes = false))]
-    fn new(families: Vec<String>, ansi_quotes: bool) -> Self {
+    #[pyo3(signature = (families = Vec::new()))]
+    fn new(families: Vec<String>) -> Self {
         let families = families.into_iter().map(String::into_bytes).collect();
-        Self(log::Reader::new(Options { ansi_quotes, families }))
+        Self(log::Reader::new(Options { families }))
     }
 
     fn feed(&mut self, py: Python<'_>, bytes: &[u8]) {
