@@ -81,7 +81,6 @@ class LogReader:
         """Read the next piece, of any size. Releases the GIL."""
     def digested(
         self,
-        schema: str,
         text: bytes,
         count: int,
         seconds: float,

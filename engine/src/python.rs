@@ -282,17 +282,9 @@ impl LogReader {
         py.detach(|| reader.feed(bytes));
     }
 
-    fn digested(
-        &mut self,
-        schema: &str,
-        text: &[u8],
-        count: u64,
-        seconds: f64,
-        rows_examined: u64,
-        rows_sent: u64,
-    ) {
+    fn digested(&mut self, text: &[u8], count: u64, seconds: f64, rows_examined: u64, rows_sent: u64) {
         let cost = Cost { seconds, rows_examined, rows_sent };
-        self.0.digested(schema.as_bytes(), text, count, cost);
+        self.0.digested(text, count, cost);
     }
 
     fn end_file(&mut self) {

@@ -55,9 +55,7 @@ def a_template(sql: str, *slots: Slot, count: int = 100, rows_sent: int | None =
     """A template; slots that are not given are numbers."""
     number = sum(piece in ("?", "?+") for piece in pieces(sql, [*slots, *[a_slot(1)] * 99]))
     every = (*slots, *(a_slot(1) for _ in range(number - len(slots))))
-    return Template(
-        sql=sql, schema="", count=count, seconds=1.0, rows_examined=count, rows_sent=rows_sent, slots=every
-    )
+    return Template(sql=sql, count=count, seconds=1.0, rows_examined=count, rows_sent=rows_sent, slots=every)
 
 
 def bound(sql: str, *slots: Slot) -> Bound:

@@ -138,8 +138,7 @@ impl Statement {
                     reader.token(begin + 2, Last::Other);
                     versioned = false;
                 }
-                b'\'' => reader.text(byte, Kind::Text)?,
-                b'"' => reader.text(byte, Kind::Text)?,
+                b'\'' | b'"' => reader.text(byte, Kind::Text)?,
                 b'`' => reader.name()?,
                 b'0'..=b'9' => reader.number(begin),
                 b'.' if next.is_ascii_digit() && !reader.qualifies() => reader.number(begin),
