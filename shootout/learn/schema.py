@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
@@ -38,6 +38,9 @@ class Schema:
     tables: Mapping[str, Mapping[str, Column]]
     rows: Mapping[str, int]
     views: frozenset[str] = frozenset()
+    keys: Mapping[tuple[str, str], Sequence[str]] = field(
+        default_factory=dict
+    )  # unique: table and name to columns
 
     @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:
@@ -60,7 +63,7 @@ def read(instance: Running, schema: str) -> Schema:
         "SELECT table_name, index_name, column_name FROM information_schema.statistics "
         f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
     ):
-        keys.setdefault((table, key), []).append(str(column).lower())
+        keys.setdefault((table, key), []).append(str(column))
     parents = {
         (table, column): f"{parent}.{name}"
         for table, column, parent, name in instance.query(
@@ -76,7 +79,7 @@ def read(instance: Running, schema: str) -> Schema:
         f"WHERE table_schema = '{schema}' AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' "
         "ORDER BY table_name, ordinal_position"
     ):
-        own = [columns for (of, _), columns in keys.items() if of == table and name.lower() in columns]
+        own = [columns for (of, _), columns in keys.items() if of == table and name in columns]
         column = Column(
             table,
             name,
@@ -95,4 +98,4 @@ def read(instance: Running, schema: str) -> Schema:
         "SELECT table_name FROM information_schema.tables "
         f"WHERE table_schema = '{schema}' AND table_type = 'VIEW'"
     )
-    return Schema(tables, rows, frozenset(str(name) for (name,) in views))
+    return Schema(tables, rows, frozenset(str(name) for (name,) in views), keys)
