@@ -79,13 +79,12 @@ class Engine:
 class LogReader:
     """Reads a slow or general query log, which it tells apart, in memory that does not grow with the log."""
 
-    def __init__(self, families: list[str] = [], *, ansi_quotes: bool = False) -> None:
-        """`families`: stems of numbered tables, such as sbtest; `ansi_quotes`: the server's sql_mode."""
+    def __init__(self, families: list[str] = []) -> None:
+        """`families`: stems of numbered tables, such as sbtest."""
     def feed(self, bytes: bytes) -> None:
         """Read the next piece, of any size. Releases the GIL."""
     def digested(
         self,
-        schema: str,
         text: bytes,
         count: int,
         seconds: float,

@@ -349,6 +349,11 @@ mod tests {
     }
 
     #[test]
+    fn two_numbers_are_no_range() {
+        assert_eq!(serde_json::from_str::<Values>("[10, 20]").unwrap(), Values::Numbers(vec![10, 20]));
+    }
+
+    #[test]
     fn values_are_written_in_their_form() {
         let text = (r#""number""#, r#""text""#);
         let bytes = (r#""number""#, r#""bytes""#);

@@ -287,10 +287,10 @@ struct LogReader(log::Reader);
 #[pymethods]
 impl LogReader {
     #[new]
-    #[pyo3(signature = (families = Vec::new(), *, ansi_quotes = false))]
-    fn new(families: Vec<String>, ansi_quotes: bool) -> Self {
+    #[pyo3(signature = (families = Vec::new()))]
+    fn new(families: Vec<String>) -> Self {
         let families = families.into_iter().map(String::into_bytes).collect();
-        Self(log::Reader::new(Options { ansi_quotes, families }))
+        Self(log::Reader::new(Options { families }))
     }
 
     fn feed(&mut self, py: Python<'_>, bytes: &[u8]) {
@@ -298,17 +298,9 @@ impl LogReader {
         py.detach(|| reader.feed(bytes));
     }
 
-    fn digested(
-        &mut self,
-        schema: &str,
-        text: &[u8],
-        count: u64,
-        seconds: f64,
-        rows_examined: u64,
-        rows_sent: u64,
-    ) {
+    fn digested(&mut self, text: &[u8], count: u64, seconds: f64, rows_examined: u64, rows_sent: u64) {
         let cost = Cost { seconds, rows_examined, rows_sent };
-        self.0.digested(schema.as_bytes(), text, count, cost);
+        self.0.digested(text, count, cost);
     }
 
     fn end_file(&mut self) {

@@ -241,7 +241,7 @@ class Scope:
             fresh=parameter.fresh,
             of=of,
             share=parameter.share,
-            difference=parameter.difference,
+            difference=self.amount(f"{where}.difference", parameter.difference, NUMBERS),
             lengths=parameter.lengths,
             counts=parameter.counts,
             around=None if parameter.like is None else _LIKE[parameter.like],
@@ -263,7 +263,10 @@ class Scope:
                     return index
             self.columns.append(ProgramColumn(name=column, fresh=parameter.fresh))
         elif low is not None and high is not None and low <= high:
-            self.columns.append(ProgramColumn(values=Numbers(min=low, max=high), next=high + 1))
+            values = Numbers(
+                min=self.amount(f"{where}.min", low, NUMBERS), max=self.amount(f"{where}.max", high, NUMBERS)
+            )
+            self.columns.append(ProgramColumn(values=values, next=min(high + 1, NUMBERS[-1])))
         elif low is not None or high is not None:
             raise FieldError(where, "expected min and max, in order")
         else:

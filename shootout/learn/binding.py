@@ -18,7 +18,8 @@ from shootout.model.learned import Log, Slot, Template
 
 Use = Literal["equal", "range", "like", "insert", "set", "limit", "table", "other"]
 
-_MARK = re.compile(r"`(?:[^`]|``)*`|(?P<slot>\?\+?)")
+# A quoted name may have a `?` of its own; the one that ends it may be a slot, in place of a table's digits.
+_MARK = re.compile(r"(?<!\?)`(?:[^`?]|``|\?(?!`(?!`)))*+(?:`|(?P<table>\?)(?=`))|(?P<slot>\?\+?)")
 _SAVEPOINT = re.compile(r"SAVEPOINT|RELEASE\b|ROLLBACK\b", re.IGNORECASE)  # not all are read by sqlglot
 _SLOT = re.compile(r"slot_(\d+)_")
 _NUMBER = 7_770_000_000  # of the first slot; no number of a statement without literals is like it
@@ -36,6 +37,7 @@ class Binding:
 
     use: Use
     column: Column | None = None  # None: to no column that is known
+    family: tuple[str, ...] = ()  # the digits that a table's name may end with
 
 
 UNBOUND = Binding("other")
@@ -53,14 +55,15 @@ class Bound:
     problem: str = ""  # why it could not be parsed
 
 
-def pieces(sql: str) -> Iterator[str]:
+def pieces(sql: str, slots: Sequence[Slot]) -> Iterator[str]:
     """A template's text, split at its slots: text, slot, text, …, text."""
-    end = 0
+    end = number = 0
     for match in _MARK.finditer(sql):
-        if match["slot"]:
-            yield sql[end : match.start()]
-            yield match["slot"]
-            end = match.end()
+        if match["slot"] or (match["table"] and any(slot.table for slot in slots[number : number + 1])):
+            start, stop = match.span("slot" if match["slot"] else "table")
+            yield sql[end:start]
+            yield sql[start:stop]
+            end, number = stop, number + 1
     yield sql[end:]
 
 
@@ -69,11 +72,11 @@ def bind(template: Template, schema: Schema) -> Bound:
     if _SAVEPOINT.match(template.sql):
         return Bound((), ())
     try:
-        tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+        tree = _parsed(template, schema)
     except SqlglotError as error:
-        return Bound(_unparsed(template.slots), (), problem=_first_line(error))
+        return Bound(_slots(template, schema, {}), (), problem=_first_line(error))
     if isinstance(tree, exp.Command):
-        return Bound(_unparsed(template.slots), (), problem="not a statement that sqlglot reads")
+        return Bound(_slots(template, schema, {}), (), problem="not a statement that sqlglot reads")
     found: dict[int, Binding] = {}
     for node in tree.find_all(exp.Literal, exp.HexString):
         number = _slot_of(node)
@@ -82,10 +85,9 @@ def bind(template: Template, schema: Schema) -> Bound:
     tables = [table for table in tree.find_all(exp.Table) if table.name]
     known = {*schema.tables, *schema.views, *(each.alias for each in tree.find_all(exp.CTE)), "dual"}
     names = dict.fromkeys(table.name for table in tables if table.name in schema.tables)
-    slots = enumerate(template.slots)
     selected = tree.selects if isinstance(tree, exp.Select) and not tree.is_star else []
     return Bound(
-        tuple(Binding("table") if slot.table else found.get(number, UNBOUND) for number, slot in slots),
+        _slots(template, schema, found),
         tuple(names),
         tuple(_resolved(each.unalias(), schema) for each in selected),
         tuple(dict.fromkeys(table.name for table in tables if table.name not in known)),
@@ -98,7 +100,7 @@ def joined(log: Log, schema: Schema) -> frozenset[tuple[Column, Column]]:
     found: set[tuple[Column, Column]] = set()
     for template in log.templates:
         try:
-            tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+            tree = _parsed(template, schema)
         except SqlglotError:
             continue
         for equal in tree.find_all(exp.EQ):
@@ -110,19 +112,39 @@ def joined(log: Log, schema: Schema) -> frozenset[tuple[Column, Column]]:
 
 def unqualified(log: Log, schema: Schema) -> Log:
     """The log without databases before the dump's tables, which are loaded into another one."""
-    names = "|".join(re.escape(name) for name in (*schema.tables, *schema.views))
+    families = (f"{stem}?" for stem in schema.families)
+    names = "|".join(map(re.escape, (*schema.tables, *schema.views, *families)))
 
     def plain(template: Template) -> Template:
         sql = template.sql
         for database in bind(template, schema).databases if "." in sql else ():
-            sql = re.sub(rf"(?<![\w$`.])`?{re.escape(database)}`?\s*\.\s*(?=`?(?:{names})\b)", "", sql)
+            sql = re.sub(rf"(?<![\w$`.])`?{re.escape(database)}`?\s*\.\s*(?=`?(?:{names})(?![\w$]))", "", sql)
         return replace(template, sql=sql)
 
     return replace(log, templates=tuple(map(plain, log.templates)))
 
 
-def _unparsed(slots: Sequence[Slot]) -> tuple[Binding, ...]:
-    return tuple(Binding("table") if slot.table else UNBOUND for slot in slots)
+def _parsed(template: Template, schema: Schema) -> exp.Expr:
+    """A marked template's tree. Raises SqlglotError."""
+    try:
+        return sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+    except RecursionError:
+        raise SqlglotError("nested too deep for sqlglot") from None
+
+
+def _slots(template: Template, schema: Schema, found: Mapping[int, Binding]) -> tuple[Binding, ...]:
+    """A binding for each slot: of a table's digits, or as it was found."""
+    texts = [*pieces(template.sql, template.slots)][::2]
+    return tuple(
+        Binding("table", family=_family(text, schema)) if slot.table else found.get(number, UNBOUND)
+        for number, (text, slot) in enumerate(zip(texts, template.slots, strict=False))
+    )
+
+
+def _family(text: str, schema: Schema) -> tuple[str, ...]:
+    """The digits that may follow a text which ends with the stem of numbered tables."""
+    stems = filter(text.endswith, schema.families)
+    return schema.families[max(stems, key=len)]
 
 
 def _first_line(error: Exception) -> str:
@@ -131,17 +153,15 @@ def _first_line(error: Exception) -> str:
 
 def _marked(template: Template, schema: Schema) -> str:
     """The template with a literal for each slot that tells its number; a table gets one of its family."""
-    families = schema.families
     texts: list[str] = []
     number = 0
-    for piece in pieces(template.sql):
+    for piece in pieces(template.sql, template.slots):
         if piece not in ("?", "?+"):
             texts.append(piece)
             continue
         slot = template.slots[number]
         if slot.table:
-            stem = re.split(r"[^\w$]", texts[-1])[-1]
-            texts.append(str(families.get(stem, (1,))[0]))
+            texts.append(_family(texts[-1], schema)[0])
         elif slot.kind == "number":
             texts.append(str(_NUMBER + number))
         else:

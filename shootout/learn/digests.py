@@ -47,8 +47,7 @@ def add(reader: LogReader, data: bytes, path: Path) -> None:
                 text = _FUNCTION.sub(rb"\1(", row[_TEXT] or b"")
             if text.endswith(_CUT.encode()):
                 text = b""
-            schema = (row.get("SCHEMA_NAME") or b"").decode(errors="replace")
-            reader.digested(schema, text, count, timer * _PICOSECONDS, examined, sent)
+            reader.digested(text, count, timer * _PICOSECONDS, examined, sent)
     except KeyError as error:
         raise InputError(f"{path}: no column {error.args[0]}; expected the whole table") from None
     except ValueError as error:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from shootout._engine import LoadError
 from shootout.errors import MeasureError
 from shootout.learn import logs
@@ -23,6 +25,7 @@ CONNECTIONS_MAX = 16
 TIMEOUT_S = 60.0
 NEAR = 0.05  # of a statement's rows, or one row: as in the log
 _SEED = 1
+_SUMMED = ("count", "rows_examined", "rows_sent")
 _STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: .*", re.DOTALL)
 
 
@@ -145,11 +148,14 @@ def compared(
 
 
 def _by_text(log: Log) -> dict[str, Template]:
-    """The templates by text: the log of one server may name them in several schemas."""
+    """The templates by text: those that named the dump's database, or did not, are one."""
     found: dict[str, Template] = {}
     for template in log.templates:
-        known = found.get(template.sql)
-        found[template.sql] = template if known is None or known.count < template.count else known
+        known = found.setdefault(template.sql, template)
+        if known is not template:
+            each = {name: (getattr(known, name), getattr(template, name)) for name in _SUMMED}
+            sums = {name: None if None in pair else sum(pair) for name, pair in each.items()}
+            found[template.sql] = replace(known, **sums)
     return found
 
 

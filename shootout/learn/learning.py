@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 
 from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.learn import writing
-from shootout.learn.binding import Binding, Bound, bind
+from shootout.learn.binding import Binding, Bound
 from shootout.learn.schema import Column, Schema
 from shootout.learn.shapes import Learner, Values, is_child
 from shootout.learn.transactions import Builder, Statement
@@ -35,7 +35,6 @@ _UNSENT = {
     "belongs to a session or to the server": "SET USE KILL FLUSH RESET GRANT REVOKE LOCK UNLOCK PREPARE "
     "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER",
 }
-_STEM = re.compile(r"[a-z0-9_]+")
 
 
 class LearnedStatement(Value):
@@ -71,31 +70,8 @@ class LearningReport(Value):
     warnings: tuple[str, ...] = ()  # why the workload may not be what the server ran
 
 
-def learn(
-    log: Log,
-    instance: Running,
-    schema: str,
-    known: Schema,
-    *,
-    dump: str,
-    logs: Sequence[str],
-    keep: bool = False,
-    refused: Mapping[str, str] | None = None,
-) -> tuple[str, LearningReport]:
-    """The workload file's text and the report, from a log and the dump that `instance` has loaded.
-
-    `refused`: templates to leave out, with the reason.
-
-    Raises InputError if the log has nothing to send, MeasureError if the server fails.
-    """
-    bound = [bind(template, known) for template in log.templates]
-    grown = frozenset(
-        column.full_name
-        for one in bound
-        for each in one.slots
-        if each.use == "insert" and each.column is not None
-        for column in (each.column, *filter(_is_automatic, known.tables[each.column.table].values()))
-    )
+def values_of(instance: Running, schema: str) -> Callable[[str], Values]:
+    """What reads the values of TABLE.COLUMN, each column once. It raises MeasureError."""
 
     @cache
     def values(name: str) -> Values:
@@ -104,6 +80,34 @@ def learn(
         whole = isinstance(read.values, Numbers) or len(read.values or ()) <= columns.VALUES_MAX // 2
         return Values(read, type, None if whole else partial(columns.present, name, schema, instance))
 
+    return values
+
+
+def learn(
+    log: Log,
+    bound: Sequence[Bound],
+    known: Schema,
+    values: Callable[[str], Values],
+    *,
+    server: str,
+    dump: str,
+    logs: Sequence[str],
+    keep: bool = False,
+    refused: Mapping[str, str] | None = None,
+) -> tuple[str, LearningReport]:
+    """The workload file's text and the report, from a log, its bound templates, and the dump's columns.
+
+    `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason.
+
+    Raises InputError if the log has nothing to send, and what `values` raises.
+    """
+    grown = frozenset(
+        column.full_name
+        for one in bound
+        for each in one.slots
+        if each.use == "insert" and each.column is not None
+        for column in (each.column, *filter(_is_automatic, known.tables[each.column.table].values()))
+    )
     learner = Learner(values, grown, keep)
     statements = _statements(log.templates, bound, learner)
     reasons = {
@@ -141,7 +145,7 @@ def learn(
     )
     report = LearningReport(
         logs=tuple(logs),
-        server=instance.version,
+        server=server,
         rows=dict(known.rows),
         statements=_said(statements, bound),
         left_out=(*_left_out(log, reasons), *rare),
@@ -163,7 +167,8 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
     order = sorted(range(len(templates)), key=lambda number: -templates[number].count)
     named: dict[int, str] = {}
     for number in order:
-        stem = _name(templates[number], bound[number])
+        word = re.search(r"[A-Za-z]+", templates[number].sql)
+        stem = writing.name(word[0] if word else "statement", *bound[number].tables[:1])
         names[stem] += 1
         named[number] = stem if names[stem] == 1 else f"{stem}_{names[stem]}"
     for number, (template, one) in enumerate(zip(templates, bound, strict=True)):
@@ -176,21 +181,13 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
     return found
 
 
-def _name(template: Template, bound: Bound) -> str:
-    """A name for a statement: what it does, and to which table."""
-    word = re.search(r"[A-Za-z]+", template.sql)
-    table = bound.tables[0] if bound.tables else ""
-    text = "_".join(filter(None, (word[0].lower() if word else "statement", table.lower())))
-    return "_".join(_STEM.findall(text)) or "statement"
-
-
 def _is_automatic(column: Column) -> bool:
     return column.automatic
 
 
 def _label(slot: Slot, binding: Binding) -> str:
     if binding.column is not None:
-        return "_".join(_STEM.findall(binding.column.name.lower())) or "value"
+        return writing.name(binding.column.name)
     return {"table": TABLE_NUMBER, "limit": "limit"}.get(binding.use, slot.kind)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shootout._engine import LogReader
@@ -14,24 +14,17 @@ from shootout.model.value import decoded
 _PIECE = 1 << 20  # bytes
 
 
-def read(
-    paths: Sequence[Path],
-    progress: Callable[[int, int], None] = lambda done, total: None,
-    *,
-    families: Iterable[str] = (),
-    ansi_quotes: bool = False,
-) -> Log:
+def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
     """Read files of one kind, in their order, as one log.
 
-    `progress` gets the bytes read, and all. `families`: the stems of numbered tables that are defined alike,
-    such as `sbtest`: their numbers become slots. `ansi_quotes`: the server's sql_mode has ANSI_QUOTES.
-    Memory does not grow with the log. Raises InputError if a file cannot be read, is of no kind or of another
-    one, or no statement is in it.
+    `families`: the stems of numbered tables that are defined alike, such as `sbtest`: their numbers become
+    slots. Memory does not grow with the log.
+
+    Raises InputError if a file cannot be read, is of no kind or of another one, or no statement is in it.
     """
-    reader = LogReader(list(families), ansi_quotes=ansi_quotes)
-    done, kinds = 0, set()
+    reader = LogReader(list(families))
+    kinds = set()
     try:
-        total = sum(path.stat().st_size for path in paths)
         for path in paths:
             with path.open("rb") as file:
                 digested = digests.begin(file.peek(_PIECE))
@@ -40,8 +33,6 @@ def read(
                     digests.add(reader, file.read(), path)
                 while piece := file.read(_PIECE):
                     reader.feed(piece)
-                    done += len(piece)
-                    progress(done, total)
             reader.end_file()
     except OSError as error:
         raise InputError(f"{error.filename}: {error.strerror}") from None

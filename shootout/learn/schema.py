@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
 from shootout.servers.external import MARK
 from shootout.servers.running import Running
 
-_FAMILY = re.compile(r"(.*?\D)(\d+)")
+_FAMILY = re.compile(r"(.*?[^0-9])([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,22 @@ class Schema:
     tables: Mapping[str, Mapping[str, Column]]
     rows: Mapping[str, int]
     views: frozenset[str] = frozenset()
+    keys: Mapping[tuple[str, str], Sequence[str]] = field(
+        default_factory=dict
+    )  # unique: table and name to columns
 
     @cached_property
-    def families(self) -> dict[str, tuple[int, ...]]:
-        """The numbers of tables whose names differ only in the number at the end, and have equal columns."""
-        found: dict[tuple[str, tuple[str, ...]], list[int]] = {}
+    def families(self) -> dict[str, tuple[str, ...]]:
+        """The digits that end the names of tables which have them alone apart, and equal columns; by stem."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
         for table, columns in self.tables.items():
             if numbered := _FAMILY.fullmatch(table):
-                found.setdefault((numbered[1], tuple(columns)), []).append(int(numbered[2]))
-        return {stem: tuple(sorted(numbers)) for (stem, _), numbers in found.items() if len(numbers) > 1}
+                found.setdefault(numbered[1], {})[numbered[2]] = tuple(columns)
+        return {
+            stem: tuple(sorted(tables, key=lambda digits: (int(digits), digits)))
+            for stem, tables in found.items()
+            if len(tables) > 1 and len(set(tables.values())) == 1
+        }
 
 
 def read(instance: Running, schema: str) -> Schema:
@@ -56,7 +63,7 @@ def read(instance: Running, schema: str) -> Schema:
         "SELECT table_name, index_name, column_name FROM information_schema.statistics "
         f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
     ):
-        keys.setdefault((table, key), []).append(str(column).lower())
+        keys.setdefault((table, key), []).append(str(column))
     parents = {
         (table, column): f"{parent}.{name}"
         for table, column, parent, name in instance.query(
@@ -72,7 +79,7 @@ def read(instance: Running, schema: str) -> Schema:
         f"WHERE table_schema = '{schema}' AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' "
         "ORDER BY table_name, ordinal_position"
     ):
-        own = [columns for (of, _), columns in keys.items() if of == table and name.lower() in columns]
+        own = [columns for (of, _), columns in keys.items() if of == table and name in columns]
         column = Column(
             table,
             name,
@@ -91,4 +98,4 @@ def read(instance: Running, schema: str) -> Schema:
         "SELECT table_name FROM information_schema.tables "
         f"WHERE table_schema = '{schema}' AND table_type = 'VIEW'"
     )
-    return Schema(tables, rows, frozenset(str(name) for (name,) in views))
+    return Schema(tables, rows, frozenset(str(name) for (name,) in views), keys)

@@ -17,7 +17,7 @@ from shootout.errors import InputError
 from shootout.inputs import workload as workloads
 from shootout.learn import fidelity, learning, logs, synthetic
 from shootout.learn import schema as schemas
-from shootout.learn.binding import joined, unqualified
+from shootout.learn.binding import bind, joined, unqualified
 from shootout.learn.fidelity import Fidelity, RefusedError
 from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema
@@ -141,13 +141,16 @@ class _Bench:
     def learned(self, dump: str, names: Sequence[str], *, keep: bool) -> tuple[LearningReport, Fidelity]:
         """Write the workload, and send it; without the statements that the server refuses."""
         refused: dict[str, str] = {}
+        bound = [bind(template, self.known) for template in self.log.templates]
+        values = learning.values_of(self.instance, self.schema)
         while True:
             self.observe("learning")
             text, report = learning.learn(
                 self.log,
-                self.instance,
-                self.schema,
+                bound,
                 self.known,
+                values,
+                server=self.instance.version,
                 dump=dump,
                 logs=names,
                 keep=keep,

@@ -28,6 +28,9 @@ HOT_MAX = 64  # values of a column that has so few are all frequent
 PATTERNS_MAX = 100  # of LIKE that are looked for in a column
 STRUCTURAL_MAX = 100  # a smaller number that belongs to no column may stay, as part of the statement
 LIMIT_MAX = 10_000  # of LIMIT and OFFSET
+NUMBER_MAX = 2**63 - 1  # of the engine; its negative is the least
+_UNLIMITED = (2**31 - 1, 2**32 - 1, NUMBER_MAX)  # as LIMIT: all rows
+_DIGITS = 19  # of a made-up number: any of so many fits 64 bits without a sign
 STRUCTURAL_VALUES = 20  # a slot with more of them has data
 _KS = 1.36  # Kolmogorov and Smirnov's bound at 95 % for the distance of a sample's curve, times sqrt(size)
 
@@ -52,8 +55,8 @@ class Values:
 
     @property
     def numeric(self) -> bool:
-        """Whether they are integers."""
-        return self.type in columns.INTEGERS
+        """Whether they are integers of the engine; greater ones are texts."""
+        return self.type in columns.INTEGERS and self.column.next is not None
 
     @cached_property
     def _keys(self) -> dict[Any, int]:
@@ -112,7 +115,7 @@ class Values:
 
     def newest(self, literals: Sequence[bytes]) -> dict[bytes, int]:
         """The indexes that stand for integers greater than all of them: the last ones, in order."""
-        beyond = sorted((int(literal), literal) for literal in literals if self.is_beyond(literal))
+        beyond = sorted((self._key(literal), literal) for literal in literals if self.is_beyond(literal))
         first = self.count - len(beyond)
         return {literal: max(first + at, 0) for at, (_, literal) in enumerate(beyond)}
 
@@ -128,10 +131,11 @@ class Values:
         if columns.is_bytes(self.type):
             return value.hex().upper() if isinstance(value, bytes) else value
         text = value.decode(errors="replace") if isinstance(value, bytes) else value
-        if self.numeric or self.type in ("decimal", "float", "double"):
+        if self.type in (*columns.INTEGERS, "decimal", "float", "double"):
             try:
                 number = Decimal(text)
-                return int(number) if self.numeric and number == int(number) else number
+                whole = self.type in columns.INTEGERS and number.adjusted() < 20 and number == int(number)
+                return int(number) if whole else number
             except (InvalidOperation, ValueError, OverflowError):
                 return text
         if self.type in ("date", "datetime", "timestamp"):
@@ -162,10 +166,10 @@ class Learner:
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:
         """The shape of a slot of a template that was executed so often."""
         if binding.use == "table":
-            return self._numbers(slot, "table")
+            return _table(slot, binding.family)
         if slot.kind == "null" or not slot.sample:
             return Shape(None, "NULL")
-        weighed = _weighed(slot, executions)
+        weighed = _weighed(slot)
         counts = curve([(float(size), count) for size, count in slot.sizes])
         total = sum(size * count for size, count in slot.sizes) if slot.sizes else executions
         nulls = min(1.0, slot.nulls / total) if total else 0.0
@@ -213,6 +217,8 @@ class Learner:
         total = sum(weight for _, weight in weighed)
         missing = sum(weight for _, weight in absent) / total
         form = _form(slot, values)
+        if not places and not values.numeric and form != "number":  # made up: the column is not needed
+            return Shape(Learned(form=form, absent=1.0, lengths=_lengths(absent, form)))
         fresh = values.numeric and binding.use == "insert" and column.key and bool(absent)
         hot, positions = self._known_spread(name, places, values.count, len(slot.sample))
         return Shape(
@@ -274,30 +280,40 @@ class Learner:
                 return Shape(None, _written(slot, literals[0]))
             return _kept(slot, weighed, 0.0, ())
         if slot.kind == "number":
-            return self._numbers(slot, binding.use)
+            return _numbers(slot)
         if slot.kind == "text" and all(_DATE.fullmatch(_decoded(literal)) for literal in literals):
             return _dates(weighed)
         form: Form = "bytes" if slot.kind == "bytes" else "text"
         return Shape(Learned(form=form, absent=1.0, lengths=_lengths(weighed, form)))
 
-    @staticmethod
-    def _numbers(slot: Slot, use: str) -> Shape:
-        numbers = [
-            (number, weight)
-            for literal, weight in _weighed(slot, 1)
-            if (number := _integer(literal)) is not None
-        ]
-        if not numbers:
-            return Shape(Learned(min=0, max=9))
-        low, high = min(number for number, _ in numbers), max(number for number, _ in numbers)
-        if use != "table":  # bounds that say no more than the magnitude
-            low, high = min(0, -_magnitude(-low)), max(0, _magnitude(high))
-        places = [(number - low, weight) for number, weight in numbers]
-        hot, positions = spread(places, high - low + 1, len(slot.sample))
-        if use != "table":
-            hot = ()
-            positions = tuple(round(place, 2) for place in positions)
+
+def _numbers(slot: Slot) -> Shape:
+    """Numbers of the log's magnitude."""
+    numbers = [
+        (number, weight) for literal, weight in _weighed(slot) if (number := _integer(literal)) is not None
+    ]
+    if not numbers:
+        return Shape(Learned(min=0, max=9))
+    low = min(0, -_magnitude(-min(number for number, _ in numbers)))
+    high = max(0, _magnitude(max(number for number, _ in numbers)))
+    places = [(number - low, weight) for number, weight in numbers]
+    _, positions = spread(places, high - low + 1, len(slot.sample))
+    rounded = tuple(round(place, 2) for place in positions)
+    return Shape(Learned(min=low, max=high, positions=rounded), numeric=True)
+
+
+def _table(slot: Slot, family: Sequence[str]) -> Shape:
+    """The digits that end a table's name: a number, unless some begin with 0 or are missing."""
+    places = [
+        (family.index(digits), weight)
+        for literal, weight in _weighed(slot)
+        if (digits := _decoded(literal)) in family
+    ]
+    hot, positions = spread(places, len(family), len(slot.sample))
+    low, high = int(family[0]), int(family[-1])
+    if [*family] == [str(number) for number in range(low, high + 1)]:
         return Shape(Learned(min=low, max=high, positions=positions, hot=hot), numeric=True)
+    return Shape(Learned(values=tuple(family), form="number", positions=positions, hot=hot))
 
 
 def is_child(binding: Binding) -> bool:
@@ -322,8 +338,11 @@ def _is_structural(slot: Slot, binding: Binding, literals: Sequence[bytes]) -> b
         return False
     if slot.kind == "number":
         largest = LIMIT_MAX if binding.use == "limit" else STRUCTURAL_MAX
+        kept = _UNLIMITED if binding.use == "limit" else ()
         numbers = [_integer(literal) for literal in literals]
-        return binding.column is None and all(each is not None and abs(each) < largest for each in numbers)
+        return binding.column is None and all(
+            each is not None and (abs(each) < largest or each in kept) for each in numbers
+        )
     return (
         slot.kind == "text"
         and binding.column is None
@@ -331,7 +350,7 @@ def _is_structural(slot: Slot, binding: Binding, literals: Sequence[bytes]) -> b
     )
 
 
-def _weighed(slot: Slot, executions: int) -> list[tuple[bytes, float]]:
+def _weighed(slot: Slot) -> list[tuple[bytes, float]]:
     """The values with their shares of the executions: the frequent ones, then the sample's others."""
     exact = dict(slot.top) if slot.distinct <= len(slot.top) else {}
     if exact:
@@ -390,9 +409,9 @@ def _written(slot: Slot, literal: bytes) -> str:
 
 
 def _lengths(literals: Iterable[tuple[bytes, float]], form: Form) -> tuple[float, ...]:
-    return curve(
-        [(float(len(each) if form == "bytes" else len(_decoded(each))), weight) for each, weight in literals]
-    )
+    most = _DIGITS if form == "number" else math.inf
+    sizes = ((len(each) if form == "bytes" else len(_decoded(each)), weight) for each, weight in literals)
+    return curve([(float(min(size, most)), weight) for size, weight in sizes])
 
 
 def _decoded(literal: bytes) -> str:
@@ -400,15 +419,16 @@ def _decoded(literal: bytes) -> str:
 
 
 def _integer(literal: bytes) -> int | None:
+    """The number without its fraction, or the engine's nearest."""
     try:
-        return int(Decimal(_decoded(literal)))
+        return int(min(max(Decimal(_decoded(literal)), Decimal(-NUMBER_MAX)), Decimal(NUMBER_MAX)))
     except (InvalidOperation, ValueError, OverflowError):
         return None
 
 
 def _magnitude(number: int) -> int:
-    """The next of 1, 10, 100, …; 0 for what is not positive."""
-    return 0 if number <= 0 else 10 ** math.ceil(math.log10(number)) if number > 1 else 1
+    """The next of 1, 10, 100, …, NUMBER_MAX; 0 for what is not positive."""
+    return 0 if number <= 0 else min(10 ** math.ceil(math.log10(number)), NUMBER_MAX)
 
 
 def _rounded(share: float) -> float:

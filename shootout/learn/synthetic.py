@@ -64,7 +64,7 @@ def write(
     `schema` on `instance` has the original loaded; `joined` are columns that queries compare. The same dump
     always gives the same copy. Raises InputError for what cannot be invented, and MeasureError.
     """
-    keys = _keys(instance, schema, joined)
+    keys = _keys(instance, schema, known, joined)
     columns = _invented(instance, schema, known, keys)
     missing = set(known.tables)
     with copy.open("wb") as file:
@@ -85,13 +85,8 @@ def write(
 # --- what the server says -------------------------------------------------------------------------
 
 
-def _keys(instance: Running, schema: str, joined: Iterable[tuple[Column, Column]]) -> _Keys:
-    unique: dict[tuple[str, str], list[str]] = {}
-    for table, key, column in instance.query(
-        "SELECT table_name, index_name, column_name FROM information_schema.statistics "
-        f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
-    ):
-        unique.setdefault((table, key), []).append(f"{table}.{column}")
+def _keys(instance: Running, schema: str, known: Schema, joined: Iterable[tuple[Column, Column]]) -> _Keys:
+    unique = {key: [f"{key[0]}.{column}" for column in columns] for key, columns in known.keys.items()}
     foreign: dict[tuple[str, str], list[tuple[str, str]]] = {}
     for table, key, column, parent, referenced in instance.query(
         "SELECT table_name, constraint_name, column_name, referenced_table_name, referenced_column_name "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
+from shootout.learn import writing
 from shootout.learn.binding import Binding, pieces
 from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, is_child
@@ -26,11 +27,13 @@ from shootout.model.workload import (
 
 LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
 SAME_MIN = 0.995  # from this share on, it is the same parameter
-UNUSED = "unused"  # takes columns that no statement needs
 SURE = 1000  # values of a sample that leaves no doubt
 _BLOCK_MAX = 16  # statements in a repetition
+_ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
+_LIST = re.compile(r"\bIN\s*\(\{\w+\}\)", re.IGNORECASE)
 
 Place = tuple[int, int]  # statement and slot
+Sizes = Sequence[tuple[int, int]]  # of lists: length, how often
 
 
 @dataclass(frozen=True)
@@ -204,32 +207,40 @@ class _Writer:
     def _statement(self, number: int) -> WorkloadStatement:
         statement = self._of(number)
         texts: list[str] = []
+        sizes: dict[str, Sizes] = {}
         slot = 0
-        for piece in pieces(statement.template.sql):
+        for piece in pieces(statement.template.sql, statement.template.slots):
             if piece not in ("?", "?+"):
                 texts.append(piece.replace("{", "{{").replace("}", "}}"))
                 continue
             shape = self._shape((number, slot))
-            kept = shape.text.replace("{", "{{").replace("}", "}}")
-            texts.append(kept if shape.parameter is None else f"{{{self._name((number, slot))}}}")
+            if shape.parameter is None:
+                texts.append(shape.text.replace("{", "{{").replace("}", "}}"))
+            else:
+                name = self._name((number, slot))
+                texts.append(f"{{{name}}}")
+                sizes[name] = statement.template.slots[slot].sizes
             slot += 1
-        return WorkloadStatement(name=statement.name, sql=self._rows("".join(texts), statement))
+        return WorkloadStatement(name=statement.name, sql=self._rows("".join(texts), sizes))
 
-    def _rows(self, sql: str, statement: Statement) -> str:
-        """The rows of an INSERT of many as a group."""
-        found = re.search(r"\bVALUES?\s*(?P<row>\(.*\{.*\))", sql, re.IGNORECASE | re.DOTALL)
-        if found is None or not re.search(r"\bVALUES?\s*\([^()]*\?\+", statement.template.sql, re.IGNORECASE):
-            return sql
-        rows = row = _balanced(found["row"])
-        sizes = next((slot.sizes for slot in statement.template.slots if slot.sizes), ((1, 1),))
-        mean = sum(size * count for size, count in sizes) / sum(count for _, count in sizes)
-        for name in re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row):
-            parameter = self.builder.parameters[name]
-            if isinstance(parameter, Learned) and parameter.counts:
+    def _rows(self, sql: str, sizes: Mapping[str, Sizes]) -> str:
+        """Many rows, of VALUES or IN, as groups; `sizes` are those of lists, by parameter."""
+        for found in reversed([*_ROWS.finditer(sql)]):
+            row = whole = _balanced(sql[found.end() :])
+            names = re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row)
+            if not names or _LIST.search(row) or not all(map(sizes.get, names)):
+                continue
+            for name in names:
+                parameter = self.builder.parameters[name]
+                assert isinstance(parameter, Learned)
                 own = self.builder.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
                 row = row.replace(f"{{{name}}}", f"{{{own}}}")
-        group = Group(sql=row, count=max(1, round(mean)))
-        return sql.replace(rows, f"{{{self.builder.name('rows', group, set())}}}", 1)
+            each = sizes[names[0]]
+            mean = sum(size * count for size, count in each) / sum(count for _, count in each)
+            group = Group(sql=row, count=max(1, round(mean)))
+            after = sql[found.end() + len(whole) :]
+            sql = f"{sql[: found.end()]}{{{self.builder.name('rows', group, set())}}}{after}"
+        return sql
 
     def _of(self, number: int) -> Statement:
         return self.builder.statements[self.sequence.statements[number]]
@@ -268,7 +279,7 @@ class _Writer:
         if (first := self._counter(root)) is not None:
             return self._repetition(first, parameter)
         if (origin := self._origin(root)) is not None:
-            name = self._chosen[root] = self._result(*origin, parameter)
+            name = self._chosen[root] = self._result(*origin, statement.labels[root[1]], parameter)
             return name
         link = self.links.get(root)
         if link is not None:
@@ -364,17 +375,18 @@ class _Writer:
                 return number, outputs.index(column)
         return None
 
-    def _result(self, statement: int, column: int, parameter: Learned) -> str:
+    def _result(self, statement: int, column: int, label: str, parameter: Learned) -> str:
         """The name of a parameter that takes a column of a statement's row."""
         into = self._into.setdefault(statement, [])
         while len(into) <= column:
-            into.append(UNUSED)
-        if into[column] == UNUSED:
-            label = re.sub(r"\W", "_", f"read_{(parameter.column or '').partition('.')[2].lower()}")
+            into.append(writing.UNUSED)
+        if into[column] == writing.UNUSED:
             taken = {name for names in self._into.values() for name in names}
-            into[column] = self.builder.name(label, Result(number=parameter.form == "number"), taken)
-        if UNUSED in into:
-            self.builder.parameters[UNUSED] = Result()
+            into[column] = self.builder.name(
+                f"read_{label}", Result(number=parameter.form == "number"), taken
+            )
+        if writing.UNUSED in into:
+            self.builder.parameters[writing.UNUSED] = Result()
         return into[column]
 
     def _repetition(self, first: int, parameter: Learned) -> str:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
 import msgspec
 
 from shootout.model.workload import Dump, Group, Learned, Parameter, Repetition, Result, Transaction, Workload
+
+UNUSED = "unused"  # the parameter that takes columns which no statement needs
+_RESERVED = ("begin", "commit", "rollback", "table", UNUSED)
+
+
+def name(*words: str) -> str:
+    """A name for a statement or parameter that a workload file may have."""
+    text = "_".join(re.findall(r"[a-z0-9_]+", "_".join(words).lower())).lstrip("_") or "value"
+    return f"{text}_" if text in _RESERVED else text
 
 
 def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:

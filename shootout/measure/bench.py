@@ -108,6 +108,12 @@ class Bench:
             self._check(block, participant, instances[participant], start, reason)
         return measured.record
 
+    def read_columns(self, workload: str, base: Running) -> None:
+        """Read the values of a workload's columns, once in a run. Raises MeasureError."""
+        if workload not in self._filled:
+            bound = self.plan.workloads[workload]
+            self._filled[workload] = columns.filled(bound.program, schema_of(base, bound.dataset), base)
+
     def _with_values(self, block: Block, instances: Instances, start: int) -> tuple[Program, Instances]:
         """The block's program with the base's values, and the servers that could tell theirs.
 
@@ -116,11 +122,11 @@ class Bench:
         bound = self.plan.workloads[block.workload]
         program, telling = self._filled.get(block.workload, bound.program), {}
         for participant, instance in instances.items():
-            schema = schema_of(instance, bound.dataset)
             try:
                 if block.workload not in self._filled:
-                    program = self._filled[block.workload] = columns.filled(program, schema, instance)
-                program = columns.continued(program, schema, instance)
+                    self.read_columns(block.workload, instance)
+                    program = self._filled[block.workload]
+                program = columns.continued(program, schema_of(instance, bound.dataset), instance)
                 telling[participant] = instance
             except MeasureError as error:
                 self._fail(block, participant, start, str(error))

@@ -10,7 +10,7 @@ import math
 import random
 import time
 from collections.abc import Iterable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -107,6 +107,11 @@ class Campaign:
                     held.callback(instance.kill)  # no shutdown: its data directory is discarded
                     instances[participant] = instance
             self.recorder.journal.open()
+            for block in start.blocks:  # before any of them writes
+                base = next(iter(self._present(block, instances).values()), None)
+                with suppress(MeasureError):  # the block asks again, and fails with the reason
+                    if base is not None:
+                        self.bench.read_columns(block.workload, base)
             for block in self._in_order(start.blocks, generator):
                 self._one_block(start, block, instances, generator)
                 instances = {each: instance for each, instance in instances.items() if instance.alive()}
@@ -127,9 +132,9 @@ class Campaign:
         return instance
 
     def _one_block(self, start: Start, block: Block, instances: Instances, generator: random.Random) -> None:
-        """Measure and record a block; without its base it judges nothing, and waits for the next start."""
-        present = [each for each in self.participants if each in instances and self._takes_part(each, block)]
-        if not present or present[0].label != schedule.servers(self.recorder.run, block)[0]:
+        """Measure and record a block, unless its base is absent."""
+        present = self._present(block, instances)
+        if not present:
             return
         half_width = schedule.half_width(self.recorder.run, block)
         progress = Progress(
@@ -144,10 +149,15 @@ class Campaign:
         def on_round(stage: str, number: int, rounds: int) -> None:
             self._report(start, structs.replace(progress, stage=stage, round=number, rounds=rounds))
 
-        taking_part = {each: instances[each] for each in present}
-        record = self.bench.measure(block, start.number, taking_part, generator, on_round)
+        record = self.bench.measure(block, start.number, present, generator, on_round)
         if record is not None:
             self.recorder.add_start(structs.replace(record, confirming=start.confirming))
+
+    def _present(self, block: Block, instances: Instances) -> Instances:
+        """A block's servers, its base first; without it none: the block waits for the next start."""
+        present = [each for each in self.participants if each in instances and self._takes_part(each, block)]
+        base_is_there = present[:1] and present[0].label == schedule.servers(self.recorder.run, block)[0]
+        return {each: instances[each] for each in present} if base_is_there else {}
 
     def _takes_part(self, participant: Participant, block: Block) -> bool:
         """Whether the block measures it; an A/A control only beside its base."""

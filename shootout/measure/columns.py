@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from pymysql.cursors import SSCursor
 
 from shootout.errors import MeasureError
+from shootout.inputs.placeholders import NUMBERS
 from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
 from shootout.model.program import Numbers, Program, ProgramColumn
 from shootout.servers.running import Running, wait_for
@@ -100,9 +101,11 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
     if low is None:
         return replace(column, values=(), next=1)
     low, high = int(low), int(high)
+    numbers = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name}"
+    if high >= NUMBERS[-1]:  # no number of the engine is beyond
+        return replace(column, values=_strided(base, numbers, str))
     if count >= _DENSE * (high - low + 1):
         return replace(column, values=Numbers(min=low, max=high), next=high + 1)
-    numbers = f"SELECT DISTINCT {name} FROM {source} WHERE {name} IS NOT NULL ORDER BY {name}"
     return replace(column, values=_strided(base, numbers, int), next=high + 1)
 
 

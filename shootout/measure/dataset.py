@@ -153,6 +153,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
         name = f"{schema_of(instance, dataset)}.{table}"
         if dataset.kind == "dump":
             unlike = _documents(instance, dataset, table)
+            instance.query(dump.UTC)
             # Texts of different collations cannot be joined.
             columns = [f"CAST({column} AS BINARY)" for column in columns if column not in unlike] or ["1"]  # noqa: PLW2901
         (row,) = instance.query(
@@ -279,9 +280,12 @@ def _workers() -> int:
 
 
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
-    """The statements that create the dataset's tables, and those that create their secondary indexes."""
+    """The statements that create the dataset's tables, and those that create their secondary indexes.
+
+    Those of a dump are in its file, after its settings.
+    """
     if dataset.kind in ("own", "dump"):
-        return [], []
+        return [*dump.SETTINGS] if dataset.kind == "dump" else [], []
     lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("--"))
     numbers = range(1, dataset.tables + 1 if dataset.kind == "sbtest" else 2)

@@ -28,9 +28,11 @@ _NAME = rb"""(?:`[^`]*`|'[^']*'|"[^"]*"|[\w.$%-]+)"""
 _DEFINER = re.compile(rb"DEFINER\s*=\s*%b@%b" % (_NAME, _NAME), re.IGNORECASE)
 _DEFINED = re.compile(rb"(?:/\*!\d+\s+)?CREATE\b(?!\s+TABLE)|/\*!50013\b", re.IGNORECASE)
 _USE = re.compile(rb"USE\s+`?(?P<schema>[^`;]+)", re.IGNORECASE)
+UTC = "SET time_zone = '+00:00'"  # as mysqldump writes TIMESTAMPs; servers' own zones may differ
 # Versions that name the collation of every table in a dump have another default: MySQL 8.0 and MariaDB 11.5.
 # Where a dump names none, the table had the older default, and keeps it through an upgrade.
-_COLLATIONS = (
+SETTINGS = (
+    UTC,
     "SET default_collation_for_utf8mb4 = utf8mb4_general_ci",
     "SET character_set_collations = 'utf8mb4=utf8mb4_general_ci'",
 )
@@ -120,7 +122,7 @@ def is_program(statement: bytes) -> bool:
 
 def load(path: Path, cursor: Cursor) -> None:
     """Send the dump. Raises MeasureError with the line and the server's message."""
-    for setting in _COLLATIONS:
+    for setting in SETTINGS:
         try:
             cursor.execute(setting)
         except pymysql.Error as error:

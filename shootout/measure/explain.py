@@ -104,7 +104,8 @@ def plan(
     data = Path(header.given["--data"]) if "--data" in header.given else None
     place = PlaceOptions(data=data if data and data.is_dir() else None, remote="--remote" in header.given)
     planned = bind(profile, Selection(profile=header.profile_name, place=place), environment)
-    if planned.digests.get(cell.workload) != header.digests.get(cell.workload):
+    same = planned.workloads[cell.workload].dataset.key == cell.dataset
+    if not same or planned.digests.get(cell.workload) != header.digests.get(cell.workload):
         raise InputError(f"workload {sent.written} has changed since run {header.run}; measure it again")
     known = {
         label: replace(

@@ -7,7 +7,7 @@ draw them. Only for servers of ours: the log is a global setting.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from typing import Any
 
@@ -68,9 +68,9 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
         for each in step.statements
     ]
     # A value may be any text, `1 ORDER BY c` too: of the kinds that fit, the one with most text of its own.
-    patterns = {_pattern(each): kind for each, kind in sorted(kinds, key=_literal_characters, reverse=True)}
+    every = {_texts(each): kind for each, kind in sorted(kinds, key=_literal_characters, reverse=True)}
     for sql in statements:
-        if kind := next((kind for pattern, kind in patterns.items() if pattern.fullmatch(sql)), None):
+        if kind := next((kind for texts, kind in every.items() if _fits(texts, sql)), None):
             yield kind, sql
 
 
@@ -127,9 +127,28 @@ def _literal_characters(kind: tuple[ProgramStatement, str]) -> int:
     return sum(len(piece) for piece in kind[0].pieces if isinstance(piece, str))
 
 
-def _pattern(statement: ProgramStatement) -> re.Pattern[str]:
-    pieces = (re.escape(piece) if isinstance(piece, str) else "(?:.+?)" for piece in statement.pieces)
-    return re.compile("".join(pieces), re.DOTALL)
+def _texts(statement: ProgramStatement) -> tuple[str, ...]:
+    """What stands around a statement's parameters."""
+    found = [""]
+    for piece in statement.pieces:
+        if isinstance(piece, str):
+            found[-1] += piece
+        else:
+            found.append("")
+    return tuple(found)
+
+
+def _fits(texts: Sequence[str], sql: str) -> bool:
+    """Whether a statement is these texts with something between each two: the first place of each will do."""
+    first, *inner = texts
+    if not inner or not sql.startswith(first):
+        return sql == first
+    at, last = len(first), inner.pop()
+    for text in inner:
+        if (found := sql.find(text, at + 1)) < 0:
+            return False
+        at = found + len(text)
+    return sql.endswith(last) and len(sql) - len(last) > at
 
 
 def _traditional(connection: Connection[Cursor], sql: str) -> tuple[tuple[PlanStep, ...], str]:

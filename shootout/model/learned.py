@@ -29,7 +29,6 @@ class Template(Value):
     """
 
     sql: str  # of one execution, apart from literals, comments and white space
-    schema: str  # the default schema; empty: none, or not known
     count: Count
     seconds: Quantity | None  # of all executions; None: the log has no times
     rows_examined: Count | None

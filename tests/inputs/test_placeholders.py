@@ -226,6 +226,11 @@ DUMP = replace(DatasetSize().of("dump"), digest="0")
         (Learned(column="t.id", min=1, max=2), ": expected one of column, min and max, or values"),
         (Learned(min=2, max=1), ": expected min and max, in order"),
         (Learned(min=1), ": expected min and max, in order"),
+        (Learned(min=0, max=2**63), f".max: expected {-(2**63)} to {2**63 - 1}, found {2**63}"),
+        (
+            Learned(min=1, max=2, difference=-(2**64)),
+            f".difference: expected {-(2**63)} to {2**63 - 1}, found {-(2**64)}",
+        ),
         (Learned(hot=((0.1, 0.7), (0.2, 0.7))), ".hot: expected shares of at most 1 in all, found 1.4"),
         (Learned(of="p"), ".of: depends on itself"),
         (Learned(of="t"), ".of: 't' is not a number; known: p, n"),

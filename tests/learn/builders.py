@@ -13,19 +13,19 @@ def a_schema() -> Schema:
     """Customers and their orders, and two tables of a family."""
     return Schema(
         {
-            "customer": _columns("customer", id="int unique", name="varchar", city="varchar"),
-            "orders": _columns(
+            "customer": a_table("customer", id="int unique", name="varchar", city="varchar"),
+            "orders": a_table(
                 "orders", id="int unique", customer_id="int of customer.id", total="decimal", at="datetime"
             ),
-            "line": _columns("line", order_id="int key", number="int key", code="varbinary"),
-            "part1": _columns("part1", id="int unique", note="varchar"),
-            "part2": _columns("part2", id="int unique", note="varchar"),
+            "line": a_table("line", order_id="int key", number="int key", code="varbinary"),
+            "part1": a_table("part1", id="int unique", note="varchar"),
+            "part2": a_table("part2", id="int unique", note="varchar"),
         },
         {"customer": 100, "orders": 1000, "line": 3000, "part1": 5, "part2": 5},
     )
 
 
-def _columns(table: str, **types: str) -> dict[str, Column]:
+def a_table(table: str, /, **types: str) -> dict[str, Column]:
     found = {}
     for name, text in types.items():
         words, _, parent = text.partition(" of ")
@@ -53,11 +53,9 @@ def a_slot(*literals: str | int, times: int = 100, table: bool = False) -> Slot:
 
 def a_template(sql: str, *slots: Slot, count: int = 100, rows_sent: int | None = None) -> Template:
     """A template; slots that are not given are numbers."""
-    number = sum(piece in ("?", "?+") for piece in pieces(sql))
+    number = sum(piece in ("?", "?+") for piece in pieces(sql, [*slots, *[a_slot(1)] * 99]))
     every = (*slots, *(a_slot(1) for _ in range(number - len(slots))))
-    return Template(
-        sql=sql, schema="", count=count, seconds=1.0, rows_examined=count, rows_sent=rows_sent, slots=every
-    )
+    return Template(sql=sql, count=count, seconds=1.0, rows_examined=count, rows_sent=rows_sent, slots=every)
 
 
 def bound(sql: str, *slots: Slot) -> Bound:

@@ -84,6 +84,12 @@ def test_what_cannot_be_parsed_says_so() -> None:
         assert "777" not in found.problem
 
 
+def test_what_is_nested_deeply_is_sent_as_it_is() -> None:
+    found = bound(f"SELECT 1 FROM customer WHERE {'(' * 200}id = ?{')' * 200}")
+    assert found.problem == "nested too deep for sqlglot"
+    assert [each.use for each in found.slots] == ["other"]
+
+
 def test_a_select_says_which_columns_it_returns() -> None:
     found = bound("SELECT o.id, COUNT(*), total AS t FROM orders o WHERE customer_id = ?")
     assert [each and each.full_name for each in found.outputs] == ["orders.id", None, "orders.total"]
@@ -91,7 +97,7 @@ def test_a_select_says_which_columns_it_returns() -> None:
 
 
 def test_pieces_are_the_text_and_its_slots() -> None:
-    assert list(pieces("SELECT `a?` FROM t WHERE a IN (?+) AND b=?")) == [
+    assert list(pieces("SELECT `a?` FROM t WHERE a IN (?+) AND b=?", [a_slot(1), a_slot(2)])) == [
         "SELECT `a?` FROM t WHERE a IN (",
         "?+",
         ") AND b=",
@@ -103,6 +109,12 @@ def test_pieces_are_the_text_and_its_slots() -> None:
 def test_tables_that_the_dump_lacks_are_named() -> None:
     assert bound("SELECT 1 FROM orders JOIN elsewhere e ON e.id = orders.id").missing == ("elsewhere",)
     assert bound("WITH c AS (SELECT 1) SELECT 1 FROM c, dual, orders").missing == ()
+
+
+def test_numbered_tables_lose_their_database() -> None:
+    log = a_log(a_template("SELECT 1 FROM shop.part? JOIN `shop`.`part?` b", *[a_slot(1, table=True)] * 2))
+    (template,) = unqualified(log, a_schema()).templates
+    assert template.sql == "SELECT 1 FROM part? JOIN `part?` b"
 
 
 def test_the_dumps_tables_lose_their_database() -> None:

@@ -25,6 +25,13 @@ def test_equal_logs_have_the_full_score() -> None:
     assert (found.tps, found.sent_tps, found.errors) == (40.0, 5.0, {"1213": 3})
 
 
+def test_statements_of_one_text_are_counted_together() -> None:
+    twice = a_log(*a_pair(200, 40).templates, *a_pair(100, 60).templates)
+    assert fidelity(twice, a_pair(600, 200)).score == pytest.approx(1)
+    general = a_log(*(replace(each, rows_examined=None, rows_sent=None) for each in twice.templates))
+    assert fidelity(general, a_pair(600, 200)).statements[0].examined is None
+
+
 def test_other_shares_count_as_far_as_they_agree() -> None:
     assert fidelity(a_pair(300, 100), a_pair(200, 200)).score == pytest.approx(0.75)
 

@@ -33,11 +33,10 @@ def test_a_file_tells_its_kind(tmp_path: Path, content: str, kind: str) -> None:
     assert (log.kind, log.statements) == (kind, 1)
 
 
-def test_options_change_what_is_read(tmp_path: Path) -> None:
+def test_families_change_what_is_read(tmp_path: Path) -> None:
     paths = written(tmp_path, SLOW)
     assert logs.read(paths).templates[0].sql == "SELECT ? FROM t2"
-    log = logs.read(paths, families=["t"], ansi_quotes=True)
-    assert log.templates[0].sql == 'SELECT "a" FROM t?'
+    assert logs.read(paths, families=["t"]).templates[0].sql == "SELECT ? FROM t?"
 
 
 def test_a_cut_file_does_not_spoil_the_next(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ IDS = Values(ProgramColumn(name="t.id", values=Numbers(min=1, max=1000), next=10
 SPARSE = Values(ProgramColumn(name="t.id", values=(10, 20, 30, 40), next=41), "int")
 NAMES = Values(ProgramColumn(name="t.name", values=("ann", "bob", "eve")), "varchar")
 AMOUNTS = Values(ProgramColumn(name="t.amount", values=("1.00", "2.50", "9.00")), "decimal")
+HASHES = Values(ProgramColumn(name="t.hash", values=("7", str(2**63), str(2**64 - 1))), "bigint")
 DAYS = Values(ProgramColumn(name="t.day", values=("2020-01-01", "2020-06-01")), "date")
 
 
@@ -128,7 +129,7 @@ def test_inserted_keys_are_new() -> None:
 
 def test_written_texts_keep_their_lengths_only() -> None:
     found = learned(NAMES, "set", "secret", "hidden")
-    assert found == Learned(column="t.name", form="text", absent=1.0, lengths=(6.0,))
+    assert found == Learned(form="text", absent=1.0, lengths=(6.0,))
 
 
 def test_patterns_keep_what_they_look_for() -> None:
@@ -144,6 +145,36 @@ def test_small_numbers_without_a_column_stay() -> None:
     parameter, _ = unbound(a_slot(10, 20), "limit")
     assert parameter is not None
     assert parameter.values == ("10", "20")
+
+
+@pytest.mark.parametrize("most", [2**63 - 1, 2**64 - 1])
+def test_a_limit_of_all_rows_stays(most: int) -> None:
+    assert unbound(a_slot(most), "limit") == (None, str(most))
+    assert unbound(a_slot(most))[1] == ""
+
+
+@pytest.mark.parametrize("number", [2**63 - 1, 10**19, -(10**30), "-1e999999999"])
+def test_numbers_beyond_64_bits_have_the_greatest_magnitude(number: int | str) -> None:
+    found, _ = unbound(replace(a_slot(number), kind="number"))
+    assert found is not None
+    assert {found.min, found.max} <= {0, 2**63 - 1, -(2**63) + 1}
+
+
+def test_columns_beyond_64_bits_have_texts() -> None:
+    assert learned(HASHES, "equal", 2**63, 2**64 - 1).absent == 0
+    assert learned(HASHES, "equal", 8).absent == 1
+    new = learned(HASHES, "insert", 2**64 - 2, unique=True)
+    assert (new.fresh, new.absent, new.lengths) == (False, 1, (19.0,))
+
+
+def test_a_number_may_be_written_with_a_fraction() -> None:
+    assert learned(SPARSE, "equal", 10, grown=True).absent == 0
+    grown = a_slot("1000.0")
+    learner = Learner(lambda name: SPARSE, frozenset(["t.id"]), False)
+    column = Column("t", "id", "int", True, True)
+    found = learner.shape(replace(grown, kind="number"), Binding("equal", column), 100).parameter
+    assert found is not None
+    assert found.absent == 0
 
 
 def test_other_values_without_a_column_do_not() -> None:

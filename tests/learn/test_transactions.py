@@ -1,6 +1,7 @@
 import re
 from collections.abc import Callable
 
+import pytest
 from msgspec.structs import replace
 
 from shootout.learn.binding import bind
@@ -8,7 +9,7 @@ from shootout.learn.shapes import Learner, Values
 from shootout.learn.transactions import Block, Builder, Statement, blocks
 from shootout.model.learned import Link, Sequence, Template
 from shootout.model.program import Numbers, ProgramColumn
-from shootout.model.workload import Learned, Repetition, Result, Transaction
+from shootout.model.workload import Group, Learned, Repetition, Result, Transaction
 from tests.learn.builders import a_schema, a_slot, a_template
 
 MANY = a_slot(*range(1, 1001))
@@ -171,6 +172,28 @@ def test_many_rows_are_a_group() -> None:
     of_rows, of_list = builder.parameters["order_id_2"], builder.parameters["order_id"]
     assert (getattr(of_rows, "counts", None), getattr(of_list, "counts", None)) == ((), (3.0,))
     assert getattr(group, "sql", None) == "({order_id_2}, {number_2})"
+
+
+@pytest.mark.parametrize(
+    ("sql", "before", "row", "after"),
+    [
+        ("VALUES (COALESCE(?+, NOW()), ?+) ON DUPLICATE KEY UPDATE number = VALUES(number)",
+         "VALUES ", "(COALESCE(?, NOW()), ?)", " ON DUPLICATE KEY UPDATE number = VALUES(number)"),
+        ("VALUES (NOW(), ?+)", "VALUES ", "(NOW(), ?)", ""),
+        ("SELECT 1 FROM part1 WHERE (a, b) IN ((?+, ?+)) AND note IN (?+)",
+         "SELECT 1 FROM part1 WHERE (a, b) IN (", "(?, ?)", ") AND note IN (?)"),
+        ("VALUES (NOW(), (SELECT 1 FROM part1 WHERE a IN (?+)))",
+         "VALUES (NOW(), (SELECT 1 FROM part1 WHERE a IN (?)))", None, ""),
+    ],
+)  # fmt: skip
+def test_rows_are_found_by_their_parentheses(sql: str, before: str, row: str | None, after: str) -> None:
+    into = "INSERT INTO line " if sql.startswith("VALUES") else ""
+    sized = replace(MANY, sizes=((3, 50), (5, 50)))
+    made, builder = built([a_template(into + sql, *[sized] * sql.count("?+"))], [0])
+    groups = [each for each in builder.parameters.values() if isinstance(each, Group)]
+    assert [(re.sub(r"\{\w+\}", "?", each.sql), each.count) for each in groups] == ([(row, 4)] if row else [])
+    (written,) = texts(made)[0][1]
+    assert re.sub(r"\{(?!rows)\w+\}", "?", written) == into + before + ("{rows}" if row else "") + after
 
 
 def test_braces_stay_braces() -> None:

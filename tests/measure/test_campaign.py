@@ -104,6 +104,10 @@ class Rehearsal(Bench):
     stops: int = 10**6
     dies: int = 0
     taken: list[tuple[str, int]] = field(default_factory=list)
+    read: list[tuple[str, str, int]] = field(default_factory=list)  # workload, server, blocks before
+
+    def read_columns(self, workload: str, base: Running) -> None:
+        self.read.append((workload, cast(Any, base).label, len(self.taken)))
 
     def measure(
         self, block: Block, start: int, instances: Instances, generator: Random, on_round: OnRound
@@ -223,6 +227,14 @@ def test_neither_server_is_always_started_last(tmp_path: Path) -> None:
     rehearsed(tmp_path, a_plan(tmp_path), restarted=started)
     orders = {*zip(started[::2], started[1::2], strict=True)}
     assert orders == {(BASE, HEAD), (HEAD, BASE)}
+
+
+def test_columns_are_read_from_the_base_before_any_block_writes(tmp_path: Path) -> None:
+    read: list[tuple[str, str, int]] = []
+    rehearsed(tmp_path, a_plan(tmp_path), read=read)
+    assert {each for each in read if each[2] == 0} == {
+        (name, BASE, 0) for name in ("oltp_point_select", "oltp_read_write")
+    }
 
 
 def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None:

@@ -19,11 +19,12 @@ pytestmark = pytest.mark.real
 
 TABLE = """CREATE TABLE t (
     id INT PRIMARY KEY, sparse BIGINT, name VARCHAR(9), code VARBINARY(4), amount DECIMAL(9, 2), day DATE,
-    none INT
+    none INT, hashed BIGINT UNSIGNED
 ) DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci;
 INSERT INTO t VALUES
-    (1, -5, 'b', X'00FF', 10.5, '2020-02-01', NULL), (2, 70, 'B', X'41', 9.25, '2019-12-31', NULL),
-    (3, 70, 'a', NULL, NULL, NULL, NULL), (4, 9, '\u00fc', X'41', 10.5, '2020-02-01', NULL);
+    (1, -5, 'b', X'00FF', 10.5, '2020-02-01', NULL, 18446744073709551615),
+    (2, 70, 'B', X'41', 9.25, '2019-12-31', NULL, 9), (3, 70, 'a', NULL, NULL, NULL, NULL, 10),
+    (4, 9, '\u00fc', X'41', 10.5, '2020-02-01', NULL, NULL);
 """
 EXPECTED = {
     "id": (Numbers(min=1, max=4), 5),
@@ -33,6 +34,7 @@ EXPECTED = {
     "amount": (("9.25", "10.50"), None),
     "day": (("2019-12-31", "2020-02-01"), None),
     "none": ((), 1),
+    "hashed": (("9", "10", "18446744073709551615"), 0),  # beyond the engine's numbers
 }
 
 

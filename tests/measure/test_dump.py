@@ -238,10 +238,11 @@ def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
     checksums = []
     text = f"{DUMP};\nCREATE TABLE a_c (i INT);\nCREATE TABLE ab (i INT);\n"  # servers list them differently
     text += "CREATE TABLE collated (t TEXT) DEFAULT CHARSET=utf8mb4;\n"  # whose default is another since 8.0
-    for name in ("mysql-5.7.22", "mysql-8.0.12"):
+    text += "CREATE TABLE moment (at TIMESTAMP NULL);\nINSERT INTO moment VALUES ('2026-07-01 12:00:00');\n"
+    for name, zone in (("mysql-5.7.22", "+00:00"), ("mysql-8.0.12", "+05:30")):
         tree, home, loaded = a_tree(name), tmp_path / name, the_dataset(tmp_path, text)
         instances.initialise(tree, home, {})
-        with instances.start(tree, home, {}) as server:
+        with instances.start(tree, home, {"default-time-zone": zone}) as server:
             dataset.load(server, loaded)
             checksums.append(dataset.verify(server, loaded))
             dataset.warm(server, loaded)

@@ -12,7 +12,7 @@ const MEMORY: usize = 4 * 1024 * 1024;
 
 fuzz_target!(|data: &[u8]| {
     let Some(input) = Input::of(data, 0) else { return };
-    let options = Options { ansi_quotes: data[0] & 0x10 != 0, families: [b"t".to_vec()].into() };
+    let options = Options { families: [b"t".to_vec()].into() };
     take_apart(&input.stream, &options);
     let whole = within(MEMORY, || read(std::iter::once(&input.stream[..]), &options));
     assert!(whole == read(input.pieces(), &options), "pieces differ");

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use super::lives::Lives;
 use super::sequences::{Sequences, Shape, Value};
-use super::text::unquoted;
 use crate::random::Stream;
 
 /// Longer transactions are not kept.
@@ -76,7 +75,6 @@ enum Mode {
 
 #[derive(Default)]
 pub struct Connection {
-    pub schema: Box<[u8]>,
     /// By BEGIN.
     open: bool,
     mode: Mode,
@@ -159,10 +157,6 @@ impl Connection {
             self.end(tally, false);
         }
         self.mode = if on { Mode::Autocommit } else { Mode::Off };
-    }
-
-    pub fn use_schema(&mut self, name: &[u8]) {
-        self.schema = unquoted(name).into();
     }
 
     /// The server rolled the transaction back.

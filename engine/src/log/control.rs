@@ -19,9 +19,8 @@ pub enum Act {
     Savepoint,
     Release,
     RollbackTo,
-    Use,
-    /// PREPARE and the like: a log has what they execute.
-    Prepared,
+    /// USE; PREPARE and the like: a log has what they execute.
+    Aside,
 }
 
 /// Commit implicitly (the manual's section 15.3.3), if they are not about temporary tables.
@@ -49,11 +48,11 @@ impl Act {
                     Self::Rollback { chain: chains(template) }
                 }
             }
-            Some(b'u') if is(first, b"use") => Self::Use,
-            Some(b'p') if is(first, b"prepare") => Self::Prepared,
-            Some(b'e') if is(first, b"execute") => Self::Prepared,
-            Some(b'd') if is(first, b"deallocate") => Self::Prepared,
-            Some(b'd') if is(first, b"drop") && is(second(), b"prepare") => Self::Prepared,
+            Some(b'u') if is(first, b"use") => Self::Aside,
+            Some(b'p') if is(first, b"prepare") => Self::Aside,
+            Some(b'e') if is(first, b"execute") => Self::Aside,
+            Some(b'd') if is(first, b"deallocate") => Self::Aside,
+            Some(b'd') if is(first, b"drop") && is(second(), b"prepare") => Self::Aside,
             Some(_) if one_of(first, DEFINITIONS) && !is(second(), b"temporary") => Self::Definition,
             _ => Self::Plain,
         }

@@ -80,10 +80,7 @@ impl General {
                 self.connection = Some(head.connection);
                 self.body.push(unnumbered(head.argument));
             }
-            b"Connect" | b"Change user" => {
-                learner.connected(head.connection, self.times, schema_of(head.argument));
-            }
-            b"Init DB" => learner.chose_schema(head.connection, self.times, head.argument),
+            b"Connect" | b"Change user" => learner.connected(head.connection, self.times),
             b"Quit" => learner.disconnected(head.connection),
             _ => {}
         }
@@ -94,14 +91,7 @@ impl General {
         let Some(connection) = self.connection.take() else { return };
         match self.body.take() {
             Err(reason) => learner.unreadable(reason),
-            Ok(text) => learner.ran(&Entry {
-                connection,
-                times: self.times,
-                schema: None,
-                text,
-                cost: None,
-                error: 0,
-            }),
+            Ok(text) => learner.ran(&Entry { connection, times: self.times, text, cost: None, error: 0 }),
         }
     }
 }
@@ -110,12 +100,4 @@ impl General {
 fn unnumbered(argument: &[u8]) -> &[u8] {
     let number = argument.strip_prefix(b"[").and_then(digits);
     number.and_then(|(_, rest)| rest.strip_prefix(b"] ")).unwrap_or(argument)
-}
-
-/// Of `user@host on SCHEMA using Socket`; empty if there is none.
-fn schema_of(argument: &[u8]) -> &[u8] {
-    let after = |mark: &[u8]| argument.windows(mark.len()).position(|window| window == mark);
-    let Some(on) = after(b" on ") else { return b"" };
-    let end = after(b" using ").unwrap_or(argument.len());
-    argument.get(on + 4..end).unwrap_or_default().trim_ascii()
 }

@@ -30,7 +30,6 @@ pub struct Log<'a> {
 #[derive(Serialize)]
 pub struct Template<'a> {
     sql: &'a str,
-    schema: &'a str,
     count: u64,
     seconds: Option<f64>,
     rows_examined: Option<u64>,
@@ -96,7 +95,6 @@ impl<'a> Template<'a> {
         let cost = template.cost.as_ref();
         Self {
             sql: &template.sql,
-            schema: &template.schema,
             count: template.count.min(COUNT_MAX),
             seconds: cost.map(|cost| quantity(cost.seconds)),
             rows_examined: cost.map(|cost| cost.rows_examined.min(COUNT_MAX)),

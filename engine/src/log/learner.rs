@@ -17,8 +17,6 @@ const SEED: u64 = 43;
 pub struct Entry<'a> {
     pub connection: u64,
     pub times: Option<Times>,
-    /// None: the connection's.
-    pub schema: Option<&'a [u8]>,
     pub text: &'a [u8],
     pub cost: Option<Cost>,
     /// Of the server; 0: none that the log has.
@@ -51,12 +49,12 @@ impl Books {
     }
 
     /// Counts a statement, whose values are then in `templates.values`.
-    fn count(&mut self, statement: &Statement, schema: &[u8], count: u64, cost: Option<Cost>) -> Option<u32> {
+    fn count(&mut self, statement: &Statement, count: u64, cost: Option<Cost>) -> Option<u32> {
         if let Some(cost) = cost {
             let each_s = cost.seconds / count.max(1) as f64;
             self.fastest_s = Some(self.fastest_s.map_or(each_s, |fastest_s| fastest_s.min(each_s)));
         }
-        let id = self.templates.count(statement, schema, count, cost);
+        let id = self.templates.count(statement, count, cost);
         id.inspect_err(|reason| self.leave_out(reason, count, first_word(statement))).ok()
     }
 }
@@ -77,14 +75,10 @@ impl Learner {
         }
     }
 
-    /// A connection began anew, with this default schema.
-    pub fn connected(&mut self, connection: u64, times: Option<Times>, schema: &[u8]) {
+    /// A connection began anew.
+    pub fn connected(&mut self, connection: u64, times: Option<Times>) {
         self.connections.closed(connection);
-        self.connections.heard(connection, times).0.schema = schema.into();
-    }
-
-    pub fn chose_schema(&mut self, connection: u64, times: Option<Times>, schema: &[u8]) {
-        self.connections.heard(connection, times).0.schema = schema.into();
+        self.connections.heard(connection, times);
     }
 
     pub fn disconnected(&mut self, connection: u64) {
@@ -98,9 +92,6 @@ impl Learner {
 
     pub fn ran(&mut self, entry: &Entry) {
         let (connection, tally) = self.connections.heard(entry.connection, entry.times);
-        if let Some(schema) = entry.schema.filter(|&schema| *schema != *connection.schema) {
-            connection.schema = schema.into();
-        }
         self.books.seconds += entry.cost.map_or(0.0, |cost| cost.seconds);
         if entry.error == DEADLOCK {
             connection.lost(tally);
@@ -129,7 +120,7 @@ impl Learner {
     }
 
     /// A kind of statement that ran `count` times, of which `text` may be one.
-    pub fn digested(&mut self, schema: &[u8], text: &[u8], count: u64, cost: Cost) {
+    pub fn digested(&mut self, text: &[u8], count: u64, cost: Cost) {
         self.books.seconds += cost.seconds;
         match self.statement.read(text, &self.options) {
             Ok(_) if self.statement.template.is_empty() => {
@@ -138,7 +129,7 @@ impl Learner {
             Err(_) => self.books.leave_out("cut off within a string, name or comment", count, b""),
             Ok(_) => {
                 if matches!(Act::of(&self.statement), Act::Plain | Act::Definition) {
-                    self.books.count(&self.statement, schema, count, Some(cost));
+                    self.books.count(&self.statement, count, Some(cost));
                 }
             }
         }
@@ -222,8 +213,7 @@ fn act(
         Act::Commit { chain } => return connection.ended(tally, false, chain),
         Act::Rollback { chain } => return connection.ended(tally, true, chain),
         Act::Autocommit(on) => return connection.set_autocommit(tally, on),
-        Act::Use => return connection.use_schema(last_word(&statement.template)),
-        Act::Prepared => return,
+        Act::Aside => return,
         Act::Plain | Act::Definition => None,
         Act::Savepoint => Some(("SAVEPOINT", connection.savepoint(last_word(&statement.template)))),
         Act::Release => back("RELEASE SAVEPOINT", connection, statement, true),
@@ -234,7 +224,7 @@ fn act(
         statement.marks.clear();
         statement.literals.clear();
     }
-    let Some(id) = books.count(statement, &connection.schema, 1, cost) else { return };
+    let Some(id) = books.count(statement, 1, cost) else { return };
     let values = &books.templates.values;
     match act {
         Act::Definition => connection.defined(tally, id, values),

@@ -112,7 +112,7 @@ impl Reader {
             self.banner = 2;
             match &mut self.format {
                 Format::Unknown => {}
-                Format::Slow(slow) => slow.restarted(learner),
+                Format::Slow(slow) => slow.flush(learner),
                 Format::General(general) => general.flush(learner),
             }
             return;
@@ -139,8 +139,8 @@ impl Reader {
     }
 
     /// Counts executions of a kind of statement instead, of which `text` may be one.
-    pub fn digested(&mut self, schema: &[u8], text: &[u8], count: u64, cost: templates::Cost) {
-        self.learner.digested(schema, text, count, cost);
+    pub fn digested(&mut self, text: &[u8], count: u64, cost: templates::Cost) {
+        self.learner.digested(text, count, cost);
     }
 
     /// What is fed next begins a line and a statement.

@@ -25,6 +25,7 @@ const GLANCE_MIN: usize = 3;
 pub enum Value {
     /// NULL, a list, or not known.
     Absent,
+    /// Its decimal form is the text.
     Number(i64),
     /// Its hash.
     Other(u64),
@@ -36,7 +37,8 @@ impl Value {
     }
 
     pub fn new(value: &[u8], hash: u64) -> Self {
-        parsed(value).map_or(Self::Other(hash), Self::Number)
+        let number = parsed(value).filter(|&number| itoa::Buffer::new().format(number).as_bytes() == value);
+        number.map_or(Self::Other(hash), Self::Number)
     }
 
     /// By how much it exceeds `earlier`; 0 if it is the same.
@@ -197,4 +199,17 @@ fn commonest(mut numbers: Vec<i64>) -> Option<(i64, usize)> {
         .chunk_by(|one, other| one == other)
         .map(|same| (same[0], same.len()))
         .max_by_key(|&(number, count)| (count, std::cmp::Reverse(number.unsigned_abs())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_what_its_text_says() {
+        assert_eq!(Value::of(b"-7"), Value::Number(-7));
+        for text in ["007", "-0", "+7", "7.0", "18446744073709551615"] {
+            assert_eq!(Value::of(text.as_bytes()), Value::Other(hash(text.as_bytes())), "{text}");
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::connections::Times;
 use super::learner::{DEADLOCK, Entry, Learner};
 use super::templates::Cost;
-use super::text::{digits, parsed, seconds_us, time_us, unquoted};
+use super::text::{digits, parsed, seconds_us, time_us};
 use super::{Body, CUT, OUTSIDE};
 
 /// The header of an entry, as far as it was read.
@@ -11,8 +11,6 @@ use super::{Body, CUT, OUTSIDE};
 struct Head {
     /// MySQL before 5.6 does not tell.
     connection: Option<u64>,
-    /// From its own line; empty: none. Only some servers write it.
-    schema: Option<Box<[u8]>>,
     cost: Cost,
     /// Whether Query_time was there.
     costed: bool,
@@ -52,8 +50,6 @@ pub struct Slow {
     written_us: Option<i64>,
     /// Whether `written_us` has a fraction: then it is the end of one statement.
     precise: bool,
-    /// The schema that the last `use` named: the server writes it when it changes, whatever the connection.
-    schema: Box<[u8]>,
 }
 
 impl Slow {
@@ -85,21 +81,14 @@ impl Slow {
             Some(_) if line.starts_with(b"#") && !line.starts_with(b"# administrator command") => {
                 self.fields(line);
             }
-            Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {
-                self.schema = unquoted(&line[4..line.len() - 1]).into();
-            }
+            // Of whatever connection: the server writes it when it changes.
+            Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {}
             Some(head) => {
                 if head.set(line).is_none() {
                     self.body.push(line);
                 }
             }
         }
-    }
-
-    /// The server started anew.
-    pub fn restarted(&mut self, learner: &mut Learner) {
-        self.flush(learner);
-        self.schema = [].into();
     }
 
     /// `Key: value` pairs of a header's line.
@@ -109,15 +98,11 @@ impl Slow {
         for word in line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()) {
             if word.ends_with(b":") {
                 key = &word[..word.len() - 1];
-                if key == b"Schema" {
-                    head.schema = Some([].into());
-                }
                 continue;
             }
             let number = || digits(word).map_or(0, |(number, _)| number);
             match std::mem::take(&mut key) {
                 b"Id" | b"Thread_id" => head.connection = Some(number()),
-                b"Schema" => head.schema = Some(word.into()),
                 b"QC_hit" => head.mariadb = true,
                 b"Query_time" => {
                     let seconds = parsed(word).filter(|seconds| (0.0..1e9).contains(seconds));
@@ -162,7 +147,6 @@ impl Slow {
         learner.ran(&Entry {
             connection: head.connection.unwrap_or(0),
             times,
-            schema: Some(head.schema.as_ref().unwrap_or(&self.schema)),
             text,
             cost: Some(head.cost),
             error: head.error,

@@ -49,8 +49,6 @@ pub enum Fault {
 
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// `"…"` is a name.
-    pub ansi_quotes: bool,
     /// Stems of numbered tables, such as `sbtest`: their numbers are literals.
     pub families: HashSet<Vec<u8>>,
 }
@@ -140,9 +138,8 @@ impl Statement {
                     reader.token(begin + 2, Last::Other);
                     versioned = false;
                 }
-                b'\'' => reader.text(byte, Kind::Text)?,
-                b'"' if !options.ansi_quotes => reader.text(byte, Kind::Text)?,
-                b'"' | b'`' => reader.name(byte)?,
+                b'\'' | b'"' => reader.text(byte, Kind::Text)?,
+                b'`' => reader.name()?,
                 b'0'..=b'9' => reader.number(begin),
                 b'.' if next.is_ascii_digit() && !reader.qualifies() => reader.number(begin),
                 b'-' if starts_number(&text[begin + 1..]) && reader.before_value() => {
@@ -320,14 +317,14 @@ impl Reader<'_> {
     }
 
     /// A quoted name, kept as it is.
-    fn name(&mut self, quote: u8) -> Result<(), Fault> {
+    fn name(&mut self) -> Result<(), Fault> {
         let begin = self.at;
         let mut unquoted = Vec::new();
-        let end = unquote(self.text, begin + 1, quote, false, &mut unquoted)?;
+        let end = unquote(self.text, begin + 1, b'`', false, &mut unquoted)?;
         match self.stem(&unquoted) {
             Some(stem) if end - begin == unquoted.len() + 2 => {
                 self.numbered(begin, begin + 1 + stem, end - 1);
-                self.statement.template.push(quote);
+                self.statement.template.push(b'`');
                 self.at = end;
             }
             _ => self.token(end, Last::Operand),
@@ -442,8 +439,7 @@ impl Reader<'_> {
     /// Whether a string follows, behind white space.
     fn introduces(&self, end: usize) -> bool {
         let rest = self.text[end..].trim_ascii_start();
-        matches!(rest, [b'\'', ..] | [b'x' | b'X', b'\'', ..] | [b'0', b'x', ..])
-            || matches!(rest, [b'"', ..] if !self.options.ansi_quotes)
+        matches!(rest, [b'\'' | b'"', ..] | [b'x' | b'X', b'\'', ..] | [b'0', b'x', ..])
     }
 
     fn introduced(&mut self, charset: &[u8], end: usize) -> Result<(), Fault> {
@@ -462,7 +458,7 @@ impl Reader<'_> {
 
     /// Whether a dot here continues a name.
     fn qualifies(&self) -> bool {
-        self.text[..self.at].last().is_some_and(|&byte| is_word(byte) || byte == b'`' || byte == b'"')
+        self.text[..self.at].last().is_some_and(|&byte| is_word(byte) || byte == b'`')
     }
 
     /// Whether the last token is one of these words.
@@ -713,18 +709,11 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_family_are_literals() {
-        let families = HashSet::from([b"sbtest".to_vec()]);
-        let options = Options { families, ..Options::default() };
+        let options = Options { families: HashSet::from([b"sbtest".to_vec()]) };
         let text = b"SELECT a1 FROM sbtest12, `sbtest3` AS t1 WHERE sbtest12.id IN (4)";
         let (template, values) = read(text, &options);
         assert_eq!(template, "SELECT a1 FROM sbtest?, `sbtest?` AS t1 WHERE sbtest?.id IN (?+)");
         assert_eq!(values, ["12", "3", "12", "4"]);
-    }
-
-    #[test]
-    fn quotes_mean_what_the_sql_mode_says() {
-        let options = Options { ansi_quotes: true, ..Options::default() };
-        assert_eq!(read(b"SELECT \"a\" = 'b'", &options), ("SELECT \"a\" = ?".into(), vec!["b".into()]));
     }
 
     #[test]

@@ -56,7 +56,6 @@ impl Slot {
 
 pub struct Template {
     pub sql: String,
-    pub schema: String,
     pub count: u64,
     pub cost: Option<Cost>,
     pub slots: Vec<Slot>,
@@ -79,12 +78,10 @@ impl Template {
     }
 }
 
-type Places = HashMap<Box<[u8]>, u32>;
-
 pub struct Templates {
     pub all: Vec<Template>,
-    /// By schema and text.
-    places: HashMap<Box<[u8]>, Places>,
+    /// By text.
+    places: HashMap<Box<[u8]>, u32>,
     stream: Stream,
     /// For each slot of the statement counted last.
     pub values: Vec<Value>,
@@ -101,14 +98,12 @@ impl Templates {
     pub fn count(
         &mut self,
         statement: &Statement,
-        schema: &[u8],
         count: u64,
         cost: Option<Cost>,
     ) -> Result<u32, &'static str> {
-        let known = self.places.get(schema).and_then(|places| places.get(&*statement.template));
-        let id = match known {
+        let id = match self.places.get(&*statement.template) {
             Some(&id) => id,
-            None => self.add(statement, schema)?,
+            None => self.add(statement)?,
         };
         let template = &mut self.all[id as usize];
         template.count = template.count.saturating_add(count);
@@ -152,7 +147,7 @@ impl Templates {
         Ok(id)
     }
 
-    fn add(&mut self, statement: &Statement, schema: &[u8]) -> Result<u32, &'static str> {
+    fn add(&mut self, statement: &Statement) -> Result<u32, &'static str> {
         let id = self.all.len();
         if id == TEMPLATES_MAX {
             return Err("a kind of statement beyond the 4000 that are kept");
@@ -160,8 +155,7 @@ impl Templates {
         if statement.marks.len() > SLOTS_MAX {
             return Err("more than 1000 values outside of lists");
         }
-        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec());
-        let (Ok(sql), Ok(name)) = (text(&statement.template), text(schema)) else {
+        let Ok(sql) = String::from_utf8(statement.template.clone()) else {
             return Err("not UTF-8 outside of strings");
         };
         let sampled = (SAMPLED >> (id / HALVED_EVERY)).max(SAMPLED_MIN);
@@ -174,14 +168,12 @@ impl Templates {
         };
         self.all.push(Template {
             sql,
-            schema: name,
             count: 0,
             cost: None,
             slots: statement.marks.iter().map(slot).collect(),
             sample: Sample::new(sampled),
         });
-        let places = self.places.entry(schema.into()).or_default();
-        places.insert(statement.template[..].into(), id as u32);
+        self.places.insert(statement.template[..].into(), id as u32);
         Ok(id as u32)
     }
 }

@@ -69,8 +69,3 @@ fn day_us(year: i64, month: u64, day: u64) -> Option<i64> {
     let days = year * 365 + year / 4 - year / 100 + year / 400 + day_of_year - 719_468;
     Some(days * 86_400_000_000)
 }
-
-/// A name without backticks around it.
-pub fn unquoted(name: &[u8]) -> &[u8] {
-    name.strip_prefix(b"`").and_then(|name| name.strip_suffix(b"`")).unwrap_or(name)
-}
