@@ -213,8 +213,9 @@ def test_a_server_in_an_archive_is_fetched_like_any_other(
     assert cli.main(["servers", "fetch", written]) == 0
     reference, version, directory = capsys.readouterr().out.rstrip().split("  ")
     assert (reference, version) == (written, "mysql 5.7.22")
-    assert Path(directory).parent == paths.cache_folder() / "servers"
-    assert Path(directory).name.startswith("mysql-mine-linux-")
+    entry = Path(directory).parent
+    assert (entry.parent, Path(directory).name) == (paths.cache_folder() / "servers", "mysql-mine-linux")
+    assert entry.name.startswith("mysql-mine-linux-")
 
 
 @pytest.mark.parametrize(
