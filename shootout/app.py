@@ -569,7 +569,7 @@ def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
 def repeated(run: Callable[[float], int], budget_s: float, each_max_s: float) -> int:
     """Repeat a run of at most `each_max_s` while another one as long as the last fits the budget.
 
-    Stops at the first exit code other than 0 and 1; returns the last exit code.
+    Stops at the first exit code that is not in JUDGED; returns the last exit code.
     """
     ends_s = time.monotonic() + budget_s
     took_s, code = 0.0, 0

@@ -142,7 +142,7 @@ def placeless(document: RunDocument) -> RunDocument:
                 replace(each, warnings=tuple(replace(w, text=bare(w.text)) for w in each.warnings))
                 for each in servers
             ),
-            given={},
+            given={flag: text for flag, text in header.given.items() if "/" not in text},
         ),
         failures=tuple(replace(failure, reason=bare(failure.reason)) for failure in document.failures),
     )

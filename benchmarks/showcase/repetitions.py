@@ -2,41 +2,43 @@
 
 Usage: `python -m benchmarks.showcase.repetitions [DOC …]`
 
-Saves the given documents, runs of profiles that repeat a published comparison, in reports/showcase/published/
-without latencies and counters; then prints the tables of all documents there.
+Records the given documents, runs of profiles that repeat a published comparison, in reports/showcase/ without
+latencies of statement kinds; then prints the tables of all that are recorded.
 """
 
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.verdicts import campaign
+from benchmarks.showcase import record
 from shootout import numbers
 from shootout.analysis import claims
 from shootout.document import journal
 from shootout.inputs import published
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
-from shootout.paths import REPORTS, ROOT
+from shootout.paths import ROOT
 from shootout.report import wording
 
-RUNS = REPORTS / "showcase" / "published"
 FINDINGS = ROOT / "docs" / "published.md"
 
 
 def main() -> None:
     for path in map(Path, sys.argv[1:]):
-        found = journal.read(path)
-        campaign.save(RUNS / f"{found.header.profile.published}.jsonl.xz", found)
+        record.record(path, statements=())
     for run in runs():
         print("\n".join(table(run)), end="\n\n")
 
 
 def runs() -> list[RunDocument]:
-    """The saved runs, by the name of what they repeat."""
-    return [campaign.load(path) for path in sorted(RUNS.iterdir())]
+    """The newest recorded run of each comparison, by its name."""
+    with tempfile.TemporaryDirectory() as folder:
+        every = map(journal.read, record.unpacked(Path(folder)))
+        found = {run.header.profile.published: run for run in every if run.header.profile.published}
+    return [found[name] for name in sorted(found)]
 
 
 def table(run: RunDocument) -> Iterator[str]:

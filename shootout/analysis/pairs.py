@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shootout.analysis import metrics, stats
 from shootout.analysis.metrics import Starts
 from shootout.model.plan import THROUGHPUT, Block, Cell, Metric, Policy
-from shootout.model.run import Part, RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.run import RunDocument, RunHeader, Samples, StartRecord
 
 # A slice or start without transactions counts half of one, so that a standstill weighs heavily but has a
 # logarithm.
@@ -225,17 +225,17 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
     """Why the document has no start of a server in a block, where it did not fail."""
-    part, end = document.header.part(block.cell(server)), document.end
-    absent = {record.label: record.absent for record in part.servers if record.absent}
+    cell = block.cell(server)
+    if document.header.runner_of(cell) is None:
+        return "not measured: its shard is missing"
+    absent = {each.label: each.absent for each in document.header.part(cell).servers if each.absent}
     if server in absent:
         return absent[server]
     failed = {failure.cell for failure in document.failures}
     others = [each for each in block.servers if each != server and each not in absent]
     if others and all(block.cell(each) in failed for each in others):
         why = "no other server was left in its block"
-    elif document.header.parts and not isinstance(part, Part):
-        why = "its shard is missing"
-    elif part.interrupted if isinstance(part, Part) else end is None or end.interrupted:
+    elif document.interrupted(cell):
         why = "the run was cut short before it"
     else:
         why = "the budget ended before it"

@@ -183,25 +183,32 @@ def judge(document: SoakDocument) -> SoakResult:
     confidence = document.header.confidence
     comparisons = []
     for head in heads or [base]:
-        pair = [found.get(name) for name in dict.fromkeys((base, head))]
+        pair = _common({name: found[name] for name in (base, head) if name in found})
         reason = next((f"{name}: {failed[name]}" for name in (base, head) if name in failed), "")
-        long = all(curve is not None and len(curve.tps) >= SECONDS_MIN for curve in pair)
-        of_base = found.get(base) if heads else None
+        long = {base, head} == pair.keys() and all(len(curve.tps) >= SECONDS_MIN for curve in pair.values())
+        of_base = pair.get(base) if heads else None
+        levels = {
+            name: tuple(as_ratio(each.interval(confidence)) for each in ends(curve))
+            for name, curve in pair.items()
+            if len(curve.tps) >= SECONDS_MIN
+        }
         comparisons.append(
             SoakComparison(
                 base=base,
                 head=head,
-                findings=compare(of_base, found[head], confidence) if long else (),
+                findings=compare(of_base, pair[head], confidence) if long else (),
                 footprint=_footprint(document, base, head) if heads else (),
+                levels=levels,
                 reason=reason if reason or long else f"less than {SECONDS_MIN} s of load",
             )
         )
-    levels = {
-        name: tuple(as_ratio(each.interval(confidence)) for each in ends(curve))
-        for name, curve in found.items()
-        if len(curve.tps) >= SECONDS_MIN
-    }
-    return SoakResult(document=document, comparisons=tuple(comparisons), levels=levels)
+    return SoakResult(document=document, comparisons=tuple(comparisons))
+
+
+def _common(curves: Mapping[str, Curve]) -> dict[str, Curve]:
+    """The curves over the seconds that all have: one may have been cut short."""
+    seconds = min((len(curve.tps) for curve in curves.values()), default=0)
+    return {name: curve.until(seconds) for name, curve in curves.items()}
 
 
 def exit_code(result: SoakResult) -> int:
@@ -213,10 +220,7 @@ def exit_code(result: SoakResult) -> int:
 
 
 def compare(base: Curve | None, head: Curve, confidence: float) -> tuple[Finding, ...]:
-    """All findings of a head beside the base, or of a single server; over the seconds that both have."""
-    if base is not None:
-        seconds = min(len(base.tps), len(head.tps))
-        base, head = base.until(seconds), head.until(seconds)
+    """All findings of a head beside the base, over as many seconds, or of a single server."""
     each = 1 - (1 - confidence) / len(get_args(FindingKind))
     level, slope, growth = ((of(base), of(head)) for of in (_level, _slope, _growth))
     minutes = len(head.tps) / 60

@@ -105,7 +105,7 @@ class Values:
         key = self._key(literal)
         if isinstance(self.column.values, Numbers):
             low, high = self.column.values.min, self.column.values.max
-            return min(max(int(key), low), high) - low if isinstance(key, int | Decimal) else 0
+            return int(min(max(key, low), high)) - low if isinstance(key, int | Decimal) else 0
         ordered = self._ordered
         try:
             at = bisect_left(ordered, key)

@@ -277,7 +277,7 @@ class _Writer:
         assert isinstance(parameter, Learned)
         parameter = self._fitting(root, parameter)
         if (first := self._counter(root)) is not None:
-            return self._repetition(first, parameter)
+            return self._repetition(first)
         if (origin := self._origin(root)) is not None:
             name = self._chosen[root] = self._result(*origin, statement.labels[root[1]], parameter)
             return name
@@ -357,6 +357,9 @@ class _Writer:
         """
         binding, column = self._of(place[0]).bindings[place[1]], self._of(place[0]).bindings[place[1]].column
         known = place in self.links or place in self.constants
+        known = known or bool(
+            self._of(place[0]).template.slots[place[1]].sizes
+        )  # a list is not what was read
         if binding.use != "equal" or column is None or not column.key or known:
             return None
         step = self._step_of(place[0])
@@ -389,12 +392,12 @@ class _Writer:
             self.builder.parameters[writing.UNUSED] = Result()
         return into[column]
 
-    def _repetition(self, first: int, parameter: Learned) -> str:
+    def _repetition(self, first: int) -> str:
         """The name of a parameter that counts repetitions from `first`."""
         counter = self.builder.name("repetition", Repetition(), set())
         if first == 1:
             return counter
-        plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
+        plain = Learned(min=0, max=0)  # nothing is drawn
         return self.builder.name(f"{counter}_from", replace(plain, of=counter, difference=first - 1), set())
 
     def _is_shared(self, root: Place) -> bool:

@@ -68,6 +68,8 @@ class Bench:
         What goes wrong on a server fails its cell; on an A/A control it only ends that cell's samples.
         """
         program, instances = self._with_values(block, instances, start)
+        if not instances:
+            return None
         client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         handles: dict[Participant, ServerHandle] = {}

@@ -114,14 +114,19 @@ def bisect(question: Question, results: Path, observe: Observe) -> Answer:
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """The bisection to go on with, or a new one, and its folder. Builds that failed are made again."""
+    """The bisection to go on with, or a new one, and its folder.
+
+    Builds that failed are made again, unless the bisection is over.
+    """
     if question.plan.resume:
         for folder in reversed(bisections.find(results, lambda reason: None)):
             found = bisections.read(folder)
             if question.is_of(found):
                 observe(Progress(stage="note", detail=f"going on with {found.id}"))
-                builds = {label: each for label, each in found.builds.items() if not each.reason}
-                return folder, structs.replace(found, builds=builds)
+                if not found.finished:
+                    built = {label: each for label, each in found.builds.items() if not each.reason}
+                    found = structs.replace(found, builds=built)
+                return folder, found
     found = question.begin(journal.new_run(datetime.now(UTC)))
     folder = bisections.folder_of(results, found.id)
     try:

@@ -117,7 +117,7 @@ def measure(plan: Plan, results: Path, duration_s: float, observe: Observe) -> P
             writer.append(SoakFailure(server=label, reason=reason))
         for number, (server, template) in enumerate(servers):
             home = directory / str(number)
-            turn = _Turn(load, server, template, home, writer, header, number, observe)
+            turn = _Turn(load, server, template, home, writer, header, (number, len(servers)), observe)
             try:
                 turn.run()
             except MeasureError as error:
@@ -135,7 +135,7 @@ class _Turn:
     home: Path
     writer: soaks.Writer
     header: SoakHeader
-    number: int
+    turn: tuple[int, int]  # its number, from 0, and of how many
     observe: Observe
     writes: int = 0  # statements
     completed: int = 0  # transactions
@@ -177,18 +177,18 @@ class _Turn:
             self.writer.append(_slice(self.server.label, begins_s, lasts_s, taken, gauges.taken()))
 
     def _report(self, second: float) -> None:
-        all_s = self.header.duration_s
+        all_s, (number, turns) = self.header.duration_s, self.turn
         self.observe(
             Progress(
                 stage="measure",
                 detail=self.server.label,
                 block=self.server.label,
-                block_number=self.number + 1,
-                blocks=len(self.header.servers),
+                block_number=number + 1,
+                blocks=turns,
                 start=1,
                 round=int(second),
                 rounds=round(all_s),
-                left_s=(len(self.header.servers) - self.number) * all_s - second,
+                left_s=(turns - number) * all_s - second,
             )
         )
 

@@ -113,6 +113,7 @@ class SoakComparison(Value):
     head: str
     findings: tuple[Finding, ...]
     footprint: tuple[FootprintChange, ...]
+    levels: dict[str, tuple[Interval, ...]]  # speed at the beginning and at the end, by server
     reason: str = ""  # why findings are missing or incomplete
 
 
@@ -121,4 +122,3 @@ class SoakResult(Value):
 
     document: SoakDocument
     comparisons: tuple[SoakComparison, ...]
-    levels: dict[str, tuple[Interval, ...]]  # speed at the beginning and at the end, by server

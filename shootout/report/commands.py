@@ -78,8 +78,10 @@ def _with_settings(server: ServerRecord, settings: str) -> str:
     """A server under the settings of a run; its own add to them, or replace them."""
     if server.settings_name == settings:  # it has none of its own, or the same
         return f"{server.reference.removesuffix('@' + settings)}@{settings}"
-    program, _, own = server.reference.rpartition("@")
-    return f"{program}@{settings}+{own}"
+    if not server.settings_name.startswith(f"{settings} + "):  # its own replace them
+        return server.reference
+    own = server.settings_name.removeprefix(f"{settings} + ").replace(" + ", "+")
+    return f"{server.reference.removesuffix('@' + own)}@{settings}+{own}"
 
 
 def repeat(header: RunHeader) -> str:

@@ -28,6 +28,7 @@ class Point:
 
     text: str
     items: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # for a shell
 
 
 def title(found: Explained) -> str:
@@ -71,7 +72,7 @@ def points(found: Explained, out: Path | None = None) -> Iterator[Point]:
     if found.suspects and not found.tried:
         run, cell = found.explanation.run, found.explanation.cell
         trials = tuple(commands.explain(run, cell, each, out) for each in found.suspects)
-        yield Point("To measure the head with the base's value of a setting:", trials)
+        yield Point("To measure the head with the base's value of a setting:", commands=trials)
 
 
 def _wall_clock(found: Explained) -> Iterator[Point]:
@@ -113,7 +114,8 @@ def instructions(found: Explained) -> Iterator[Point]:
     if found.counted is None:
         command = commands.count(found.header)
         if command is not None:
-            yield Point("Instructions of each statement are not counted yet; this counts them:", (command,))
+            said = "Instructions of each statement are not counted yet; this counts them:"
+            yield Point(said, commands=(command,))
         return
     whole = found.counted.whole
     yield Point(

@@ -67,7 +67,7 @@ def conditions(header: SoakHeader) -> str:
 
 def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[Row]:
     """A table's lines."""
-    base, head = (result.levels.get(label) for label in (comparison.base, comparison.head))
+    base, head = (comparison.levels.get(label) for label in (comparison.base, comparison.head))
     alone = comparison.base == comparison.head
     if head is not None:
         unit = "tps" if result.document.header.load.rate is None else "1 / 95 % latency, s"
@@ -116,7 +116,6 @@ def as_value(result: SoakResult) -> dict[str, object]:
     """A soak as JSON has it."""
     return {
         "soak": result.document.header.soak,
-        "levels": result.levels,
         "comparisons": result.comparisons,
         "failures": result.document.failures,
     }

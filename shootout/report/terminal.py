@@ -182,7 +182,7 @@ def print_explanations(console: Console, explained: Iterable[Explained], out: Pa
         _say(console, explanation.title(found), "bold")
         for point in explanation.points(found, out):
             _say(console, point.text)
-            for item in point.items:
+            for item in (*point.items, *point.commands):
                 _say(console, f"  {item}")
 
 

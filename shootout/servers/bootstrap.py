@@ -66,10 +66,10 @@ def _wait(process: Process, name: str, directory: Path) -> None:
     try:
         code = process.wait(TIMEOUT_S)
     except subprocess.TimeoutExpired:  # some servers wait for space on a full disk
-        leftovers.kill(process, what)
+        leftovers.kill(process)
         raise MeasureError(log.failure(f"{what} took longer than {TIMEOUT_S:.0f} s", directory)) from None
     except BaseException:
-        leftovers.kill(process, what)
+        leftovers.kill(process)
         raise
     if code != 0:
         raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", directory))

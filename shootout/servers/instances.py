@@ -188,11 +188,8 @@ class Instance(Running):
     def stop(self) -> None:
         self.shut_down(STOP_TIMEOUT_S)
 
-    def shut_down(self, timeout_s: float) -> int:
-        """Shut the server down, or kill it after that time; returns its exit code, negative for a signal.
-
-        Raises MeasureError as `leftovers.kill`.
-        """
+    def shut_down(self, timeout_s: float) -> int | None:
+        """Shut the server down, or kill it after that time; returns what `leftovers.kill` does."""
         self.hang_up()
         if self._version >= SIGNALS_SINCE:
             self._process.send_signal(signal.SIGTERM)
@@ -201,16 +198,16 @@ class Instance(Running):
                 connection = self.connect(read_timeout=STOP_TIMEOUT_S)
                 connection._execute_command(COMMAND.COM_SHUTDOWN, b"\0")  # type: ignore[attr-defined]
         try:
-            code = self._process.wait(timeout_s)
+            code: int | None = self._process.wait(timeout_s)
         except subprocess.TimeoutExpired:
-            code = leftovers.kill(self._process, str(self.directory))
+            code = leftovers.kill(self._process)
         self._held.close()
         return code
 
     def kill(self) -> None:
-        """Kill the server, as a crash would. Raises MeasureError as `leftovers.kill`."""
+        """Kill the server, as a crash would."""
         self.hang_up()
-        leftovers.kill(self._process, str(self.directory))
+        leftovers.kill(self._process)
         self._held.close()
 
     def wait_until_ready(self) -> None:

@@ -67,8 +67,10 @@ def failure(what: str, directory: Path, begins: int = 0) -> str:
     return f"{what}{f': {cause}' if cause else ''}; its error log ends:\n{tail(file, begins=begins)}"
 
 
-def ending(code: int) -> str:
-    """How a process ended, from its exit code as subprocess reports it."""
+def ending(code: int | None) -> str:
+    """How a process ended, from its exit code as subprocess reports it; None: killed, and still there."""
+    if code is None:
+        return "killed, and held by the kernel"
     if -code in {*signal.Signals}:
         return f"signal {signal.Signals(-code).name}"
     return f"exit code {code if code >= 0 else 128 - code}"  # a container's code above 128 may be any

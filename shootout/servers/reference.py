@@ -235,7 +235,7 @@ def _split(written: str, text: str) -> tuple[str, str | None]:
 
 def _directory_and_settings(written: str, text: str) -> tuple[Path, str | None]:
     """Read `DIR[@settings]`; a directory of the full name comes first."""
-    if written and _directory(written).is_dir():
+    if written and os.path.isdir(_directory(written)):  # noqa: PTH112 (Path's fails for a long text)
         return _directory(written), None
     where, settings = _split(written, text)
     return _directory(where), settings

@@ -152,7 +152,7 @@ def test_a_document_is_judged() -> None:
     assert (only.base, only.head, only.reason) == ("a", "b", "")
     assert {each.kind for each in only.findings if each.verdict is Verdict.REGRESSED} >= {"level"}
     assert soak.exit_code(result) == 1
-    begin, end = result.levels["b"]
+    begin, end = only.levels["b"]
     assert begin.low < 1000 < begin.high
     assert 500 < end.estimate < 700
 
@@ -173,10 +173,15 @@ def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
         base := curve(generator, 1800), tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps
     )
     head = curve(generator, 200)
-    assert found(slow, head)["dips"] == found(slow.until(200), head)["dips"]
-    taken = [*slices("a", slow.tps), *slices("b", head.tps)]
-    (only,) = soak.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons
+    both = [
+        [*slices("a", slow.tps[:seconds]), *slices("b", head.tps)]
+        for seconds in (len(slow.tps), len(head.tps))
+    ]
+    (only,), (alike,) = (
+        soak.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both
+    )
     assert only.findings
+    assert (only.findings, only.levels) == (alike.findings, alike.levels)
     assert only.reason == "b: cut short"
 
 

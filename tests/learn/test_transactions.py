@@ -120,6 +120,7 @@ def test_numbers_that_count_are_repetitions() -> None:
     found = builder.parameters["repetition_from"]
     assert isinstance(found, Learned)
     assert (found.of, found.difference) == ("repetition", 3)
+    assert found.max == 0  # a number of its own, whatever the column has
 
 
 def test_a_number_that_is_the_same_in_all_transactions_stays_that_number() -> None:

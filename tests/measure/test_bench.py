@@ -31,6 +31,9 @@ from tests.runs import BASE, HEAD, Lab
 pytest_plugins = ["tests.runs"]
 
 
+BLOCK = builders.a_block("oltp_read_write", 8)
+
+
 class Server:
     """Notes the CPUs that it is started on."""
 
@@ -67,28 +70,40 @@ class Table:
     def __init__(self, last: int | None) -> None:
         self.last = last
 
-    def query(self, sql: str, timeout_s: float) -> tuple[tuple[int]]:
+    def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[int]]:
         if self.last is None:
             raise MeasureError("it is gone")
         return ((self.last,),)
 
 
-def test_a_server_that_cannot_tell_its_last_number_fails_alone(tmp_path: Path) -> None:
-    column = ProgramColumn(name="t.id", fresh=True, values=Numbers(min=1, max=4), next=5)
+def asked(
+    column: ProgramColumn, folder: Path, **last: int | None
+) -> tuple[Bench, dict[Participant, Table], Failures]:
+    """A bench whose program has this column, and servers with these last numbers; None: it is gone."""
     program = workload.compile_program("oltp_point_select", workload.load("oltp_point_select"), Dataset())
     bound = SimpleNamespace(program=structs.replace(program, columns=(column,)), dataset=Dataset())
-    plan = cast(Any, SimpleNamespace(workloads={"oltp_read_write": bound}))
-    failures, block = Failures(), builders.a_block("oltp_read_write", 8)
-    bench = Bench(plan, builders.a_runner(), cast(Any, failures))
-    servers = {"a": 4, "gone": None, "b": 9}
-    instances = {
-        Participant(label, cast(Any, None), Loaded(checksum="", load_s=None), tmp_path): Table(last)
-        for label, last in servers.items()
+    plan, failures = SimpleNamespace(workloads={BLOCK.workload: bound}), Failures()
+    servers = {
+        Participant(label, cast(Any, None), Loaded(checksum="", load_s=None), folder): Table(number)
+        for label, number in last.items()
     }
-    found, telling = bench._with_values(block, cast(Any, instances), 1)
+    return Bench(cast(Any, plan), builders.a_runner(), cast(Any, failures)), servers, failures
+
+
+def test_a_server_that_cannot_tell_its_last_number_fails_alone(tmp_path: Path) -> None:
+    column = ProgramColumn(name="t.id", fresh=True, values=Numbers(min=1, max=4), next=5)
+    bench, instances, failures = asked(column, tmp_path, a=4, gone=None, b=9)
+    found, telling = bench._with_values(BLOCK, cast(Any, instances), 1)
     assert [each.next for each in found.columns] == [10]
     assert [each.label for each in telling] == ["a", "b"]
     assert failures.found == {"gone": "it is gone"}
+
+
+def test_a_block_whose_columns_nobody_can_tell_fails(tmp_path: Path) -> None:
+    bench, instances, failures = asked(ProgramColumn(name="t.id"), tmp_path, a=None, b=None)
+    found = bench.measure(BLOCK, 1, cast(Any, instances), random.Random(1), lambda *_: None)
+    assert found is None
+    assert failures.found == {"a": "it is gone", "b": "it is gone"}
 
 
 @pytest.mark.real

@@ -115,7 +115,8 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
         ("path:/home/ann@corp/build", "production", "path:/home/ann@corp/build@production"),
         ("path:/home/ann@corp/build@production", "production", "path:/home/ann@corp/build@production"),
         ("path:/home/ann@corp/build@a=1", "production + a=1", "path:/home/ann@corp/build@production+a=1"),
-        ("mysql-8.0.12@defaults", "defaults", "mysql-8.0.12@production+defaults"),
+        ("mysql-8.0.12@a=b@c", "production + a=b@c", "mysql-8.0.12@production+a=b@c"),
+        ("mysql-8.0.12@defaults", "defaults", "mysql-8.0.12@defaults"),
     ],
 )
 def test_an_at_sign_may_be_part_of_a_place(

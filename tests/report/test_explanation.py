@@ -105,6 +105,9 @@ def test_a_comment_has_the_explanations_of_its_runs_only() -> None:
     document = builders.a_run()
     comparison = builders.a_comparison(document)
     text = markdown.summary(comparison, [FOUND])
+    copied = [command for point in explanation.points(FOUND) for command in point.commands]
+    assert copied
+    assert all(f"` {command} `" in text for command in copied)
     assert "- Why: oltp&#95;read&#95;write, 8 threads" in text
     assert "    - row&#95;search&#95;mvcc +" in text
     other = structs.replace(FOUND.explanation, run="another")

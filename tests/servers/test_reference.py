@@ -41,6 +41,8 @@ def test_a_directory_with_and_without_settings(tmp_path: Path) -> None:
     tree = a_tree(tmp_path / "build")
     assert reference.parse(f"path:{tree}") == a_reference(str(tree))
     assert reference.parse(f"path:{tree}/../build@fast") == a_reference(str(tree), "fast")
+    long = f"init_connect=SELECT '{'x' * 300}'"  # no file system takes such a name
+    assert reference.parse(f"path:{tree}@{long}") == a_reference(str(tree), long)
 
 
 def test_a_directory_with_an_at_sign_in_its_name(tmp_path: Path) -> None:

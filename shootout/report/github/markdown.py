@@ -61,8 +61,18 @@ def refusal(link: str | None = None) -> str:
 
 def code(text: str) -> Iterator[str]:
     """A code block that `text` cannot close."""
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", text)), default=0))
+    fence = _fence(text, 3)
     yield from (fence, wording.visible(text), fence)
+
+
+def span(text: str) -> str:
+    """Code within a line, which can be copied as it is; `text` cannot close it."""
+    fence = _fence(text, 1)
+    return f"{fence} {wording.visible(text)} {fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
 
 
 def _data(text: str) -> str:
@@ -111,6 +121,7 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
             for point in explanation.points(found):
                 yield f"  - {escaped(point.text)}"
                 yield from (f"    - {escaped(item)}" for item in point.items)
+                yield from (f"    - {span(command)}" for command in point.commands)
 
 
 def _place(each: CellComparison) -> str:

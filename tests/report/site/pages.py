@@ -91,9 +91,6 @@ def rows_in(table: str) -> list[list[str]]:
     ]
 
 
-INTERVAL = re.compile(r'<td class="num"([^>]*)>[^<]* to [^<]*%</td>')
-
-
 FIELD = re.compile(r'<td class="num"([^>]*)>(.*?)</td>', re.DOTALL)
 
 
