@@ -38,9 +38,8 @@ class Schema:
     tables: Mapping[str, Mapping[str, Column]]
     rows: Mapping[str, int]
     views: frozenset[str] = frozenset()
-    keys: Mapping[tuple[str, str], Sequence[str]] = field(
-        default_factory=dict
-    )  # unique: table and name to columns
+    # The columns of unique keys, by table and name.
+    keys: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:

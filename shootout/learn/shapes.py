@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
+from shootout.inputs.placeholders import NUMBERS
 from shootout.learn.binding import Binding
 from shootout.measure import columns
 from shootout.model.learned import Slot
@@ -28,7 +29,7 @@ HOT_MAX = 64  # values of a column that has so few are all frequent
 PATTERNS_MAX = 100  # of LIKE that are looked for in a column
 STRUCTURAL_MAX = 100  # a smaller number that belongs to no column may stay, as part of the statement
 LIMIT_MAX = 10_000  # of LIMIT and OFFSET
-NUMBER_MAX = 2**63 - 1  # of the engine; its negative is the least
+NUMBER_MAX = NUMBERS[-1]  # its negative is the least that is learned
 _UNLIMITED = (2**31 - 1, 2**32 - 1, NUMBER_MAX)  # as LIMIT: all rows
 _DIGITS = 19  # of a made-up number: any of so many fits 64 bits without a sign
 STRUCTURAL_VALUES = 20  # a slot with more of them has data
