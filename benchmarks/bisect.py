@@ -29,9 +29,11 @@ from numpy.typing import NDArray
 from benchmarks import commits
 from benchmarks.verdicts import campaign
 from shootout import cli
-from shootout.analysis import bisection, bisection_batches, pairs
-from shootout.analysis.bisection import Evidence
-from shootout.analysis.bisection_batches import Costs
+from shootout.analysis import pairs
+from shootout.bisect import batches as bisection_batches
+from shootout.bisect import posterior as bisection
+from shootout.bisect.batches import Costs
+from shootout.bisect.posterior import Evidence
 from shootout.paths import REPORTS
 
 RECORDED = REPORTS / "showcase" / "verdict"

@@ -17,14 +17,14 @@ import msgspec
 from shootout import app
 from shootout._engine import Engine
 from shootout.inputs import workload
-from shootout.learn.session import WORKLOAD, LearnedWorkload
+from shootout.learn.measure import WORKLOAD, LearnedWorkload
 from shootout.measure import columns, dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
 from shootout.model.program import Program
 from shootout.servers import installations, instances, reference
 from shootout.servers.instances import Instance
-from tests import dumps
+from tests.measure import dumps
 
 SERVERS = ("mysql-5.7.22", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
 WORKLOADS = ("oltp_read_write", "tpcc")

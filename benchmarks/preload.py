@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from shootout.measure import work
-from shootout.measure.work_units import Unit
 from shootout.servers import installations, reference
 from shootout.servers.native import Tree
+from shootout.work import measure as work
+from shootout.work.units import Unit
 
 FUNCTION = "extra_work [extra]"  # as profiles name it
 LIBRARY = "extra.so"

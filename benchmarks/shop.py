@@ -20,12 +20,12 @@ import msgspec
 
 from shootout import app
 from shootout.inputs import workload
-from shootout.learn.session import REPORT, WORKLOAD, LearnedWorkload
+from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.model.plan import DatasetSize
 from shootout.servers import installations, instances, reference
 from shootout.servers.instances import Instance
-from tests import dumps
+from tests.measure import dumps
 
 SERVER, HEAD = "mysql-8.0.33", "mariadb-11.8"
 PACKAGES = ("Django==5.2.19", "django-oscar==4.2.1", "PyMySQL==1.2.4", "sorl-thumbnail==13.4.0")

@@ -21,16 +21,16 @@ import numpy as np
 import pymysql
 
 from shootout import app
-from shootout.analysis import soak as analysis
-from shootout.document import soaks
 from shootout.inputs.options import Selection
-from shootout.measure import soak
-from shootout.model.soak import SoakResult
-from shootout.report import soak as words
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
-from tests.analysis.test_soak import curve, decided, dipping, found, leaking, sloping, stalled, stepping
+from shootout.soak import documents as soaks
+from shootout.soak import judge as analysis
+from shootout.soak import measure as soak
+from shootout.soak import report as words
+from shootout.soak.values import SoakResult
+from tests.soak.test_judge import curve, decided, dipping, found, leaking, sloping, stalled, stepping
 
 Fault = Callable[[Instance, Event, float], None]
 

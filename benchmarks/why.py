@@ -25,14 +25,14 @@ from msgspec.structs import replace
 from benchmarks import preload, provoked
 from benchmarks.showcase import screenshot
 from shootout import app
-from shootout.analysis import explained, instructions, plan_changes, work
-from shootout.analysis.explained import Explained
 from shootout.document import journal
-from shootout.document import work as documents
+from shootout.explain import judge as explained
+from shootout.explain import measure as explain
+from shootout.explain import plan_changes, plans
+from shootout.explain.judge import Explained
+from shootout.explain.values import StatementPlan
 from shootout.inputs.options import ACKNOWLEDGED, Selection
-from shootout.measure import campaign, explain, plans
-from shootout.measure import work as counting
-from shootout.model.explanation import StatementPlan
+from shootout.measure import campaign
 from shootout.model.run import Progress
 from shootout.numbers import number
 from shootout.paths import ROOT
@@ -41,6 +41,9 @@ from shootout.servers import installations, instances, reference
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
+from shootout.work import documents, instructions
+from shootout.work import judge as work
+from shootout.work import measure as counting
 
 SERVERS = ("mysql-8.0.33", "mysql-5.7.22")
 RESTARTS = 20

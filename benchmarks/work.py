@@ -18,10 +18,10 @@ from benchmarks import preload
 from benchmarks.preload import Burn
 from shootout import app
 from shootout.inputs.options import Selection
-from shootout.measure import work
-from shootout.measure.work_units import Unit
-from shootout.model.work import WorkComparison
-from shootout.report.work import count, interval, percent, spread
+from shootout.work import measure as work
+from shootout.work.report import count, interval, percent, spread
+from shootout.work.units import Unit
+from shootout.work.values import WorkComparison
 
 SERVERS = "mysql-5.7.22,mysql-8.0.33,mysql-9.7,mariadb-10.11,mariadb-11.8"
 WORKLOADS = (

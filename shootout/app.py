@@ -16,62 +16,47 @@ from typing import TypeVar
 import msgspec
 
 from shootout import files
-from shootout.analysis import (
-    acknowledgements,
-    baseline,
-    bisected,
-    bisected_work,
-    claims,
-    explained,
-    gate,
-    history,
-    ledger,
-)
-from shootout.analysis import soak as soak_verdicts
-from shootout.analysis import work as work_verdicts
-from shootout.analysis.explained import Explained
+from shootout.analysis import acknowledgements, baseline, claims, gate, history, ledger
 from shootout.analysis.remaining import remaining
-from shootout.document import bisections, crashes, journal, merge, resume, soaks
-from shootout.document import explanations as explanations_
-from shootout.document import work as work_documents
+from shootout.bisect import counts as bisected_work
+from shootout.bisect import documents as bisections
+from shootout.bisect import judge as bisected
+from shootout.bisect import measure as bisect_
+from shootout.bisect import report as bisection_report
+from shootout.bisect.measure import Question
+from shootout.bisect.measure_counts import bisect_work
+from shootout.bisect.values import Answer, Instrument, Revision
+from shootout.crash import documents as crashes
+from shootout.crash import measure as crash_
+from shootout.crash.values import CrashDocument
+from shootout.document import journal, merge, resume
 from shootout.errors import InputError, MeasureError
+from shootout.explain import documents as explanations_
+from shootout.explain import judge as explained
+from shootout.explain import measure as explain_
+from shootout.explain import report as explanation
+from shootout.explain.judge import Explained
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load as load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
-from shootout.learn import session as learning
-from shootout.learn.session import LearnedWorkload
-from shootout.measure import bisect as bisect_
+from shootout.learn import measure as learning
+from shootout.learn.measure import LearnedWorkload
+from shootout.learn.page import FidelityPage
 from shootout.measure import campaign
-from shootout.measure import crash as crash_
-from shootout.measure import explain as explain_
 from shootout.measure import results as results_
-from shootout.measure import soak as soak_
-from shootout.measure import work as work_
-from shootout.measure.bisect import Question
-from shootout.measure.bisect_work import bisect_work
 from shootout.measure.plan import Plan, bind
-from shootout.model.bisection import Answer, Instrument, Revision
-from shootout.model.crash import CrashDocument
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, RunDocument
-from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
-from shootout.model.work import WorkComparison, WorkSeries
 from shootout.paths import file_stem
-from shootout.report import bisection as bisection_report
-from shootout.report import commands, explanation, judgement_cache, site, wording
-from shootout.report import soak as soak_report
-from shootout.report import work as work_report
+from shootout.report import commands, judgement_cache, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import single
-from shootout.report.site import soak as soak_pages
-from shootout.report.site import work as work_pages
-from shootout.report.site.fidelity import FidelityPage
 from shootout.report.site.render import renderer
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
@@ -80,6 +65,18 @@ from shootout.servers.builds import Commit
 from shootout.servers.catalogue import Fetched
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.native import Tree
+from shootout.soak import documents as soaks
+from shootout.soak import judge as soak_verdicts
+from shootout.soak import measure as soak_
+from shootout.soak import page as soak_pages
+from shootout.soak import report as soak_report
+from shootout.soak.values import SoakResult
+from shootout.work import documents as work_documents
+from shootout.work import judge as work_verdicts
+from shootout.work import measure as work_
+from shootout.work import page as work_pages
+from shootout.work import report as work_report
+from shootout.work.values import WorkComparison, WorkSeries
 
 JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 SUSPECTS = ""  # in place of a setting to try

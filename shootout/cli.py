@@ -16,9 +16,11 @@ import msgspec
 from rich.console import Console
 
 from shootout import __version__, app, harness
-from shootout.analysis import baseline, bisected, gate, soak, work
+from shootout.analysis import baseline, gate
 from shootout.app import Request
-from shootout.document import work as documents
+from shootout.bisect import judge as bisected
+from shootout.bisect.values import Instrument
+from shootout.crash import report as crashes
 from shootout.errors import InputError, MeasureError
 from shootout.harness import left_out, warn
 from shootout.inputs import matrix, texts, workload
@@ -40,15 +42,17 @@ from shootout.inputs.options import (
 )
 from shootout.inputs.toml import hint
 from shootout.measure import session
-from shootout.model.bisection import Instrument
 from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
-from shootout.model.work import WorkComparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
-from shootout.report import crashes, terminal, wording
+from shootout.report import terminal, wording
 from shootout.report.github import http, issues, markdown, webhook
 from shootout.report.github.repository import Repository
 from shootout.servers import builds, cache, catalogue, dsn, pack, reference
+from shootout.soak import judge as soak
+from shootout.work import documents
+from shootout.work import judge as work
+from shootout.work.values import WorkComparison
 
 COUNTING = (
     *(

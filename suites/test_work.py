@@ -14,10 +14,10 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from shootout import app
 from shootout.errors import InputError, MeasureError
 from shootout.harness import REQUEST
-from shootout.measure import work_units
 from shootout.model.verdict import Verdict
-from shootout.model.work import WorkChange, WorkComparison
-from shootout.report.work import percent
+from shootout.work import units as work_units
+from shootout.work.report import percent
+from shootout.work.values import WorkChange, WorkComparison
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

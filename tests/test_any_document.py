@@ -19,22 +19,26 @@ from msgspec.structs import replace
 from rich.console import Console
 
 from shootout import app
-from shootout.analysis import baseline, claims, compare, gate, ledger, soak
-from shootout.analysis import explained as evaluated
-from shootout.analysis import work as work_verdicts
-from shootout.document import explanations, journal, merge, soaks
+from shootout.analysis import baseline, claims, compare, gate, ledger
+from shootout.document import journal, merge
 from shootout.errors import InputError
+from shootout.explain import documents as explanations
+from shootout.explain import judge as evaluated
+from shootout.explain import report as explanation_report
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, Samples, StartRecord
-from shootout.report import explanation as explanation_report
 from shootout.report import terminal
-from shootout.report import work as work_report
 from shootout.report.github import markdown, webhook
-from tests import builders, explained
-from tests import soaks as soaked
-from tests import work as counted
+from shootout.soak import documents as soaks
+from shootout.soak import judge as soak
+from shootout.work import judge as work_verdicts
+from shootout.work import report as work_report
+from tests import builders
 from tests.document import test_merge
+from tests.explain import builders as explained
 from tests.mutations import mutations
+from tests.soak import builders as soaked
+from tests.work import builders as counted
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,9 @@ from msgspec import structs
 from shootout import app, cli
 from shootout.analysis import compare
 from shootout.errors import InputError, MeasureError
+from shootout.explain import measure as explain
 from shootout.inputs.options import Selection
-from shootout.measure import campaign, explain
+from shootout.measure import campaign
 from shootout.measure.plan import Plan
 from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
 from tests.analysis.builders import READS, a_document, a_server, confirming, starts_of

@@ -10,13 +10,15 @@ import pytest
 
 from shootout import cli
 from shootout.analysis import baseline, ledger
-from shootout.document import explanations, journal, work
+from shootout.document import journal
 from shootout.errors import InputError
+from shootout.explain import documents as explanations
 from shootout.model.plan import Cell
 from shootout.model.value import decoded
 from shootout.report import judgement_cache
 from shootout.report.site import output
 from shootout.servers import cache
+from shootout.work import documents as work
 from tests import builders
 
 DEPTH = 200_000

@@ -18,9 +18,11 @@ from pathlib import Path, PurePath
 import msgspec
 from msgspec.structs import replace
 
-from shootout.document import explanations, journal, work
+from shootout.document import journal
+from shootout.explain import documents as explanations
 from shootout.model.run import RunDocument, Samples, StartRecord
 from shootout.paths import REPORTS
+from shootout.work import documents as work
 
 SHOWCASE = REPORTS / "showcase"
 

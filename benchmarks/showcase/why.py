@@ -14,14 +14,16 @@ from pathlib import Path
 
 from benchmarks.showcase import record, screenshot
 from shootout import cli
-from shootout.analysis import instructions
-from shootout.analysis import work as verdicts
-from shootout.document import explanations, journal, work
+from shootout.document import journal
+from shootout.explain import documents as explanations
+from shootout.explain import report as explanation
 from shootout.model.value import decoded
-from shootout.model.work import WorkDocument
 from shootout.paths import REPORTS, ROOT
-from shootout.report import explanation
 from shootout.report.site.names import cell_stem, run_folder
+from shootout.work import documents as work
+from shootout.work import instructions
+from shootout.work import judge as verdicts
+from shootout.work.values import WorkDocument
 
 OUT = REPORTS / "bench-showcase-why"
 SHORT, BRIEF = ("--budget", "1.5"), ("--budget", "2")  # minutes: of a run, and of an explanation

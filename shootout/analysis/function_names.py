@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from shootout.model.explanation import PROGRAMS
-from shootout.model.work import UNNAMED
+from shootout.explain.values import PROGRAMS
+from shootout.work.values import UNNAMED
 
 CLASS_MIN = 3  # members of a renamed class
 

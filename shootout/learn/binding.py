@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from shootout.learn.schema import Column, Schema
-from shootout.model.learned import Log, Slot, Template
+from shootout.learn.values import Log, Slot, Template
 
 Use = Literal["equal", "range", "like", "insert", "set", "limit", "table", "other"]
 

@@ -15,9 +15,9 @@ from shootout.learn.binding import Binding, Bound
 from shootout.learn.schema import Column, Schema
 from shootout.learn.shapes import Learner, Values, is_child
 from shootout.learn.transactions import Builder, Statement
+from shootout.learn.values import LeftOut, Log, Slot, Template
+from shootout.learn.values import Sequence as LogSequence
 from shootout.measure import columns
-from shootout.model.learned import LeftOut, Log, Slot, Template
-from shootout.model.learned import Sequence as LogSequence
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.value import Count, Quantity, Value
 from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload

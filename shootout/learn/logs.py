@@ -8,7 +8,7 @@ from pathlib import Path
 from shootout._engine import LogReader
 from shootout.errors import InputError
 from shootout.learn import digests
-from shootout.model.learned import Log
+from shootout.learn.values import Log
 from shootout.model.value import decoded
 
 _PIECE = 1 << 20  # bytes

@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from shootout.inputs.placeholders import NUMBERS
 from shootout.learn.binding import Binding
+from shootout.learn.values import Slot
 from shootout.measure import columns
-from shootout.model.learned import Slot
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Learned
 

@@ -12,8 +12,8 @@ from shootout.learn import writing
 from shootout.learn.binding import Binding, pieces
 from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, is_child
-from shootout.model.learned import Link, Template
-from shootout.model.learned import Sequence as LogSequence
+from shootout.learn.values import Link, Template
+from shootout.learn.values import Sequence as LogSequence
 from shootout.model.workload import (
     Group,
     Learned,

@@ -21,7 +21,8 @@ import pymysql
 from shootout._engine import LoadError
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.measure import managed, plans
+from shootout.explain import plans
+from shootout.measure import managed
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan

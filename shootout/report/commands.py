@@ -8,9 +8,9 @@ from pathlib import Path
 
 from msgspec import structs
 
+from shootout.bisect.values import Bisection, Revision
 from shootout.document import journal
 from shootout.inputs import matrix
-from shootout.model.bisection import Bisection, Revision
 from shootout.model.plan import Cell, DatasetSize
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.workload import Distribution

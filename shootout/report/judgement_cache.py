@@ -20,10 +20,12 @@ import msgspec
 from msgspec import structs
 
 from shootout import _engine, files
-from shootout.analysis import acknowledgements, explained, ledger
-from shootout.analysis.explained import Explained
-from shootout.document import explanations, journal, merge
+from shootout.analysis import acknowledgements, ledger
+from shootout.document import journal, merge
 from shootout.errors import InputError
+from shootout.explain import documents as explanations
+from shootout.explain import judge as explained
+from shootout.explain.judge import Explained
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import RunDocument

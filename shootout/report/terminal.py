@@ -18,21 +18,26 @@ from rich.table import Table
 from rich.text import Text
 
 from shootout import numbers
-from shootout.analysis.explained import Explained
-from shootout.learn.session import LearnedWorkload
+from shootout.bisect import report as bisection
+from shootout.bisect.values import Answer
+from shootout.crash import report as crashes
+from shootout.crash.values import CrashDocument
+from shootout.explain import report as explanation
+from shootout.explain.judge import Explained
+from shootout.learn.measure import LearnedWorkload
 from shootout.measure.session import Endpoint
-from shootout.model.bisection import Answer
-from shootout.model.crash import CrashDocument
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
-from shootout.model.soak import SoakResult
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
-from shootout.model.work import WorkComparison, WorkSeries
-from shootout.report import bisection, crashes, explanation, soak, wording, work
+from shootout.report import wording
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
 from shootout.servers.catalogue import Fetched, Offer
+from shootout.soak import report as soak
+from shootout.soak.values import SoakResult
+from shootout.work import report as work
+from shootout.work.values import WorkComparison, WorkSeries
 
 STYLES = {
     Verdict.REGRESSED: "bold red",

@@ -6,7 +6,7 @@ from typing import Literal
 
 from shootout.learn.binding import Bound, bind, pieces
 from shootout.learn.schema import Column, Schema
-from shootout.model.learned import Log, Sequence, Slot, Template
+from shootout.learn.values import Log, Sequence, Slot, Template
 
 
 def a_schema() -> Schema:

@@ -9,7 +9,7 @@ import pytest
 
 from shootout.errors import InputError
 from shootout.learn import logs
-from shootout.model.learned import Log
+from shootout.learn.values import Log
 
 ROW = {
     "SCHEMA_NAME": "shop",

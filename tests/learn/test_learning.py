@@ -9,7 +9,7 @@ from shootout.learn import learning
 from shootout.learn.binding import bind
 from shootout.learn.schema import Schema
 from shootout.learn.shapes import Values
-from shootout.model.learned import Template
+from shootout.learn.values import Template
 from shootout.model.plan import DatasetSize
 from shootout.model.program import Numbers, Program, ProgramColumn, ProgramLearned
 from tests.learn.builders import a_log, a_schema, a_slot, a_table, a_template

@@ -18,10 +18,10 @@ import pytest
 from shootout._engine import Engine
 from shootout.inputs import workload
 from shootout.learn import logs
+from shootout.learn.values import Log, Template
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import connect
-from shootout.model.learned import Log, Template
 from shootout.model.plan import DatasetSize, Load
 from shootout.model.value import Protocol
 from shootout.servers import instances

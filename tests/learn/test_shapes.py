@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shootout.learn.binding import Binding, Use
 from shootout.learn.schema import Column
 from shootout.learn.shapes import Learner, Values, curve, spread
-from shootout.model.learned import Slot
+from shootout.learn.values import Slot
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Learned
 from tests.learn.builders import a_slot

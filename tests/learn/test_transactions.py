@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from shootout.learn.binding import bind
 from shootout.learn.shapes import Learner, Values
 from shootout.learn.transactions import Block, Builder, Statement, blocks
-from shootout.model.learned import Link, Sequence, Template
+from shootout.learn.values import Link, Sequence, Template
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Group, Learned, Repetition, Result, Transaction
 from tests.learn.builders import a_schema, a_slot, a_template

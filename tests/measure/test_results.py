@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from shootout.explain import plans
 from shootout.inputs import workload
-from shootout.measure import plans, results
+from shootout.measure import results
 from shootout.model.plan import Dataset
 from tests.runs import BASE, HEAD, SHOOTOUT, Lab
 

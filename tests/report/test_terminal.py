@@ -9,15 +9,20 @@ from msgspec import structs
 from rich.console import Console
 
 from shootout import numbers
-from shootout.analysis import bisected, claims, compare, soak
-from shootout.model.crash import Crash, CrashDocument, CrashFailure
+from shootout.analysis import claims, compare
+from shootout.bisect import judge as bisected
+from shootout.bisect import report as bisection
+from shootout.crash.values import Crash, CrashDocument, CrashFailure
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.plan import Dataset, Policy
 from shootout.model.run import FailureRecord, Progress, RunDocument
 from shootout.model.verdict import Comparison
-from shootout.report import bisection, terminal
-from tests import bisections, builders, soaks
+from shootout.report import terminal
+from shootout.soak import judge as soak
+from tests import builders
+from tests.bisect import builders as bisections
 from tests.repeated import a_repetition
+from tests.soak import builders as soaks
 
 BASE, HEAD = builders.BASE, builders.HEAD
 

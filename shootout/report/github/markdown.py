@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from shootout import numbers
 from shootout.analysis import gate
-from shootout.analysis.explained import Explained
+from shootout.explain import report as explanation
+from shootout.explain.judge import Explained
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import explanation, wording
+from shootout.report import wording
 from shootout.report.wording import escaped
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request

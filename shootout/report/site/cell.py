@@ -12,11 +12,13 @@ from shootout._engine import Histogram
 from shootout.analysis import metrics, odd, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
+from shootout.explain import report as explanation
+from shootout.explain.page import Why
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell
 from shootout.model.run import FLUSH_S, FLUSHES, Samples, SettingRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency, MetricComparison
-from shootout.report import commands, explanation
+from shootout.report import commands
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
@@ -24,7 +26,6 @@ from shootout.report.site.names import cell_stem
 from shootout.report.site.page import Page
 from shootout.report.site.run import CellSet, Run, WarningEntry
 from shootout.report.site.server import compared_settings
-from shootout.report.site.why import Why
 
 Tps = float | None
 Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base

@@ -10,18 +10,16 @@ from itertools import chain
 from pathlib import Path
 
 from shootout.analysis import history
+from shootout.bisect import page as bisection
+from shootout.bisect.values import Answer
 from shootout.errors import InputError
-from shootout.model.bisection import Answer
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
-from shootout.model.soak import SoakResult
 from shootout.model.verdict import Acknowledgement, Verdict
-from shootout.model.work import WorkComparison
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import (
-    bisection,
     feeds,
     output,
     overview,
@@ -30,8 +28,6 @@ from shootout.report.site import (
     retention,
     runner,
     single,
-    soak,
-    work,
 )
 from shootout.report.site import history as history_pages
 from shootout.report.site.cell import CellPage
@@ -46,6 +42,10 @@ from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
 from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
+from shootout.soak import page as soak
+from shootout.soak.values import SoakResult
+from shootout.work import page as work
+from shootout.work.values import WorkComparison
 
 ASSETS = ("style.css", "site.js")
 

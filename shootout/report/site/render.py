@@ -9,13 +9,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import numbers
 from shootout.analysis import metrics, warnings
+from shootout.explain import flame
+from shootout.explain import report as explanation
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import commands, explanation, wording, work
-from shootout.report.site import findings, flame, history, markup, runner, settings, svg, workload
+from shootout.report import commands, wording
+from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
+from shootout.work import report as work
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
 ERRORS = warnings.RETRIED | {

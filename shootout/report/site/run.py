@@ -11,7 +11,7 @@ from typing import get_args
 from msgspec import structs
 
 from shootout.analysis import history, lineage
-from shootout.analysis.explained import Explained
+from shootout.explain.judge import Explained
 from shootout.model.history import ChangePoint, LedgerEntry
 from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning

@@ -1,0 +1,115 @@
+"""A differential flame graph as inline SVG that adapts to any width; a script adds zoom and search.
+
+A frame's width is the mean CPU time of base and head on its call path, so that paths of either are there and
+callees fit below their callers. Its colour is the difference; it is hatched where the interval holds zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from markupsafe import Markup, escape
+
+from shootout.explain import functions
+from shootout.explain import report as explanation
+from shootout.explain.call_paths import CallPaths
+from shootout.model.verdict import Interval
+from shootout.report import wording
+
+WIDTH_MIN = 0.003  # of the graph; narrower frames are left out
+HEIGHT = 18  # of a frame, pixels
+NAMED_MIN = 3.0  # percent of the graph; narrower frames show no name until they are zoomed into
+STRENGTHS = (0.003, 0.01, 0.03)  # differences as shares of a transaction at which a colour gets stronger
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A function on one call path; positions and widths are shares of the graph."""
+
+    name: str
+    depth: int
+    left: float
+    width: float
+    base: float  # seconds per transaction, like the next two
+    head: float
+    difference: Interval
+
+    @property
+    def certain(self) -> bool:
+        return self.difference.low > 0 or self.difference.high < 0
+
+
+def frames(paths: CallPaths, confidence: float) -> list[Frame]:
+    counts, tree = paths.by_subtree(), paths.tree
+    weights = (counts * paths.units[:, :, None]).mean(axis=(0, 1))
+    shares = weights / weights[0]
+    kept = np.flatnonzero(shares >= WIDTH_MIN)
+    found = functions.contrasts(counts[:, :, kept], paths.units)
+    children: dict[int, list[int]] = {}
+    index = {node: at for at, node in enumerate(kept.tolist())}
+    for node in kept.tolist()[1:]:
+        children.setdefault(tree.parents[node], []).append(node)
+    placed = [(0, 0, 0.0)]
+    made = []
+    while placed:
+        node, depth, left = placed.pop()
+        at = index[node]
+        made.append(
+            Frame(
+                name=tree.functions[tree.function[node]] if node else "all",
+                depth=depth,
+                left=left,
+                width=float(shares[node]),
+                base=float(found.base[at]),
+                head=float(found.head[at]),
+                difference=found.interval(at, confidence),
+            )
+        )
+        for child in sorted(children.get(node, ()), key=lambda each: tree.functions[tree.function[each]]):
+            placed.append((child, depth + 1, left))
+            left += float(shares[child])
+    return sorted(made, key=lambda each: (each.depth, each.left))
+
+
+def drawing(found: Sequence[Frame]) -> Markup:
+    """The graph, the outermost callers at the top."""
+    depth = 1 + max(each.depth for each in found)
+    whole = max(found[0].base, found[0].head)
+    parts = "".join(_frame(each, whole) for each in found)
+    return Markup(
+        f'<svg class="flame" width="100%" height="{depth * HEIGHT}" role="img" '
+        f'aria-label="Differential flame graph; the table below it has the numbers">{_HATCH}{parts}</svg>'
+    )
+
+
+_HATCH = (
+    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse"'
+    ' patternTransform="rotate(45)"><path d="M0 0V6"/></pattern></defs>'
+)
+
+
+def _frame(each: Frame, whole: float) -> str:
+    share = each.difference.estimate / whole
+    strength = sum(abs(share) >= step for step in STRENGTHS)
+    direction = "same" if not strength else f"{'more' if share > 0 else 'less'} s{strength}"
+    name = escape(wording.visible(each.name))
+    head, base = wording.amount(each.head, "s"), wording.amount(each.base, "s")
+    title = f"{name}: {head} instead of {base}, {explanation.difference(each.difference)}"
+    hatch = "" if each.certain or not strength else '<rect class="hatch" width="100%" height="100%"/>'
+    if 100 * each.width < NAMED_MIN:
+        direction += " narrow"
+    return (
+        f'<svg class="{direction}" x="{each.left:.3%}" y="{each.depth * HEIGHT}" width="{each.width:.3%}" '
+        f'height="{HEIGHT - 1}"><title>{title}</title><rect width="100%" height="100%"/>{hatch}'
+        f'<text x="3" y="13">{name}</text></svg>'
+    )
+
+
+LEGEND = (
+    ("more s3", "more CPU time in the head"),
+    ("less s3", "less"),
+    ("same", f"less than {STRENGTHS[0]:.1%} of a transaction".replace("%", "\N{NARROW NO-BREAK SPACE}%")),
+    ("hatched", "uncertain: the interval holds zero"),
+)

@@ -1,0 +1,76 @@
+"""Plans compared: statements that base and head execute in different ways."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shootout.explain.values import PlanStep, StatementPlan
+
+Shape = tuple[PlanStep, ...] | str
+
+# Some versions call the table that a statement changes by the statement's name.
+_CHANGING = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+_NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
+
+
+@dataclass(frozen=True)
+class PlanChange:
+    """A kind of statement with a plan of each server, of the same statement."""
+
+    kind: str
+    base: StatementPlan
+    head: StatementPlan
+    changed: bool  # the servers never had the same plan
+    unsteady: bool  # a server had several plans
+
+
+def rows_read(plan: StatementPlan) -> float | None:
+    """How often one execution asked a storage engine for a row; None: it was not executed."""
+    found = [count for name, count in plan.handlers.items() if name.startswith("Handler_read_")]
+    return sum(found) if plan.handlers else None
+
+
+def shape(plan: StatementPlan) -> Shape:
+    """What of a plan is decided, without estimates and drawn values.
+
+    Tables lose their numbers, which are drawn, too; unless these alone tell two of the plan's tables apart.
+    """
+    if not plan.steps:
+        return _NUMBERS.sub("", plan.text)
+    tables = {step.table: step.table.rstrip("0123456789") for step in plan.steps}
+    alike = Counter(tables.values())
+    steps = (
+        PlanStep(
+            select="SIMPLE" if step.select in _CHANGING else step.select,
+            table=tables[step.table] if alike[tables[step.table]] == 1 else step.table,
+            access=step.access, key=step.key, key_length=step.key_length,
+            ref=step.ref, extra=step.extra,
+        )
+        for step in plan.steps
+    )  # fmt: skip
+    return tuple(steps)
+
+
+def compared(plans: Iterable[StatementPlan], base: str, head: str) -> list[PlanChange]:
+    """Every kind of statement that both servers planned; changed ones first."""
+    by_kind: dict[str, dict[str, list[StatementPlan]]] = {}
+    for plan in plans:
+        if plan.steps or plan.text:
+            by_kind.setdefault(plan.kind, {}).setdefault(plan.server, []).append(plan)
+    found = []
+    for kind, of_server in by_kind.items():
+        if base in of_server and head in of_server:
+            theirs, own = ({shape(plan) for plan in of_server[server]} for server in (base, head))
+            found.append(
+                PlanChange(
+                    kind=kind,
+                    base=of_server[base][0],
+                    head=of_server[head][0],
+                    changed=not theirs & own,
+                    unsteady=len(theirs) > 1 or len(own) > 1,
+                )
+            )
+    return sorted(found, key=lambda each: not each.changed)

@@ -1,0 +1,67 @@
+"""Where a transaction's response time goes: CPU, run queue, waits that the server counts, elsewhere.
+
+All figures are those of whole servers per transaction: what background threads do on a CPU counts, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from shootout.analysis import stats
+from shootout.analysis.histograms import decoded
+from shootout.analysis.stats import STARTS_MIN
+from shootout.explain.functions import Change
+from shootout.model.run import RunDocument, Samples
+
+RESPONSE = "response time"
+ON_CPU, RUN_QUEUE = "server on a CPU", "server ready to run, waiting for a CPU"
+ROW_LOCKS = "row locks"
+ELSEWHERE = "elsewhere: client, network and what the server does not count"
+
+
+def spent(document: RunDocument, base: str, head: str, confidence: float) -> list[Change]:
+    """Seconds per transaction: the response time, then what it consists of.
+
+    Nothing with fewer than STARTS_MIN starts, or if the servers' CPU time is not visible. Raises ValueError
+    for latencies that cannot be read.
+    """
+    pairs = []
+    for record in document.starts:
+        samples = {each.server: each for each in record.samples}
+        pair = [_parts(samples[server]) for server in (base, head) if server in samples]
+        if len(pair) == 2 and all(pair):
+            pairs.append(pair)
+    if len(pairs) < STARTS_MIN:
+        return []
+    names = dict.fromkeys(name for pair in pairs for parts in pair for name in parts)
+    last = names.keys() - {ELSEWHERE}
+    found = []
+    for name in [*(each for each in names if each in last), ELSEWHERE]:
+        values = [[parts.get(name, 0.0) for parts in pair] for pair in pairs]
+        found.append(_change(name, values, confidence))
+    return found
+
+
+def _parts(samples: Samples) -> dict[str, float]:
+    """By name, without those that are zero; empty if the CPU time is not visible."""
+    if samples.server_cpu_s is None or not sum(samples.completed):
+        return {}
+    counters = samples.counters
+    totals = {
+        ON_CPU: sum(samples.server_cpu_s),
+        RUN_QUEUE: counters.get("run_queue_s", 0.0),
+        ROW_LOCKS: counters.get("Innodb_row_lock_time", 0.0) / 1e3,
+        **{name: seconds for name, seconds in counters.items() if name.startswith("wait/")},
+    }
+    parts = {name: seconds / sum(samples.completed) for name, seconds in totals.items() if seconds}
+    response_s = decoded(samples.latencies).mean_s
+    if queued := parts.pop(RUN_QUEUE, 0.0):  # what exceeds the rest is background threads' and delays nobody
+        parts[RUN_QUEUE] = max(0.0, min(queued, response_s - sum(parts.values())))
+    return {RESPONSE: response_s, **parts, ELSEWHERE: response_s - sum(parts.values())}
+
+
+def _change(name: str, values: Sequence[Sequence[float]], confidence: float) -> Change:
+    difference = stats.mean_interval([head - base for base, head in values], confidence)
+    base, head = (sum(each) / len(values) for each in zip(*values, strict=True))
+    return Change(name=name, base=base, head=head, difference=difference, p_value=math.nan)

@@ -1,0 +1,177 @@
+"""`shootout learn`: a server with the dump, the log, the workload file, and how faithful it is."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import signal
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from shootout.errors import InputError
+from shootout.inputs import workload as workloads
+from shootout.learn import judge as fidelity
+from shootout.learn import learning, logs, synthetic
+from shootout.learn import schema as schemas
+from shootout.learn.binding import bind, joined, unqualified
+from shootout.learn.judge import Fidelity, RefusedError
+from shootout.learn.learning import LearningReport
+from shootout.learn.schema import Schema
+from shootout.learn.values import Log
+from shootout.measure import dataset
+from shootout.measure.signals import interrupting
+from shootout.model.plan import Dataset, DatasetSize, ServerReference
+from shootout.model.value import Value
+from shootout.paths import cache_folder
+from shootout.servers import installations, instances
+from shootout.servers.installation import Installation
+from shootout.servers.instances import Instance
+from shootout.servers.leftovers import working_directory
+from shootout.settings import layers, profiles
+
+WORKLOAD, REPORT, SYNTHETIC = "workload.toml", "learned.json", "synthetic.sql"
+SETTINGS = "defaults"
+REFUSED_MAX = 50  # statements; more mean that the dump is another application's
+
+
+class LearnedWorkload(Value):
+    """What `shootout learn` found; the document learned.json."""
+
+    workload: str  # the file
+    learned: LearningReport
+    fidelity: Fidelity
+
+
+def learn(
+    dump: Path,
+    queries: Sequence[Path],
+    out: Path,
+    reference: ServerReference,
+    *,
+    keep: bool,
+    invent: bool,
+    observe: Callable[[str], None],
+) -> LearnedWorkload:
+    """Write the workload file and the document to `out`. Raises InputError and MeasureError.
+
+    The server starts with the dump loaded, from the cache if it was loaded before. `invent`: the workload
+    runs on a dump of invented rows, which is written, too.
+    """
+    for file in (dump, *queries):
+        if not file.is_file():
+            raise InputError(f"{file}: no such file")
+    with _writing(out):
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()  # before a server starts
+    with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
+        observe(f"{reference.text}")
+        program = installations.find(reference, held)
+        options = profiles.compile(
+            layers.of(SETTINGS, reference.settings), program.family, program.version
+        ).options
+        started = _Starts(program, options, held, observe)
+        loaded, instance = started.with_dump(dump)
+        schema = dataset.schema_of(instance, loaded)
+        known = schemas.read(instance, schema)
+        observe("reading the log")
+        log = unqualified(logs.read(queries, families=known.families), known)
+        sent, target = loaded, instance
+        if invent:
+            observe("inventing rows")
+            dump = out / SYNTHETIC
+            tied = joined(log, known)
+            with _writing(dump):
+                synthetic.write(Path(loaded.dump), dump, instance, schema, known=known, joined=tied)
+            sent, target = started.with_dump(dump)
+        bench = _Bench(log, instance, schema, known, sent, target, out, observe)
+        relative = os.path.relpath(dump.resolve(), out.resolve())
+        report, found = bench.learned(relative, [file.name for file in queries], keep=keep)
+    outcome = LearnedWorkload(workload=str(out / WORKLOAD), learned=report, fidelity=found)
+    with _writing(out / REPORT):
+        (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
+    return outcome
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Raise InputError where `path` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """Starts a server with a dump loaded."""
+
+    program: Installation
+    options: Mapping[str, str]
+    held: ExitStack
+    observe: Callable[[str], None]
+
+    def with_dump(self, dump: Path) -> tuple[Dataset, Instance]:
+        """The dump as a dataset, and a server that has it until `held` closes."""
+        loaded = workloads.dump_dataset(dump, DatasetSize())
+        self.observe(f"loading {dump.name}")
+        template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
+        place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
+        home = self.held.enter_context(working_directory(cache_folder(), place)) / "0"
+        template.copy_to(home)
+        return loaded, self.held.enter_context(instances.start(self.program, home, self.options))
+
+
+@dataclass(frozen=True)
+class _Bench:
+    """A log, the server that has its dump loaded, and the one that the workload is sent to."""
+
+    log: Log
+    instance: Instance
+    schema: str
+    known: Schema
+    sent: Dataset
+    target: Instance  # with `sent` loaded
+    out: Path
+    observe: Callable[[str], None]
+
+    def learned(self, dump: str, names: Sequence[str], *, keep: bool) -> tuple[LearningReport, Fidelity]:
+        """Write the workload, and send it; without the statements that the server refuses."""
+        refused: dict[str, str] = {}
+        bound = [bind(template, self.known) for template in self.log.templates]
+        values = learning.values_of(self.instance, self.schema)
+        while True:
+            self.observe("learning")
+            text, report = learning.learn(
+                self.log,
+                bound,
+                self.known,
+                values,
+                server=self.instance.version,
+                dump=dump,
+                logs=names,
+                keep=keep,
+                refused=refused,
+            )
+            with _writing(self.out / WORKLOAD):
+                (self.out / WORKLOAD).write_text(text, "utf-8")
+            self.observe("sending what was learned")
+            try:
+                return report, self._sent(report)
+            except RefusedError as error:
+                named = {each.sql for each in report.statements if each.name == error.name} - refused.keys()
+                if not named or len(refused) == REFUSED_MAX:
+                    raise
+                refused |= dict.fromkeys(named, f"the server refused it: {error.message}")
+
+    def _sent(self, report: LearningReport) -> Fidelity:
+        file = str(self.out / WORKLOAD)
+        program = workloads.compile_program(Path(file).stem, workloads.load(file), self.sent)
+        names = {each.sql: each.name for each in report.statements}
+        return fidelity.measured(
+            self.log, names, program, self.target, self.sent, families=tuple(self.known.families)
+        )

@@ -1,0 +1,213 @@
+"""The pages of soaks: findings, and the curves that they come from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shootout import numbers
+from shootout.model.verdict import Verdict
+from shootout.paths import file_stem
+from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
+from shootout.report.site.page import ListPage, Page
+from shootout.soak import judge as analysis
+from shootout.soak import report as soak
+from shootout.soak.judge import Curve
+from shootout.soak.values import SoakComparison, SoakResult
+
+FOLDER = "soaks"
+POINTS_MAX = 600  # of a line; with more seconds, each point stands for several, with a band around it
+READOUTS_MAX = 100
+CHARTS: dict[str, str] = {"throughput": "transactions / s", "latency": "95 % latency, ms"}
+CHARTS |= {str(name): title for name, title in soak.GAUGES.items()}
+
+COLUMNS = (
+    "soak", "base", "server", "finding", "verdict", "base_value", "value", "difference", "difference_low",
+    "difference_high", "bar", "note",
+)  # fmt: skip
+LIST_COLUMNS = ("soak", "started", "servers", "workload", "threads", "minutes", "result", "page")
+
+
+@dataclass(frozen=True)
+class SoakPage(Page):
+    """One soak."""
+
+    result: SoakResult
+    template = "soak"
+    columns = COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Named after the soak."""
+        return path_of(self.result.document.header.soak)
+
+    @property
+    def value(self) -> object:
+        """The findings."""
+        return soak.as_value(self.result)
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """One line for each finding."""
+        for each in self.result.comparisons:
+            for found in each.findings:
+                values = [None if one is None else one.estimate for one in (found.base, found.head)]
+                by = found.difference
+                yield (
+                    self.result.document.header.soak, each.base, each.head, found.kind, found.verdict.value,
+                    *values, *((by.estimate, by.low, by.high) if by else (None, None, None)),
+                    found.bar, found.note,
+                )  # fmt: skip
+
+    @property
+    def headline(self) -> str:
+        """The result."""
+        return soak.headline(self.result)
+
+    @property
+    def conditions(self) -> str:
+        """What was loaded, and how."""
+        return soak.conditions(self.result.document.header)
+
+    @property
+    def tables(self) -> Iterator[tuple[SoakComparison, list[tuple[soak.Row, Verdict]]]]:
+        """Each comparison with its lines and their verdicts."""
+        for each in self.result.comparisons:
+            lines = [*soak.rows(self.result, each)]
+            of_levels = len(lines) - len(each.findings)
+            verdicts = [Verdict.UNJUDGED] * of_levels + [found.verdict for found in each.findings]
+            yield each, list(zip(lines, verdicts, strict=True))
+
+    @property
+    def footprints(self) -> Iterator[tuple[SoakComparison, list[tuple[str, ...]], str]]:
+        """Each comparison with what its servers took differently, and what they did not."""
+        for each in self.result.comparisons:
+            if each.footprint:
+                yield each, [*soak.footprint(each)], soak.unchanged(each)
+
+    @cached_property
+    def charts(self) -> list[tuple[str, str, Chart]]:
+        """Id, title and chart of each curve that a server has."""
+        found = analysis.curves(self.result.document)
+        shown = []
+        for name, title in CHARTS.items():
+            of = {
+                one: values
+                for one in self.series
+                if one.label in found and (values := _values(found[one.label], name)) is not None
+            }
+            if of:
+                width_s = _bin_width_s(of.values())
+                shown.append((name, title, _chart([_line(*each, width_s) for each in of.items()])))
+        return shown
+
+    @property
+    def series(self) -> tuple[Series, ...]:
+        """The servers' lines."""
+        return tuple(
+            Series(label, number) for number, label in enumerate(self.result.document.header.servers)
+        )
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Servers whose soak ended early, and why."""
+        return tuple(f"{each.server}: {each.reason}" for each in self.result.document.failures)
+
+
+@dataclass(frozen=True)
+class SoakListPage(ListPage):
+    """All soaks, the newest first."""
+
+    every: tuple[SoakPage, ...]
+    template = "soaks"
+    columns = LIST_COLUMNS
+    folder = FOLDER
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """One line for each soak."""
+        return [
+            (
+                header.soak, header.started, " ".join(header.servers), header.workload.name, header.threads,
+                header.duration_s / 60, page.headline, page.path,
+            )
+            for page in self.every
+            for header in [page.result.document.header]
+        ]  # fmt: skip
+
+
+class SoakFrontPage(SoakListPage):
+    """The list where a site without anything else begins."""
+
+    path = "index.html"
+
+
+def path_of(soak: str) -> str:
+    """The page of a soak, from the site's root."""
+    return f"{FOLDER}/{file_stem(soak)}.html"
+
+
+def pages(results: Sequence[SoakResult], *, front: bool) -> tuple[Page, ...]:
+    """The pages of soaks, if there are any, and their list.
+
+    `front`: nothing else has a page where the site begins.
+    """
+    every = tuple(SoakPage(each) for each in results)
+    if not every:
+        return ()
+    return (*every, SoakListPage(every), *([SoakFrontPage(every)] if front else []))
+
+
+def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:
+    match name:
+        case "throughput":
+            return curve.tps
+        case "latency":
+            return 1000 * curve.latency_s
+    found = next((values for gauge, values in curve.gauges.items() if gauge == name), None)
+    return None if found is None else found * (1e-6 if name in soak.IN_MB else 1.0)
+
+
+def _bin_width_s(every: Collection[NDArray[np.float64]]) -> int:
+    """The width of all servers' bins, so that their points have the same times; most bins have a value."""
+    known = max(int((~np.isnan(values)).sum()) for values in every)
+    return -(-max(map(len, every)) // min(POINTS_MAX, max(known, 1)))
+
+
+def _line(series: Series, values: NDArray[np.float64], width_s: int) -> Line:
+    """A curve by second or, if it is long, by several seconds at once: their mean, least and most."""
+    known = np.flatnonzero(~np.isnan(values))
+    places = known // width_s
+    bins = np.split(known, np.flatnonzero(np.diff(places)) + 1) if len(known) else []
+    points = tuple(
+        ((float(each[0] // width_s) + 0.5) * width_s / 60, float(values[each].mean())) for each in bins
+    )
+    ranges = tuple((float(values[each].min()), float(values[each].max())) for each in bins)
+    return Line(
+        series,
+        points,
+        intervals=ranges if len(known) > len(bins) else (),
+        marked=False,
+        width=1.25,
+        dashed=False,
+    )
+
+
+def _chart(lines: Sequence[Line]) -> Chart:
+    """Over minutes of load; every so many points have a readout."""
+    times = sorted({x for line in lines for x, _ in line.points})
+    read = {*times[:: max(1, len(times) // READOUTS_MAX)]}
+    sparse = [
+        replace(line, points=tuple(point for point in line.points if point[0] in read), intervals=())
+        for line in lines
+    ]
+    return Chart(
+        Axis(title="minutes of load"),
+        Axis(from_zero=True),
+        tuple(lines),
+        readouts=readouts(sparse, lambda x: f"{numbers.number(x, 2)} min", numbers.number),
+    )

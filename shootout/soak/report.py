@@ -1,0 +1,143 @@
+"""The words of soaks, for terminal and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shootout.model.verdict import Interval, Verdict
+from shootout.numbers import SPACE, number
+from shootout.report import wording
+from shootout.soak.values import (
+    FindingKind,
+    FootprintChange,
+    Gauge,
+    Measure,
+    SoakComparison,
+    SoakHeader,
+    SoakResult,
+)
+
+TITLES: dict[FindingKind, str] = {
+    "level": "change from beginning to end",
+    "slope": "slope, per minute",
+    "stalls": "stalls, per minute",
+    "dips": "depth of periodic dips",
+    "memory": "growth of memory at the end, MB/min",
+}
+MEASURES: dict[Measure, str] = {
+    "memory": "memory after the load",
+    "disk": "data on disk after the load",
+    "write_amplification": "bytes written for each byte of changed rows",
+    "fsyncs": "InnoDB's fsyncs, per transaction",
+    "start": "start",
+    "shutdown": "shutdown",
+}
+GAUGES: dict[Gauge, str] = {
+    "memory": "resident memory, MB",
+    "disk": "data on disk, MB",
+    "dirty_pages": "dirty pages",
+    "checkpoint_age": "checkpoint age, MB",
+    "history_list": "history list length",
+}
+IN_MB = ("memory", "disk", "checkpoint_age")
+
+Row = tuple[str, str, str, str, str]  # finding, base, head, difference, verdict
+
+
+def headline(result: SoakResult) -> str:
+    """The result in one sentence for each head."""
+    found = [_of(each) for each in result.comparisons if each.head != each.base]
+    return " ".join(found) or "One server under load, compared with none."
+
+
+def conditions(header: SoakHeader) -> str:
+    """What was loaded, how, and for how long."""
+    pace = "closed loop" if header.load.rate is None else f"{number(header.load.rate)} transactions/s"
+    return ", ".join(
+        (
+            header.workload.name,
+            wording.threads(header.threads),
+            pace,
+            wording.dataset(header.dataset),
+            f"settings {header.settings}",
+            f"{wording.duration(header.duration_s)} for each server",
+        )
+    )
+
+
+def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[Row]:
+    """A table's lines."""
+    base, head = (comparison.levels.get(label) for label in (comparison.base, comparison.head))
+    alone = comparison.base == comparison.head
+    if head is not None:
+        unit = "tps" if result.document.header.load.rate is None else "1 / 95 % latency, s"
+        for place, title in enumerate(("beginning", "end")):
+            of_base = "" if base is None or alone else _level(base[place])
+            yield f"{title}, {unit}", of_base, _level(head[place]), "", ""
+    for each in comparison.findings:
+        yield (
+            f"{TITLES[each.kind]}{f', {each.note}' if each.note else ''}",
+            value(each.kind, each.base),
+            value(each.kind, each.head) or ("none found" if each.kind == "dips" else wording.NOT_VISIBLE),
+            value(each.kind, each.difference),
+            "" if each.verdict is Verdict.UNJUDGED else f"{wording.SYMBOLS[each.verdict]} {each.verdict}",
+        )
+
+
+def footprint(comparison: SoakComparison) -> Iterator[tuple[str, str, str, str]]:
+    """Measure, base, head and change of what changed beyond its margin."""
+    for each in comparison.footprint:
+        if each.changed:
+            change = wording.percent(each.head / each.base) if each.base else ""
+            yield MEASURES[each.measure], _amount(each, each.base), _amount(each, each.head), change
+
+
+def unchanged(comparison: SoakComparison) -> str:
+    """The measures that are not in that table."""
+    return ", ".join(MEASURES[each.measure] for each in comparison.footprint if not each.changed)
+
+
+def value(kind: FindingKind, found: Interval | None) -> str:
+    """A finding's value with its interval."""
+    if found is None:
+        return ""
+    scale, places, unit = {
+        "level": (100.0, 1, f"{SPACE}%"),
+        "slope": (100.0, 2, f"{SPACE}%"),
+        "stalls": (1.0, 2, ""),
+        "dips": (100.0, 1, f"{SPACE}%"),
+        "memory": (60e-6, 2, ""),
+    }[kind]
+    middle, low, high = (number(scale * each, places) for each in (found.estimate, found.low, found.high))
+    return f"{middle}{unit} ({low} to {high})"
+
+
+def as_value(result: SoakResult) -> dict[str, object]:
+    """A soak as JSON has it."""
+    return {
+        "soak": result.document.header.soak,
+        "comparisons": result.comparisons,
+        "failures": result.document.failures,
+    }
+
+
+def _of(comparison: SoakComparison) -> str:
+    if not comparison.findings:
+        return f"{comparison.head} was not judged: {comparison.reason}."
+    said = []
+    for word, verdict in (("worse", Verdict.REGRESSED), ("better", Verdict.IMPROVED)):
+        kinds = [each.kind for each in comparison.findings if each.verdict is verdict]
+        said += [f"{word} in {', '.join(kinds)}"] if kinds else []
+    if said:
+        return f"{comparison.head} beside {comparison.base}: {'; '.join(said)}."
+    return f"No finding tells {comparison.head} from {comparison.base}."
+
+
+def _level(found: Interval) -> str:
+    return f"{number(found.estimate)} ({number(found.low)} to {number(found.high)})"
+
+
+def _amount(change: FootprintChange, amount: float) -> str:
+    if change.measure in ("memory", "disk"):
+        return wording.size(int(amount))
+    return f"{number(amount)}{f'{SPACE}s' if change.measure in ('start', 'shutdown') else ''}"

@@ -1,0 +1,225 @@
+"""Servers under Callgrind: how they are started, asked for what they executed, and how that is read.
+
+Callgrind writes a file for each thread. A connection's thread is the one that dispatches commands: background
+threads may execute more.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from shootout.errors import InputError, MeasureError
+from shootout.model.plan import ServerReference
+from shootout.servers.installation import Installation
+from shootout.servers.native import Tree
+from shootout.work.values import UNNAMED
+
+OPTIONS = {
+    "innodb-use-native-aio": "0",  # Valgrind knows no io_uring, and old ones no libaio
+    "loose-innodb-buffer-pool-size-max": "8G",  # MariaDB reserves 8 TB, which Valgrind does not give
+    "loose-innodb-spin-wait-delay": "0",  # how long a thread spins depends on Valgrind's scheduler
+}
+START_TIMEOUT_S = 300.0  # 3 to 12 s on an idle machine
+ANSWER_TIMEOUT_S = 60.0  # for a command to Callgrind
+
+_PREFIX = "callgrind.out"
+_CALLGRIND = (
+    "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
+    "--trace-children=yes",  # a script that starts the server
+)  # fmt: skip
+_NAME = re.compile(r"\((\d+)\)(?: (.*))?")
+_POSITIONS = frozenset("0123456789+-*")  # what a line of costs begins with
+_ALLOCATING = frozenset(("malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc"))
+_DISPATCHES = "dispatch_command"  # a function of every MySQL and MariaDB
+_ADDRESS = re.compile(r"0x[0-9a-f]+$")
+
+
+def version() -> str:
+    """Valgrind's version. Raises InputError if it is not installed."""
+    for program in ("valgrind", "vgdb"):
+        if shutil.which(program) is None:
+            raise InputError(
+                f"{program} is not installed, and counts the instructions: apt-get install valgrind"
+            )
+    found = subprocess.run(["valgrind", "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    return found.stdout.strip()
+
+
+def require_program(reference: ServerReference) -> None:
+    """Raise InputError for a server that is no program on this machine."""
+    if reference.source in ("image", "dsn"):
+        raise InputError(
+            f"{reference.text}: only a program on this machine can run under Callgrind; "
+            "expected a server of the catalogue, or path:DIR"
+        )
+
+
+def under(program: Installation, home: Path) -> Tree:
+    """The program as it starts under Callgrind, which writes into its instance directory."""
+    assert isinstance(program, Tree)  # require_program
+    command = ("valgrind", *_CALLGRIND, f"--callgrind-out-file={home}/{_PREFIX}", _channel(home))
+    launch = replace(program.launch, before=(*command, *program.launch.before))
+    return replace(program, launch=launch)
+
+
+@dataclass
+class Functions:
+    """Instructions by function: its own, and with what it calls."""
+
+    exclusive: dict[str, int] = field(default_factory=dict)
+    inclusive: dict[str, int] = field(default_factory=dict)
+    allocations: int = 0  # calls
+
+
+@dataclass(frozen=True)
+class Dump:
+    """What a connection's thread executed between two dumps."""
+
+    instructions: int
+    system_calls: int
+    text: str = field(repr=False)
+
+    def functions(self) -> Functions:
+        """Its functions. Raises MeasureError if the file is damaged."""
+        return parse(self.text)
+
+
+@dataclass(frozen=True)
+class Counter:
+    """A server's process under Callgrind."""
+
+    pid: int
+    home: Path
+
+    def begin(self) -> None:
+        """Begin to count. Raises MeasureError."""
+        self._ask("instrumentation on")
+
+    def dump(self) -> Dump:
+        """What the connection's thread has executed since the last dump. Raises MeasureError."""
+        self._ask("dump")
+        found = list(self.home.glob(f"{_PREFIX}.*-*"))  # a number of the dump, and of the thread
+        texts = [file.read_text("utf-8", errors="replace") for file in found]
+        for file in found:
+            file.unlink()
+        if not texts:
+            raise MeasureError(f"Callgrind wrote no file into {self.home}")
+        dispatching = [text for text in texts if _DISPATCHES in text]  # none if symbols are stripped
+        dumps = [Dump(*totals(text), text) for text in dispatching or texts]
+        return max(dumps, key=lambda dump: dump.instructions)
+
+    def _ask(self, command: str) -> None:
+        asked = ["vgdb", _channel(self.home), f"--pid={self.pid}", *command.split()]
+        try:
+            done = subprocess.run(
+                asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                timeout=ANSWER_TIMEOUT_S,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            raise MeasureError(f"Callgrind did not answer {command!r} in {ANSWER_TIMEOUT_S:.0f} s") from None
+        if done.returncode != 0:
+            raise MeasureError(
+                f"Callgrind did not answer {command!r}: {(done.stderr or done.stdout).strip()}"
+            )
+
+
+def _channel(home: Path) -> str:
+    """Where Valgrind makes the pipes that vgdb speaks through: a killed server would leave them in /tmp."""
+    return f"--vgdb-prefix={home}/vgdb"
+
+
+def totals(text: str) -> tuple[int, int]:
+    """The instructions and system calls in a Callgrind file. Raises MeasureError if the file is damaged."""
+    found = re.search(r"^totals: (\d+)(?: (\d+))?[ \d]*\s*\Z", text, re.MULTILINE)
+    if found is None:
+        raise MeasureError("a Callgrind file does not end with its totals: it is damaged")
+    return int(found[1]), int(found[2] or 0)
+
+
+def parse(text: str) -> Functions:
+    """The functions of a Callgrind file. Raises MeasureError if the file is damaged.
+
+    Functions without a symbol count as one for each object. A function's calls of itself are in its own
+    inclusive count once.
+    """
+    expected, _ = totals(text)
+    try:
+        reader = _Reader()
+        for line in filter(None, text.splitlines()):
+            reader.read(line)
+    except (ValueError, KeyError, IndexError) as error:
+        raise MeasureError(f"a Callgrind file is damaged: {error}") from None
+    if (summed := sum(reader.exclusive.values())) != expected:
+        raise MeasureError(f"a Callgrind file is damaged: its lines sum to {summed} instead of {expected}")
+    return Functions(
+        dict(reader.exclusive),
+        {name: min(cost, expected) for name, cost in reader.inclusive.items()},
+        reader.allocations,
+    )
+
+
+@dataclass
+class _Reader:
+    """Where a file is being read, and what it has given so far."""
+
+    functions: dict[str, str] = field(default_factory=dict)  # names by number
+    objects: dict[str, str] = field(default_factory=dict)
+    module: str = ""
+    function: str = ""
+    callee: str = ""
+    calling: bool = False  # the next costs are a callee's
+    allocations: int = 0
+    exclusive: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    inclusive: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+
+    def read(self, line: str) -> None:
+        """Read one line. Raises ValueError, KeyError and IndexError."""
+        if line[:1] in _POSITIONS:
+            self._add(int(line.split()[1]))
+            return
+        key, _, value = line.partition("=")
+        match key:
+            case "fn":
+                self.function = _title(_resolved(self.functions, value), self.module)
+            case "cfn":
+                self.callee = _title(_resolved(self.functions, value), self.module)
+            case "ob":
+                self.module = _resolved(self.objects, value)
+            case "cob":
+                _resolved(self.objects, value)
+            case "calls":
+                self.calling = True
+                if self.callee.partition(" ")[0] in _ALLOCATING:
+                    self.allocations += int(value.split()[0])
+
+    def _add(self, cost: int) -> None:
+        if cost < 0 or not self.function:
+            raise ValueError("costs below zero, or of no function")
+        if not self.calling:
+            self.exclusive[self.function] += cost
+        if not self.calling or self.callee != self.function:
+            self.inclusive[self.function] += cost
+        self.calling = False
+
+
+def _resolved(known: dict[str, str], text: str) -> str:
+    """A name that may be compressed: `(12) name` the first time, `(12)` from then on."""
+    match = _NAME.match(text)
+    if match is None:
+        return text
+    number, name = match.groups()
+    if name is not None:
+        known[number] = name
+    return known[number]
+
+
+def _title(name: str, module: str) -> str:
+    file = module.rpartition("/")[2]
+    is_library = ".so" in file
+    named = UNNAMED if _ADDRESS.match(name) else name.partition("'")[0]
+    return f"{named} [{file}]" if is_library else named

@@ -1,0 +1,132 @@
+"""Documents of work on disk: `work/RUN.json` beside the run documents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout.document import compatibility, whole
+from shootout.errors import InputError
+from shootout.paths import file_stem
+from shootout.work.values import WorkDocument
+
+FOLDER = "work"  # beside the run documents
+SUFFIX = ".json"  # run documents end with .jsonl
+
+
+def write(results: Path, document: WorkDocument) -> Path:
+    """Write a document whole; returns its file. Raises MeasureError if it cannot be written."""
+    return whole.write(results / FOLDER / f"{file_stem(document.run)}{SUFFIX}", document)
+
+
+def is_work(path: Path) -> bool:
+    """Whether a document of this name is one of work rather than a run's."""
+    return path.suffix == SUFFIX
+
+
+def find(results: Path) -> tuple[Path, ...]:
+    """The documents of a folder, the oldest first."""
+    return tuple(sorted((results / FOLDER).glob(f"*{SUFFIX}")))
+
+
+def read(path: Path) -> WorkDocument:
+    """Read and check a document. Raises InputError."""
+    found = whole.read(path, WorkDocument, "a document of work")
+    if fault := _fault(found):
+        raise InputError(f"{path}: not a document of work: {fault}")
+    return found
+
+
+def joined(paths: Sequence[Path]) -> WorkDocument:
+    """The documents as one that names servers and kinds as the first does, then what is new in the others.
+
+    Raises InputError if one cannot be read, if they did not send the same statements to the same servers, or
+    if two of them counted the same.
+    """
+    first, *others = map(read, paths)
+    found = first
+    for path, other in zip(paths[1:], others, strict=True):
+        if fault := _difference(found, other):
+            raise InputError(f"{path}: not counted like {paths[0]}: {fault}")
+        found = _union(found, other)
+    started = min(each.started for each in (first, *others))
+    names = " ".join(sorted(each.run for each in (first, *others)))
+    stamp = f"{datetime.fromisoformat(started):%Y%m%dT%H%M%SZ}"
+    run = f"{stamp}-{blake2b(names.encode(), digest_size=16).hexdigest()[:6]}"
+    return structs.replace(found, run=run, started=started, elapsed_s=None)
+
+
+def _difference(one: WorkDocument, other: WorkDocument) -> str:
+    for name in (
+        "format",
+        "version",
+        "valgrind",
+        "seed",
+        "confidence",
+        "bar",
+        "settings",
+        "options",
+        "datasets",
+    ):
+        if getattr(one, name) != getattr(other, name):
+            return f"another {name}"
+    if any(one.digests.get(name, digest) != digest for name, digest in other.digests.items()):
+        return "other statements"
+    known = {server.label: server for server in one.servers}
+    for server in other.servers:
+        for difference in compatibility.servers(known.get(server.label, server), server):
+            return difference
+    done = {(count.server, count.workload, count.kind) for count in one.counts}
+    for count in other.counts:
+        if (count.server, count.workload, count.kind) in done:
+            return f"{count.kind} of {count.workload} on {count.server} is in both"
+    return ""
+
+
+def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
+    labels = {server.label for server in one.servers}
+    kinds = {(kind.workload, kind.name) for kind in one.kinds}
+    known = {record.name for record in one.workloads}
+    numbers = {name: number for number, name in enumerate(one.functions)}
+    profiles = tuple(
+        structs.replace(
+            each, names=tuple(numbers.setdefault(other.functions[name], len(numbers)) for name in each.names)
+        )
+        for each in other.profiles
+    )
+    return structs.replace(
+        one,
+        workloads=(*one.workloads, *(each for each in other.workloads if each.name not in known)),
+        digests={**one.digests, **other.digests},
+        servers=(*one.servers, *(each for each in other.servers if each.label not in labels)),
+        kinds=(*one.kinds, *(each for each in other.kinds if (each.workload, each.name) not in kinds)),
+        counts=one.counts + other.counts,
+        functions=tuple(numbers),
+        profiles=one.profiles + profiles,
+        failures=one.failures + other.failures,
+    )
+
+
+def _fault(document: WorkDocument) -> str:
+    """What points nowhere: documents are untrusted."""
+    servers = {server.label for server in document.servers}
+    kinds = {(kind.workload, kind.name) for kind in document.kinds}
+    if len(servers) != len(document.servers) or len(kinds) != len(document.kinds) or not servers:
+        return "servers or kinds appear twice, or there is none"
+    for kind in document.kinds:
+        if any((kind.workload, other) not in kinds for other in (*kind.less, *kind.sums)):
+            return f"kind {kind.name} of {kind.workload} needs one that is not there"
+    for count in document.counts:
+        if count.server not in servers or (count.workload, count.kind) not in kinds:
+            return f"counts of {count.kind} on {count.server}, which the document does not name"
+    for profile in document.profiles:
+        lengths = {len(profile.names), len(profile.exclusive), len(profile.inclusive)}
+        if len(lengths) != 1 or any(not 0 <= name < len(document.functions) for name in profile.names):
+            return f"the functions of {profile.kind} on {profile.server} are damaged"
+    if any(failure.server not in servers for failure in document.failures):
+        return "a failure of a server that the document does not name"
+    return ""

@@ -1,0 +1,193 @@
+"""What counted work says of a cell: instructions of base and head for each kind of statement, by function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shootout.analysis import function_names, subsystems
+from shootout.model.run import RunHeader, ServerRecord, WorkloadRecord
+from shootout.model.verdict import Verdict
+from shootout.work import judge as work
+from shootout.work.values import WorkChange, WorkComparison, WorkDocument, WorkFunctions, WorkKind
+
+BELOW = "functions of less than 0.1 %"  # a document leaves them out
+
+
+@dataclass(frozen=True)
+class Count:
+    """Instructions for each unit of a kind of statement."""
+
+    name: str  # of a function, or of a part of the server
+    base: float
+    head: float
+
+    @property
+    def difference(self) -> float:
+        """What the head executes more."""
+        return self.head - self.base
+
+
+@dataclass(frozen=True)
+class FunctionCount:
+    """A function's instructions: its own, and with what it calls."""
+
+    own: Count
+    inclusive: Count
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A kind of statement, or a whole transaction, on base and head."""
+
+    kind: WorkKind
+    change: WorkChange
+    functions: tuple[FunctionCount, ...]  # largest change first; none if other kinds say what this one is
+    bar: float  # smaller changes are not worth a mention
+
+    @property
+    def difference(self) -> float | None:
+        """Instructions that the head executes more for each unit; None: not counted."""
+        base, head = self.change.base, self.change.head
+        return None if base is None or head is None else head.mean - base.mean
+
+    @property
+    def changed(self) -> tuple[FunctionCount, ...]:
+        """The functions that changed by the bar or more, by themselves or with what they call."""
+        return tuple(
+            each
+            for each in self.functions
+            if max(abs(each.own.difference), abs(each.inclusive.difference)) >= self._least
+        )
+
+    @property
+    def explaining(self) -> tuple[Count, ...]:
+        """The functions that explain most of a certain change, by their own instructions."""
+        sign = {Verdict.REGRESSED: 1, Verdict.IMPROVED: -1}.get(self.change.verdict, 0)
+        alike = (
+            each.own
+            for each in self.functions
+            if sign * each.own.difference >= self._least and not each.own.name.startswith("[")
+        )
+        return tuple(sorted(alike, key=lambda each: -sign * each.difference))
+
+    @property
+    def unnamed(self) -> Count:
+        """All functions without a name: one that a version strips of its symbol seems gone."""
+        nameless = [each.own for each in self.functions if each.own.name.startswith("[")]
+        base, head = sum(each.base for each in nameless), sum(each.head for each in nameless)
+        return Count("functions without a name", base, head)
+
+    @property
+    def parts(self) -> tuple[Count, ...]:
+        """Instructions by part of the server, largest change first."""
+        base, head = self.change.base, self.change.head
+        if not self.functions or base is None or head is None:
+            return ()
+        found = {part: [0.0, 0.0] for part in subsystems.ALL}
+        below = [base.mean, head.mean]
+        for each in self.functions:
+            for at, own in enumerate((each.own.base, each.own.head)):
+                found[subsystems.of(each.own.name)][at] += own
+                below[at] -= own
+        counted = (Count(name, *values) for name, values in {**found, BELOW: below}.items() if any(values))
+        return tuple(sorted(counted, key=lambda each: -abs(each.difference)))
+
+    @property
+    def _least(self) -> float:
+        """The smallest change of a function that is worth a mention."""
+        return self.bar * self.change.base.mean if self.change.base else math.inf
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """What a document of work says of a cell's servers and workload."""
+
+    run: str  # of the document
+    statements: tuple[Statement, ...]  # the whole transaction last
+
+    @property
+    def whole(self) -> Statement:
+        """The whole transaction; of a workload with one statement, this."""
+        return self.statements[-1]
+
+
+def find(documents: Iterable[WorkDocument], header: RunHeader) -> Instructions | None:
+    """From the first of these documents that has a run's workload, and the first two of its servers."""
+    for document in documents:
+        engines = {dataset.engine.lower() for dataset in document.datasets}
+        pair = _pair(document, header.servers[:2])
+        workload = _workload(document, header)
+        if pair and workload and engines == {header.profile.dataset.engine.lower()}:
+            return of(work.compare(document, pair[0]), workload, pair)
+    return None
+
+
+def of(comparison: WorkComparison, workload: str, pair: tuple[str, str]) -> Instructions:
+    """What a comparison says of a workload; `pair`: the labels of base and head."""
+    document = comparison.document
+    changes = {
+        each.kind: each for each in comparison.changes if (each.workload, each.server) == (workload, pair[1])
+    }
+    profiles = {(each.kind, each.server): each for each in document.profiles if each.workload == workload}
+    statements = []
+    for kind in document.kinds:
+        if kind.workload == workload:
+            counted = [profiles.get((kind.name, server)) for server in pair]
+            known = [] if kind.less or kind.sums else [each for each in counted if each is not None]
+            functions = _functions(document, known) if len(known) == 2 else ()
+            statements.append(Statement(kind, changes[kind.name], functions, document.bar))
+    return Instructions(document.run, tuple(statements))
+
+
+def _functions(document: WorkDocument, pair: Sequence[WorkFunctions]) -> tuple[FunctionCount, ...]:
+    """The functions of either server, largest change first."""
+    own, inclusive = [dict[str, float](), dict[str, float]()], [dict[str, float](), dict[str, float]()]
+    for at, profile in enumerate(pair):
+        for index, alone, whole in zip(profile.names, profile.exclusive, profile.inclusive, strict=True):
+            name = function_names.counted(document.functions[index])
+            own[at][name] = own[at].get(name, 0.0) + alone
+            inclusive[at][name] = max(inclusive[at].get(name, 0.0), whole)  # clones call one another
+    renamed = function_names.renamed(own[0].keys() - own[1].keys(), own[1].keys() - own[0].keys())
+    for before, after in renamed.items():
+        for of_base, _ in (own, inclusive):
+            of_base[after] = of_base.pop(before)
+    found = (
+        FunctionCount(
+            *(Count(name, base.get(name, 0.0), head.get(name, 0.0)) for base, head in (own, inclusive))
+        )
+        for name in {**own[0], **own[1]}
+    )
+    return tuple(sorted(found, key=lambda each: (-abs(each.own.difference), each.own.name)))
+
+
+def _pair(document: WorkDocument, servers: Sequence[ServerRecord]) -> tuple[str, str] | None:
+    """The labels of these two servers in a document that has counted both."""
+    counted = {count.server for count in document.counts}
+    labels: list[str] = []
+    for server in servers:
+        alike = (each.label for each in document.servers if _is_same(each, server) and each.label in counted)
+        labels += [label for label in alike if label not in labels][:1]
+    return (labels[0], labels[1]) if len(labels) == 2 else None
+
+
+def _is_same(one: ServerRecord, other: ServerRecord) -> bool:
+    """Whether two records are of one build with the same settings."""
+    known = one.build and other.build
+    identity = [each.build if known else f"{each.family} {each.version}" for each in (one, other)]
+    return identity[0] == identity[1] and one.settings_name == other.settings_name
+
+
+def _workload(document: WorkDocument, header: RunHeader) -> str | None:
+    """The run's first workload, if the document has counted the same statements."""
+    known = {kind.workload for kind in document.kinds}
+    for sent in header.workloads[:1]:
+        alike = document.digests.get(sent.name) == header.digests.get(sent.name)
+        if alike and any(each.name in known and _sent(each) == _sent(sent) for each in document.workloads):
+            return sent.name
+    return None
+
+
+def _sent(record: WorkloadRecord) -> tuple[object, ...]:
+    return record.name, record.protocol, record.options, record.distribution

@@ -1,0 +1,216 @@
+"""Counts of work to verdicts: a server against the base, for each kind of statement.
+
+Base and head get the same statements in the same order, so each repetition gives a ratio of counts, and a
+start their median. The interval is Student's over the starts. Counting is exact; what varies is where memory
+lies, what else the server's threads had done by then, and the values, if servers respond to them differently.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import mul
+from statistics import fmean, median
+
+from shootout.analysis import stats
+from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
+from shootout.errors import InputError
+from shootout.model.verdict import Interval, Verdict
+from shootout.work.values import (
+    WorkChange,
+    WorkComparison,
+    WorkDocument,
+    WorkFigure,
+    WorkKind,
+    WorkPoint,
+    WorkSeries,
+)
+
+NOISE = 0.5  # a spread of more than this share of the bar could look like a change, …
+CLEAR = 20.0  # … unless the change is as many times larger than the spread
+_MEDIAN = math.sqrt(math.pi / 2)  # the error of a median, in errors of a mean; for normal values
+
+Repetitions = Sequence[float]  # instructions for each unit
+ByStart = Mapping[int, Repetitions]
+Key = tuple[str, str, str]  # server, workload, kind
+
+
+def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
+    """Judge every kind on every server against the base, by default the first server.
+
+    Raises InputError if the document has no server of that name.
+    """
+    labels = [server.label for server in document.servers]
+    base = labels[0] if base is None else base
+    if base not in labels:
+        raise InputError(f"{base} is not in the document; its servers are {', '.join(labels)}")
+    counted = per_unit(document)
+    changes = (
+        _change(document, kind, (base, server), counted)
+        for kind in document.kinds
+        for server in sorted(labels, key=lambda label: label != base)
+    )
+    return WorkComparison(document=document, base=base, changes=tuple(changes))
+
+
+def per_unit(document: WorkDocument) -> dict[Key, ByStart]:
+    """Instructions for each unit of every kind, by start and repetition; of what remains, or is the sum."""
+    units = {(kind.workload, kind.name): kind.units for kind in document.kinds}
+    found: defaultdict[Key, dict[int, Repetitions]] = defaultdict(dict)
+    for count in document.counts:
+        own = [each / units[count.workload, count.kind] for each in count.instructions]
+        found[count.server, count.workload, count.kind][count.start] = own
+    for kind in sorted(document.kinds, key=lambda kind: len(kind.sums)):  # sums need what remains
+        for server in document.servers:
+            key = server.label, kind.workload, kind.name
+            if kind.less:
+                found[key] = dict(_remaining(found, key, kind.less))
+            elif kind.sums:
+                found[key] = dict(_summed(found, key, kind.sums))
+    return dict(found)
+
+
+def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
+    """Every kind on every server over all documents that counted equal statements on equal tables."""
+    found: defaultdict[tuple[str, ...], list[tuple[WorkDocument, float]]] = defaultdict(list)
+    for comparison in sorted(comparisons, key=lambda each: each.document.run):
+        document = comparison.document
+        tables = " ".join(dataset.key for dataset in document.datasets)
+        for change in comparison.changes:
+            if change.head is not None:
+                digest = document.digests.get(change.workload, "")
+                key = change.workload, change.kind, change.server, digest, tables, document.settings
+                found[key].append((document, change.head.mean))
+    return tuple(
+        WorkSeries(
+            workload=workload, kind=kind, server=server, bar=counts[-1][0].bar, points=tuple(_points(counts))
+        )
+        for (workload, kind, server, *_), counts in found.items()
+    )  # fmt: skip
+
+
+def exit_code(comparison: WorkComparison) -> int:
+    """The exit code that docs/cli.md defines: 3 if something was not counted, 1 if something regressed."""
+    verdicts = {change.verdict for change in comparison.changes}
+    if comparison.document.failures or Verdict.FAILED in verdicts:
+        return 3
+    return 1 if Verdict.REGRESSED in verdicts else 0
+
+
+def verdict(ratio: Interval, bar: float) -> Verdict:
+    """More work is a regression: beyond the bar, with an interval that excludes no change."""
+    if ratio.low > 1 and ratio.estimate >= 1 + bar:
+        return Verdict.REGRESSED
+    if ratio.high < 1 and ratio.estimate <= 1 / (1 + bar):
+        return Verdict.IMPROVED
+    if ratio.high < 1 + bar and ratio.low > 1 / (1 + bar):
+        return Verdict.EQUIVALENT
+    return Verdict.INCONCLUSIVE
+
+
+def _points(counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:
+    before = None
+    for document, instructions in counts:
+        step = None if before is None else instructions / before
+        yield WorkPoint(run=document.run, started=document.started, instructions=instructions, step=step)
+        before = instructions
+
+
+def _remaining(
+    found: Mapping[Key, ByStart], key: Key, less: Mapping[str, float]
+) -> Iterator[tuple[int, Repetitions]]:
+    for start, whole in found.get(key, {}).items():
+        others = _of_kinds(found, key, less, start)
+        if others is not None:
+            rest = sum(times * median(each) for times, each in zip(less.values(), others, strict=True))
+            if min(whole) > rest:
+                yield start, [each - rest for each in whole]
+
+
+def _summed(
+    found: Mapping[Key, ByStart], key: Key, sums: Mapping[str, float]
+) -> Iterator[tuple[int, Repetitions]]:
+    for start in sorted({start for name in sums for start in found.get((*key[:2], name), {})}):
+        others = _of_kinds(found, key, sums, start)
+        if others is not None:
+            together = zip(*others, strict=False)
+            yield start, [sum(map(mul, sums.values(), each)) for each in together]
+
+
+def _of_kinds(
+    found: Mapping[Key, ByStart], key: Key, names: Iterable[str], start: int
+) -> list[Repetitions] | None:
+    """Other kinds of the same server and workload in a start; None if one is missing."""
+    others = [found.get((*key[:2], name), {}).get(start) for name in names]
+    return None if None in others else [each for each in others if each is not None]
+
+
+def _failure(document: WorkDocument, server: str, workload: str) -> str:
+    """Why a server lacks counts of a workload; empty if nothing failed."""
+    of_server = [each for each in document.failures if each.server == server]
+    return next((each.reason for name in (workload, "") for each in of_server if each.workload == name), "")
+
+
+def _change(
+    document: WorkDocument, kind: WorkKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
+) -> WorkChange:
+    base, server = pair
+    base_reason, reason = (_failure(document, each, kind.workload) for each in pair)
+    of_base = counted.get((base, kind.workload, kind.name), {})
+    of_head = counted.get((server, kind.workload, kind.name), {})
+    effect = None
+    found = Verdict.UNJUDGED
+    pairs = [_logs(of_base[start], of_head[start]) for start in of_head if start in of_base]
+    too_few = len(pairs) < STARTS_MIN
+    if not of_head or (too_few and reason):
+        found, reason = Verdict.FAILED, reason or "not counted"
+    elif server == base:
+        reason = "the base"
+    elif too_few and base_reason:
+        reason = f"its base, {base}, failed: {base_reason}"
+    elif too_few:
+        reason = f"{len(pairs)} starts of both servers; expected {STARTS_MIN} or more"
+    else:
+        effect = effect_of(pairs, document.confidence)
+        found = verdict(effect.ratio, document.bar)
+        if NOISE * document.bar < effect.spread and abs(effect.estimate) < CLEAR * effect.spread:
+            found = Verdict.INCONCLUSIVE
+            reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
+    return WorkChange(
+        workload=kind.workload,
+        kind=kind.name,
+        server=server,
+        base=_figure(of_base),
+        head=_figure(of_head),
+        ratio=effect and effect.ratio,
+        spread=effect and effect.spread,
+        verdict=found,
+        reason=reason,
+    )
+
+
+def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
+    """The change of starts, each with the log-ratios of its repetitions.
+
+    Starts may agree by chance: their spread is at least what repetitions, single ones aside, give a median.
+    """
+    medians = [median(each) for each in pairs]
+    count = min(map(len, pairs))
+    off = [abs(each - middle) for start, middle in zip(pairs, medians, strict=True) for each in start]
+    within = _MEDIAN * MAD * median(off) / math.sqrt(count)
+    own = stats.over_starts(medians, confidence)
+    if own.spread >= within:
+        return own
+    error, df = within / math.sqrt(len(pairs)), len(pairs) * (count - 1)
+    return stats.with_noise(own, Noise((error,), df), confidence)._replace(spread=within)
+
+
+def _logs(base: Repetitions, head: Repetitions) -> list[float]:
+    return [math.log(of_head / of_base) for of_base, of_head in zip(base, head, strict=False)]
+
+
+def _figure(by_start: ByStart) -> WorkFigure | None:
+    if not by_start:
+        return None
+    return WorkFigure(mean=fmean(map(median, by_start.values())), starts=len(by_start))

@@ -1,0 +1,224 @@
+"""The pages of counted work: what a statement costs on each server, and a list of all counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from shootout import numbers
+from shootout.model.verdict import Comparison, Verdict
+from shootout.paths import file_stem
+from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
+from shootout.report.site.page import ListPage, Page
+from shootout.work import judge as analysis
+from shootout.work import report as work
+from shootout.work.values import FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
+
+FOLDER = "work"
+NAMED_MAX = 8  # functions of a kind on each server
+
+COLUMNS = (
+    "run", "workload", "kind", "server", "base", "verdict", "instructions", "base_instructions", "ratio",
+    "ratio_low", "ratio_high", "spread", "starts", "allocations", "system_calls", "reason",
+)  # fmt: skip
+LIST_COLUMNS = ("run", "started", "servers", "workloads", "page")
+
+Throughput = dict[str, tuple[str, dict[str, float]]]  # by workload: a run, and its servers' at one thread
+
+
+@dataclass(frozen=True)
+class KindRow:
+    """A kind of statement on all servers, the base first."""
+
+    kind: str
+    per_transaction: float
+    changes: tuple[WorkChange, ...]
+
+
+@dataclass(frozen=True)
+class WorkPage(Page):
+    """One document: for each workload a table and a chart."""
+
+    comparison: WorkComparison
+    throughput: Throughput
+    template = "work"
+    columns = COLUMNS
+
+    @property
+    def path(self) -> str:
+        """Named after the run."""
+        return path_of(self.comparison.document.run)
+
+    @property
+    def value(self) -> object:
+        """The comparison."""
+        return work.value(self.comparison)
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """One line for each kind and server."""
+        return (self._row(change) for change in self.comparison.changes)
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Their labels, the base first."""
+        return tuple(server.label for server in self.comparison.document.servers)
+
+    @property
+    def headline(self) -> str:
+        """The result."""
+        return work.headline(self.comparison)
+
+    @property
+    def verdicts(self) -> dict[Verdict, int]:
+        """How many kinds on heads have each verdict."""
+        found = [change.verdict for change in work.shown(self.comparison)]
+        return {verdict: found.count(verdict) for verdict in Verdict if verdict in found}
+
+    @cached_property
+    def tables(self) -> Mapping[str, tuple[KindRow, ...]]:
+        """The kinds of each workload."""
+        found: dict[str, list[KindRow]] = {}
+        for kind in self.comparison.document.kinds:
+            changes = tuple(
+                change
+                for change in self.comparison.changes
+                if (change.workload, change.kind) == (kind.workload, kind.name)
+            )
+            found.setdefault(kind.workload, []).append(KindRow(kind.name, kind.per_transaction, changes))
+        return {name: tuple(rows) for name, rows in found.items()}
+
+    def chart(self, workload: str) -> tuple[Chart, tuple[Series, ...]]:
+        """Instructions relative to the base from server to server, one line for each kind.
+
+        Without commits: they vary by so much more that the other lines would be flat.
+        """
+        families = {server.label: server.family for server in self.comparison.document.servers}
+        lines = []
+        for number, row in enumerate(row for row in self.tables[workload] if row.kind != FRAME):
+            ratios = {change.server: change.ratio.estimate for change in row.changes if change.ratio}
+            ratios[self.servers[0]] = 1.0
+            points = by_family(ratios, families)
+            lines.append(Line(Series(row.kind, number), points))
+        ticks = tuple((float(place), label) for place, label in enumerate(self.servers))
+        chart = Chart(
+            Axis(ticks=ticks, ends=(-0.25, len(self.servers) - 0.75)),
+            Axis(title=f"instructions, {self.servers[0][:NAME_MAX]} = 1"),
+            tuple(lines),
+            readouts=readouts(
+                lines,
+                lambda place: self.servers[int(place)][:NAME_MAX],
+                lambda ratio: numbers.number(ratio, 3),
+            ),
+        )
+        return chart, tuple(line.series for line in lines)
+
+    def functions(self, workload: str) -> Iterator[tuple[str, str, tuple[tuple[str, float, float], ...]]]:
+        """For each kind and server the functions with most instructions: name, their own, with callees."""
+        document = self.comparison.document
+        for profile in document.profiles:
+            if profile.workload == workload:
+                found = zip(profile.names, profile.exclusive, profile.inclusive, strict=True)
+                largest = sorted(found, key=lambda each: -each[1])[:NAMED_MAX]
+                named = tuple((document.functions[name], own, whole) for name, own, whole in largest)
+                yield profile.kind, profile.server, named
+
+    @cached_property
+    def _profiles(self) -> dict[tuple[str, str, str], WorkFunctions]:
+        return {(each.workload, each.kind, each.server): each for each in self.comparison.document.profiles}
+
+    def calls(self, change: WorkChange) -> WorkFunctions | None:
+        """Where a change's allocations and system calls are; None for what is computed from other kinds."""
+        computed = change.kind in (FRAME, MIX)
+        return None if computed else self._profiles.get((change.workload, change.kind, change.server))
+
+    @property
+    def failures(self) -> tuple[str, ...]:
+        """Why counts are missing."""
+        return work.failures(self.comparison)
+
+    def _row(self, change: WorkChange) -> tuple[object, ...]:
+        ratio, head, base, calls = change.ratio, change.head, change.base, self.calls(change)
+        return (
+            self.comparison.document.run, change.workload, change.kind, change.server, self.comparison.base,
+            change.verdict.value, head and head.mean, base and base.mean,
+            *((ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)),
+            change.spread, head and head.starts, calls and calls.allocations, calls and calls.system_calls,
+            change.reason,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class WorkListPage(ListPage):
+    """All counts, the newest first."""
+
+    every: tuple[WorkPage, ...]
+    template = "works"
+    columns = LIST_COLUMNS
+    folder = FOLDER
+
+    @cached_property
+    def histories(self) -> tuple[WorkSeries, ...]:
+        """A line for each kind and server that was counted more than once."""
+        every = analysis.history(page.comparison for page in self.every)
+        return tuple(series for series in every if len(series.points) > 1)
+
+    @cached_property
+    def paths(self) -> dict[str, str]:
+        """The counts' pages, by run."""
+        return {page.comparison.document.run: page.path for page in self.every}
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """One line for each count."""
+        return [
+            (
+                page.comparison.document.run,
+                page.comparison.document.started,
+                " ".join(page.servers),
+                " ".join(page.tables),
+                page.path,
+            )
+            for page in self.every
+        ]
+
+
+class WorkFrontPage(WorkListPage):
+    """The list where a site without runs begins."""
+
+    path = "index.html"
+
+
+def path_of(run: str) -> str:
+    """The page of a count, from the site's root."""
+    return f"{FOLDER}/{file_stem(run)}.html"
+
+
+def pages(counted: Iterable[WorkComparison], compared: Sequence[Comparison] = ()) -> tuple[Page, ...]:
+    """The pages of counts, if there are any, and their list; `compared`: the runs, the newest first."""
+    every = tuple(WorkPage(each, _throughput(each, compared)) for each in counted)
+    if not every:
+        return ()
+    return (*every, WorkListPage(every), *([] if compared else [WorkFrontPage(every)]))
+
+
+def _throughput(counted: WorkComparison, compared: Sequence[Comparison]) -> Throughput:
+    """For each workload, from the run that has most of the servers at one thread, the newest of such runs."""
+    labels = [server.label for server in counted.document.servers]
+    found: Throughput = {}
+    for workload in dict.fromkeys(kind.workload for kind in counted.document.kinds):
+        every = [(each.header.run, _single(each, workload, labels)) for each in compared]
+        run, tps = max(every, key=lambda each: len(each[1]), default=("", {}))
+        if len(tps) > 1:
+            found[workload] = run, tps
+    return found
+
+
+def _single(compared: Comparison, workload: str, labels: Sequence[str]) -> dict[str, float]:
+    return {
+        each.cell.server: each.figures.tps.estimate
+        for each in compared.cells
+        if each.figures and each.cell.workload == workload
+        if each.cell.threads == 1 and each.cell.server in labels
+    }

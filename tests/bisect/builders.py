@@ -1,0 +1,86 @@
+"""Bisections with chosen throughputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from msgspec.structs import replace
+
+from shootout.bisect import documents as bisections
+from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
+from shootout.document import journal
+from shootout.model.plan import Block
+from shootout.model.run import FailureRecord, RunDocument, ServerRecord, Warning
+from tests.analysis import builders
+
+LABELS = tuple("abcdefgh")
+
+
+def a_bisection(
+    labels: Sequence[str] = LABELS, builds: Mapping[str, BuildRecord] | None = None, **changes: object
+) -> Bisection:
+    values: dict[str, object] = {
+        "format": FORMAT, "id": "20261124T100000Z-000001", "started": "2026-11-24T10:00:00+00:00",
+        "shootout": "0", "workload": "reads", "threads": 4, "given": {}, "confidence": 0.95, "trim": 0.2,
+        "revisions": tuple(
+            Revision(
+                label=each, server=f"git:/r#{each * 40}", commit=each * 40, author="Some Engineer",
+                date="2026-11-01T10:00:00+00:00", subject=f"Change <b>{each}",
+            )
+            for each in labels
+        ),
+        "builds": dict(builds or {}),
+    }  # fmt: skip
+    return Bisection(**(values | changes))  # type: ignore[arg-type]
+
+
+def a_run(
+    levels: Mapping[str, float],
+    *,
+    starts: int = 8,
+    failures: Sequence[FailureRecord] = (),
+    servers: Sequence[ServerRecord] = (),
+    noise: float = 0.005,
+    seed: int = 1,
+) -> RunDocument:
+    """A run of these servers with these logarithms of throughput."""
+    dice = np.random.default_rng(seed)
+    labels = dict.fromkeys([*levels, *(each.cell.server for each in failures)])
+    block = Block(workload="reads", dataset="d", threads=4, servers=tuple(labels))
+    records = [
+        builders.a_start(
+            number,
+            *(
+                builders.a_sample(
+                    label,
+                    (1000 * dice.normal(1, 0.01, 10) * math.exp(level + dice.normal(0, noise))).tolist(),
+                )
+                for label, level in levels.items()
+            ),
+            block=block,
+        )
+        for number in range(1, starts + 1)
+    ]
+    return builders.a_document(records, *failures, blocks=(block,), servers=servers)
+
+
+def absent(label: str) -> ServerRecord:
+    return builders.a_server(label, Warning(code="not-available", text="there is no tree"))
+
+
+def failed(label: str) -> FailureRecord:
+    return builders.a_failure(label, Block(workload="reads", dataset="d", threads=4, servers=("a", label)))
+
+
+def written(results: Path, found: Bisection, *documents: RunDocument) -> Path:
+    """The folder of a bisection on disk."""
+    folder = bisections.folder_of(results, found.id)
+    bisections.write(folder, found)
+    for number, document in enumerate(documents):
+        run = f"20261124T10000{number}Z-000000"
+        header = replace(document.header, run=run, started="2026-11-24T10:00:00+00:00")
+        (folder / journal.new_name(run)).write_bytes(journal.encoded(replace(document, header=header)))
+    return folder

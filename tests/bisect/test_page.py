@@ -1,0 +1,99 @@
+"""The pages of bisections."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shootout.bisect import counts as bisected_work
+from shootout.bisect import judge as bisected
+from shootout.report import judgement_cache, site
+from shootout.work import judge as analysis
+from shootout.work.values import FRAME
+from tests import builders
+from tests.bisect.builders import LABELS, a_bisection, a_run
+from tests.report.site.pages import Document, check_figures, check_links, row_values
+from tests.work import builders as work
+
+STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
+SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these pages in a site."""
+    answers = [
+        bisected.answer(a_bisection(link="https://example.org/{commit}"), {"one.jsonl": a_run(STEP)}),
+        bisected.answer(a_bisection(id="20261123T100000Z-000002"), {}),
+        bisected.answer(a_bisection(id="20261122T100000Z-000003"), {"one.jsonl": a_run(SEVERAL)}),
+    ]
+    runs = [judgement_cache.in_memory(*builders.a_result())]
+    return site.build(runs, tmp_path_factory.mktemp("site"), bisected=answers).parent / "bisections"
+
+
+def read(path: Path) -> Document:
+    return Document(path.read_text("utf-8"))
+
+
+def test_a_page_has_the_answer_and_every_revision(folder: Path) -> None:
+    page = read(folder / "20261124T100000Z-000001.html")
+    assert ") since e (" in page.text
+    assert "Change <b>e, Some Engineer, 2026-11-01" in page.text
+    assert f"https://example.org/{'e' * 40}" in page.links
+    assert (folder / "20261124T100000Z-000001.html").read_text("utf-8").count('class="chart"') == 2
+
+
+def test_without_starts_there_is_no_chart_of_throughput(folder: Path) -> None:
+    text = (folder / "20261123T100000Z-000002.html").read_text("utf-8")
+    assert text.count('class="chart"') == 1
+    assert "not decided" in text
+
+
+def test_several_steps_have_no_chart_of_where_the_one_step_is(folder: Path) -> None:
+    text = (folder / "20261122T100000Z-000003.html").read_text("utf-8")
+    assert "more than one step" in text
+    assert text.count('class="chart"') == 1
+    assert "Where the step is likely" not in text
+
+
+def test_the_list_leads_to_every_page(folder: Path) -> None:
+    page = read(folder / "index.html")
+    assert row_values(page) == ["3", "2", "1"]
+    links = page.links
+    for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
+        assert f"../bisections/{name}" in links
+
+
+def test_the_csv_has_a_line_for_each_revision(folder: Path) -> None:
+    lines = (folder / "20261124T100000Z-000001.csv").read_text("utf-8").splitlines()
+    assert len(lines) == 1 + len(LABELS)
+
+
+def test_counts_say_where_the_step_is_without_a_probability(tmp_path: Path) -> None:
+    kinds = {"update": [20_000, 20_010], FRAME: [25_000, 25_010]}
+    counts = {label: {"select": [each, each + 2], **kinds} for label, each in (("a", 10_000), ("b", 10_300))}
+    found = bisected_work.answer(
+        a_bisection(LABELS[:2], instrument="work"), {"1.json": work.document(counts, workload="reads")}
+    )
+    runs = [judgement_cache.in_memory(*builders.a_result())]
+    index = site.build(runs, tmp_path, bisected=[found])
+    text = (index.parent / "bisections" / "20261124T100000Z-000001.html").read_text("utf-8")
+    assert "more instructions (" in Document(text).text
+    assert text.count('class="chart"') == 1
+    assert "&gt; 99.9" not in text
+    assert "shootout work --servers" in text
+
+
+def test_the_table_sorts_by_figures(folder: Path) -> None:
+    for page in folder.glob("2026*.html"):
+        check_figures(page.read_text("utf-8"))
+
+
+def test_beside_counts_alone_every_link_leads_somewhere(tmp_path: Path) -> None:
+    counts = {label: {"select": [each, each + 2]} for label, each in (("a", 10_000), ("b", 10_300))}
+    counted = work.document(counts, workload="reads")
+    found = bisected_work.answer(a_bisection(LABELS[:2], instrument="work"), {"1.json": counted})
+    index = site.build([], tmp_path, bisected=[found], counted=[analysis.compare(counted)])
+    check_links(index.parent)
+    assert "bisections/index.html" in read(index).links

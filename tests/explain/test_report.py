@@ -1,0 +1,118 @@
+"""Explanations in words, for terminal and comments."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from msgspec import structs
+from rich.console import Console
+
+from shootout import numbers
+from shootout.explain import judge as explained
+from shootout.explain import report as explanation
+from shootout.explain.values import Explanation
+from shootout.report import terminal
+from shootout.report.github import markdown
+from shootout.work import instructions
+from tests import builders
+from tests.explain.builders import an_explanation, profiled
+from tests.work import test_instructions
+
+SAID = """\
+
+oltp_read_write, 8 threads: mysql-8.0.12 against mysql-5.7.22
+Throughput in the profiled starts: +0.6 % (-0.9 to +2.0 %).
+Response time per transaction: 6.03 ms instead of 6.07 ms, -35.0 µs (-290 to +220):
+  elsewhere: client, network and what the server does not count -32.1 µs (-283 to +219)
+  server on a CPU -2.93 µs (-16.7 to +10.8)
+Server CPU time per transaction: 578 µs instead of 474 µs, +104 µs (+80.1 to +128):
+  InnoDB +114 µs (+105 to +124)
+  elsewhere in the server -11.8 µs (-13.3 to -10.2)
+  the kernel -2.45 µs (-10.4 to +5.47)
+  libraries +1.65 µs (-3.16 to +6.46)
+  the executor +1.50 µs (-2.39 to +5.39)
+Functions that changed most, without what they call:
+  row_search_mvcc +114 µs (+105 to +124)
+  old_only -11.8 µs (-13.3 to -10.2), only in mysql-5.7.22
+Functions that locate the change, with what they call (these overlap):
+  row_search_mvcc +116 µs (+105 to +127)
+Instructions of each statement are not counted yet; this counts them:
+  shootout work --base base --head head --workloads oltp_read_write
+These plans changed:
+  SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000
+Settings: 4 variables differ, 3 of them known to matter:
+  back_log: 80 → 151
+  performance_schema: ON → OFF
+  sync_binlog: 0 → 1
+To measure the head with the base's value of a setting:
+  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try sync_binlog=0 --out out
+  shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try performance_schema=ON --out out
+"""
+
+FOUND = explained.evaluate(an_explanation(), profiled())
+
+
+def lines(found: Explanation) -> list[str]:
+    screen = io.StringIO()
+    terminal.print_explanations(
+        Console(file=screen, width=200), [explained.evaluate(found, profiled())], Path("out")
+    )
+    return screen.getvalue().splitlines()
+
+
+def test_the_terminal_says_what_explains_the_change() -> None:
+    plain = [line.replace(numbers.SPACE, " ").replace(numbers.MINUS, "-") for line in lines(an_explanation())]
+    assert plain == SAID.splitlines()
+
+
+def test_counted_instructions_say_which_functions_execute_more() -> None:
+    counted = instructions.find([test_instructions.of_run(test_instructions.counted())], profiled().header)
+    found = explained.evaluate(an_explanation(), profiled(), counted)
+    said = [
+        f"{point.text} {item}".replace(numbers.SPACE, " ").replace(numbers.MINUS, "-")
+        for point in explanation.instructions(found)
+        for item in point.items or ("",)
+    ]
+    for words in (
+        "Instructions, counted in 20261124T100000Z-000001: select: 1 100 instead of 1 000, +10.00 % ",
+        "Functions that explain most of it, without what they call: +1 600 of +900 instructions: new_only",
+        "By part of the server: +1 300 of +900 instructions: elsewhere in the server",
+        "Of them, +600 of +900 instructions: functions without a name.",
+    ):
+        assert any(each.startswith(words) for each in said), said
+
+
+def test_a_server_without_a_profile_says_why() -> None:
+    found = lines(structs.replace(an_explanation(), profiles=(), not_profiled="perf is not installed: …"))
+    assert "No profile: perf is not installed: …." in found
+    assert any(line.startswith("These plans changed:") for line in found)
+
+
+def test_equal_plans_and_settings_are_one_line_each() -> None:
+    whole = an_explanation()
+    plans = tuple(structs.replace(each, steps=whole.plans[0].steps) for each in whole.plans)
+    variables = dict.fromkeys(("base", "head"), whole.variables["base"])
+    found = lines(structs.replace(whole, plans=plans, variables=variables))
+    assert "Plans: no change, 1 kind of statement compared." in found
+    assert "Settings: no variable differs." in found
+
+
+def test_long_times_are_in_milliseconds() -> None:
+    whole = structs.replace(FOUND.named[0].difference, estimate=0.00177, low=0.0016, high=0.0019)
+    assert explanation.difference(whole) == "+1.77\N{NARROW NO-BREAK SPACE}ms (+1.60 to +1.90)"
+
+
+def test_a_comment_has_the_explanations_of_its_runs_only() -> None:
+    document = builders.a_run()
+    comparison = builders.a_comparison(document)
+    text = markdown.summary(comparison, [FOUND])
+    copied = [command for point in explanation.points(FOUND) for command in point.commands]
+    assert copied
+    assert all(f"` {command} `" in text for command in copied)
+    assert "- Why: oltp&#95;read&#95;write, 8 threads" in text
+    assert "    - row&#95;search&#95;mvcc +" in text
+    other = structs.replace(FOUND.explanation, run="another")
+    assert markdown.summary(comparison, [explained.evaluate(other, profiled())]) == markdown.summary(
+        comparison
+    )

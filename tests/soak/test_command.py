@@ -1,0 +1,110 @@
+"""`shootout soak` and `shootout crash` on real servers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from shootout.crash.values import CrashDocument
+from shootout.model.value import decoded
+from shootout.soak import documents as soaks
+from shootout.soak import judge as soak
+from tests.runs import BASE, SHOOTOUT, Lab, until
+
+pytest_plugins = ["tests.runs"]
+pytestmark = pytest.mark.real
+
+LOAD = ("--workloads", "oltp_read_write", "--threads", "2")
+STOPPED_S = 3.0
+
+
+def test_a_soak_is_kept_by_the_second_judged_and_published(lab: Lab, tmp_path: Path) -> None:
+    done = lab.run(
+        SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, "--servers", f"{BASE},{BASE}",
+        "--minutes", "0.1", "--json", "--out", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    document = soaks.read(Path(printed["document"]))
+    assert [each.server.label for each in document.servers] == list(document.header.servers)
+    for server in document.header.servers:
+        slices = [each for each in document.slices if each.server == server]
+        assert len(slices) >= 3
+        assert sum(each.transactions for each in slices) > 0
+        seen = {name for each in slices for name in each.gauges}
+        assert seen == {"memory", "disk", "dirty_pages", "checkpoint_age", "history_list"}
+    (first, second) = (end.footprint for end in document.ends)
+    assert first.keys() == second.keys()
+    assert {"memory", "disk", "write_amplification", "fsyncs", "start", "shutdown"} == first.keys()
+    assert "180 s" in printed["comparisons"][0]["reason"]
+    assert Path(printed["page"]).is_file()
+    assert lab.left() == ([], [])
+
+
+def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing(
+    lab: Lab, tmp_path: Path
+) -> None:
+    command = (
+        SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, "--servers", BASE,
+        "--minutes", "30", "--out", str(tmp_path),
+    )  # fmt: skip
+
+    def lines() -> int:
+        return sum(path.read_bytes().count(b"\n") for path in soaks.find(tmp_path / "results"))
+
+    with lab.running(*command, folder=tmp_path) as running:
+        until(lambda: lines() >= 6 or running.process.poll() is not None)
+        (pid,) = lab.servers()
+        os.kill(pid, signal.SIGSTOP)
+        time.sleep(STOPPED_S)
+        os.kill(pid, signal.SIGCONT)
+        before = lines()
+        until(lambda: lines() >= before + 4 or running.process.poll() is not None)
+        running.process.send_signal(signal.SIGINT)
+        assert running.ended() == 130, running.err.read_text()
+    assert "what was measured is kept" in running.err.read_text()
+    (path,) = soaks.find(tmp_path / "results")
+    document = soaks.read(path)
+    (curve,) = soak.curves(document).values()
+    assert max(each.lasts_s for each in document.slices) > STOPPED_S - 1
+    assert curve.tps.min() < soak.STALL * curve.tps.max()
+    assert lab.left() == ([], [])
+
+
+def test_durable_commits_survive_a_crash_and_others_do_not(lab: Lab, tmp_path: Path) -> None:
+    """The second server is the check's own check: it writes its log once a second."""
+    done = lab.run(
+        SHOOTOUT, "crash", "--profile", str(lab.profile), *LOAD, "--times", "1", "--json",
+        "--servers", f"durable={BASE}@production,other={BASE}", "--out", str(tmp_path),
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    printed = json.loads(done.stdout)
+    document = decoded(Path(printed["file"]).read_bytes(), CrashDocument)
+    durable, other = document.crashes
+    assert durable.acknowledged > 50
+    assert durable.lost == durable.unexpected == 0
+    assert durable.in_flight <= document.threads
+    assert durable.syncs["InnoDB's log"] >= 1
+    assert durable.recovery_s > 0
+    assert durable.transactions > 0
+    assert other.lost > 0
+    assert lab.left() == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--threads", "1,2"], "expected one workload and one number of threads"),
+        (["--servers", "mine=dsn:mysql://root@127.0.0.1:1"], "expected a server that shootout can start"),
+        (["--minutes", "-1"], "--minutes"),
+    ],
+)
+def test_what_a_soak_cannot_do_is_refused(lab: Lab, tmp_path: Path, arguments: list[str], words: str) -> None:
+    done = lab.run(SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, *arguments, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert words in done.stderr

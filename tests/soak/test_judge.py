@@ -1,0 +1,197 @@
+"""Findings of soaks: simulated curves without a difference, and with differences that must be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from shootout.model.verdict import Verdict
+from shootout.soak import judge as soak
+from shootout.soak.judge import Curve, compare
+from shootout.soak.values import Finding, Measure, SoakFailure
+from tests.soak.builders import document, slices
+
+SECONDS = 600
+PAIRS = 120
+Generator = np.random.Generator
+
+
+def curve(generator: Generator, seconds: int = SECONDS) -> Curve:
+    """Autocorrelated noise of 4 %, a shift of about 2 % in every second curve; memory that fills a pool."""
+    noise = 0.04 * lfilter([0.8], [1, -0.6], generator.standard_normal(seconds + 50))[50:]
+    for _ in range(generator.poisson(seconds / 1200)):
+        noise[generator.integers(seconds) :] += generator.normal(0, 0.02)
+    pool = 7e8 * -np.expm1(-np.arange(seconds) / 120)
+    jumps = np.cumsum(1e5 * generator.standard_normal(seconds) * (generator.random(seconds) < 0.05))
+    return Curve(1000 * np.exp(noise), np.full(seconds, 0.01), {"memory": 2e8 + pool + jumps})
+
+
+def stalled(healthy: Curve) -> Curve:
+    """Two seconds in each minute."""
+    second = np.arange(len(healthy.tps)) % 60
+    return replace(healthy, tps=np.where((second == 30) | (second == 31), 3.0, healthy.tps))
+
+
+def sloping(healthy: Curve) -> Curve:
+    """One percent in each minute."""
+    return replace(healthy, tps=healthy.tps * 0.99 ** (np.arange(len(healthy.tps)) / 60))
+
+
+def leaking(healthy: Curve) -> Curve:
+    """One megabyte in each second."""
+    return replace(healthy, gauges={"memory": healthy.gauges["memory"] + 1e6 * np.arange(len(healthy.tps))})
+
+
+def dipping(healthy: Curve) -> Curve:
+    """By 30 %, for four of thirty seconds."""
+    return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) % 30 < 4, 0.7, 1.0) * healthy.tps)
+
+
+def stepping(healthy: Curve) -> Curve:
+    """By 30 %, after 450 seconds."""
+    return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) < 450, 1.0, 0.7) * healthy.tps)
+
+
+def found(base: Curve, head: Curve) -> dict[str, Finding]:
+    return {each.kind: each for each in compare(base, head, 0.95)}
+
+
+def decided(findings: dict[str, Finding]) -> list[str]:
+    return [kind for kind, each in findings.items() if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
+
+
+@pytest.mark.parametrize("seconds", [soak.SECONDS_MIN, SECONDS, 3600])
+def test_equal_servers_rarely_differ(seconds: int) -> None:
+    generator = np.random.default_rng(seconds)
+    pairs = PAIRS if seconds < 3600 else PAIRS // 4
+    alarms = sum(
+        bool(decided(found(curve(generator, seconds), curve(generator, seconds)))) for _ in range(pairs)
+    )
+    assert alarms <= 0.05 * pairs
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "kind", "least"),
+    [
+        (stalled, "stalls", 1.0),
+        (leaking, "memory", 1.0),
+        (dipping, "dips", 1.0),
+        (stepping, "level", 1.0),
+        (sloping, "slope", 0.8),
+    ],
+)
+def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least: float) -> None:
+    generator = np.random.default_rng(2)
+    hits = [
+        found(curve(generator), spoilt(curve(generator)))[kind].verdict is Verdict.REGRESSED
+        for _ in range(50)
+    ]
+    assert np.mean(hits) >= least
+
+
+def test_what_the_base_has_and_the_head_has_not_is_better() -> None:
+    generator = np.random.default_rng(3)
+    healthy, spoilt = curve(generator), stalled(curve(generator))
+    assert found(spoilt, healthy)["stalls"].verdict is Verdict.IMPROVED
+
+
+def test_a_stall_that_both_have_is_no_difference() -> None:
+    generator = np.random.default_rng(4)
+    findings = found(stalled(curve(generator)), stalled(curve(generator)))
+    assert not decided(findings)
+    assert findings["dips"].note == "every 60 s"
+    stalls = findings["stalls"].head
+    assert stalls is not None
+    assert stalls.estimate == pytest.approx(1.0, abs=0.1)
+    assert "2 s at once" in findings["stalls"].note
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [1e8 * (np.arange(SECONDS) > 450), 3e8 * -np.expm1(-np.arange(SECONDS) / 180)],
+    ids=["jumps once", "reaches a plateau"],
+)
+def test_memory_that_does_not_go_on_growing_is_no_leak(grown: NDArray[np.float64]) -> None:
+    base = curve(np.random.default_rng(5))
+    head = replace(base, gauges={"memory": base.gauges["memory"] + grown})
+    assert found(base, head)["memory"].verdict is not Verdict.REGRESSED
+
+
+def test_intervals_of_a_known_slope_hold() -> None:
+    generator = np.random.default_rng(6)
+    slopes = [found(curve(generator), sloping(curve(generator)))["slope"].difference for _ in range(100)]
+    assert sum(each is not None and each.low <= -0.01 <= each.high for each in slopes) >= 95
+
+
+def test_an_open_loop_is_judged_by_latency() -> None:
+    base = curve(np.random.default_rng(7))
+    steady = replace(base, tps=np.full(SECONDS, 100.0), open_loop=True)
+    slower = replace(steady, latency_s=np.linspace(0.01, 0.02, SECONDS))
+    assert decided(found(steady, slower)) == ["level", "slope"]
+
+
+def test_seconds_of_a_curve_hold_every_transaction() -> None:
+    # Two seconds of silence from 2.5 s on: a slice of one second that takes until 4.5 s.
+    taken = slices("a", [100, 100, 50, 100, 100], lasts=[1, 1, 2.5, 1, 1])
+    curve = soak.curves(document(["a"], taken))["a"]
+    assert curve.tps.round().tolist() == [100, 100, 50, 0, 50, 100]
+    assert np.isfinite(curve.latency_s[:2]).all()
+
+
+def test_a_document_is_judged() -> None:
+    tps: NDArray[np.float64] = curve(np.random.default_rng(8)).tps
+    late = np.where(np.arange(SECONDS) < 450, 1.0, 0.6) * tps
+    records = [*slices("a", tps), *slices("b", late)]
+    result = soak.judge(document(["a", "b"], records))
+    (only,) = result.comparisons
+    assert (only.base, only.head, only.reason) == ("a", "b", "")
+    assert {each.kind for each in only.findings if each.verdict is Verdict.REGRESSED} >= {"level"}
+    assert soak.exit_code(result) == 1
+    begin, end = only.levels["b"]
+    assert begin.low < 1000 < begin.high
+    assert 500 < end.estimate < 700
+
+
+def test_a_failed_server_and_a_short_load_are_said() -> None:
+    taken = slices("a", [100.0] * 10)
+    result = soak.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))
+    assert [each.reason for each in result.comparisons] == ["b: crashed"]
+    assert soak.exit_code(result) == 3
+    alone = soak.judge(document(["a"], taken))
+    assert "180 s" in alone.comparisons[0].reason
+    assert soak.exit_code(alone) == 0
+
+
+def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
+    generator = np.random.default_rng(9)
+    slow = replace(
+        base := curve(generator, 1800), tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps
+    )
+    head = curve(generator, 200)
+    both = [
+        [*slices("a", slow.tps[:seconds]), *slices("b", head.tps)]
+        for seconds in (len(slow.tps), len(head.tps))
+    ]
+    (only,), (alike,) = (
+        soak.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both
+    )
+    assert only.findings
+    assert (only.findings, only.levels) == (alike.findings, alike.levels)
+    assert only.reason == "b: cut short"
+
+
+def test_the_footprint_names_what_changed_beyond_its_margin() -> None:
+    ends: dict[str, dict[Measure, float]] = {
+        "a": {"memory": 100.0, "start": 1.0},
+        "b": {"memory": 107.0, "start": 1.4},
+    }
+    result = soak.judge(document(["a", "b"], [*slices("a", [1.0] * 5), *slices("b", [1.0] * 5)], ends=ends))
+    assert {each.measure: each.changed for each in result.comparisons[0].footprint} == {
+        "memory": True,
+        "start": False,
+    }

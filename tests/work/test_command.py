@@ -1,0 +1,156 @@
+"""`shootout work` on real servers under the real Callgrind."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from shootout.work import documents as work
+from shootout.work.values import WorkDocument
+from tests.runs import BASE, PYTEST, SHOOTOUT, Lab
+
+pytest_plugins = ["tests.runs"]
+pytestmark = pytest.mark.real
+
+SHORT = """\
+description = "Two starts of a small table"
+workloads = ["oltp_update_index"]
+threads = [1]
+
+[dataset]
+tables = 1
+rows = 1_000
+
+[sampling]
+starts_min = 2
+
+[policy]
+margin = 0.02
+"""
+MORE = f"{BASE}@performance_schema=ON"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A count of a server with and without one setting."""
+
+    out: Path
+    done: subprocess.CompletedProcess[str]
+
+    @property
+    def file(self) -> Path:
+        (file,) = work.find(self.out / "results")
+        return file
+
+    @property
+    def document(self) -> WorkDocument:
+        return work.read(self.file)
+
+
+@pytest.fixture(scope="module")
+def counted(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    out = tmp_path_factory.mktemp("reports")
+    profile = out / "short.toml"
+    profile.write_text(SHORT, "utf-8")
+    servers = ("--base", f"{BASE}@performance_schema=OFF", "--head", f"more={MORE}")
+    options = ("--profile", str(profile), "--out", str(out), "--markdown", str(out / "work.md"))
+    return Counted(out, lab.run(SHOOTOUT, "work", *servers, *options))
+
+
+def test_a_setting_that_costs_instructions_regresses(counted: Counted) -> None:
+    assert counted.done.returncode == 1, counted.done.stderr
+    assert "more executes more instructions than" in counted.done.stdout
+    assert "▼ regressed" in counted.done.stdout
+    assert "▼ regressed" in (counted.out / "work.md").read_text("utf-8")
+
+
+def test_the_document_has_counts_and_functions(counted: Counted) -> None:
+    document = counted.document
+    assert not document.failures
+    assert {count.start for count in document.counts} == {1, 2}
+    for count in document.counts:
+        assert max(count.instructions) < 1.05 * min(count.instructions)
+        assert 20_000 < min(count.instructions) / document.kinds[0].units < 2_000_000
+    (profile, _) = document.profiles
+    assert 2 <= profile.system_calls < 100
+    assert 1 <= profile.allocations < 1000
+    named = dict(zip((document.functions[name] for name in profile.names), profile.inclusive, strict=True))
+    assert named["do_command(THD*)"] > 20_000
+    assert "row_upd_step(que_thr_t*)" in named
+
+
+def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: Lab, tmp_path: Path) -> None:
+    refused = tmp_path / "refused.cnf"
+    refused.write_text("[mysqld]\nno-such-option = 1\n", "utf-8")
+    servers = ("--base", BASE, "--head", f"refused={BASE}@{refused}")
+    profile = ("--profile", str(counted.out / "short.toml"), "--out", str(tmp_path))
+    done = lab.run(SHOOTOUT, "work", *servers, *profile)
+    assert done.returncode == 3, done.stderr
+    (file,) = work.find(tmp_path / "results")
+    document = work.read(file)
+    (failure,) = document.failures
+    assert (failure.server, failure.workload) == ("refused", "")
+    assert "no-such-option" in failure.reason
+    assert {count.server for count in document.counts} == {BASE}
+    assert [server.label for server in document.servers] == [BASE, "refused"]
+
+
+def test_a_document_is_judged_again(counted: Counted, lab: Lab) -> None:
+    done = lab.run(SHOOTOUT, "compare", str(counted.file), "--base", "more", "--json")
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout)
+    assert {change["verdict"] for change in answer["changes"]} == {"improved", "unjudged"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--base", BASE, "--head", "dsn:mysql://u@localhost"), "only a program on this machine"),
+        (("--base", BASE), "expected --base REF and --head REF"),
+        ((), "expected --base REF and --head REF"),
+        (("--base", BASE, "--head", "nonsense"), "nonsense"),
+    ],
+)
+def test_bad_input_is_one_message(options: tuple[str, ...], words: str, lab: Lab, tmp_path: Path) -> None:
+    done = lab.run(SHOOTOUT, "work", *options, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_count_has_a_page(counted: Counted, lab: Lab) -> None:
+    page = counted.out / "site" / "work" / f"{counted.document.run}.html"
+    assert page.is_file()
+    assert page.as_uri() in counted.done.stdout.replace("\n", "")
+    assert (counted.out / "site" / "index.html").is_file()
+
+
+def test_history_has_a_line_for_each_kind(counted: Counted, lab: Lab) -> None:
+    done = lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results"), "--json")
+    assert done.returncode == 0, done.stderr
+    assert [(each["kind"], each["server"]) for each in json.loads(done.stdout)][1] == ("index_update", "more")
+    assert "index_update" in lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results")).stdout
+
+
+def test_merging_what_was_counted_twice_is_refused(counted: Counted, lab: Lab, tmp_path: Path) -> None:
+    done = lab.run(SHOOTOUT, "merge", str(counted.file), str(counted.file), "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert "is in both" in done.stderr
+
+
+def test_plain_pytest_runs_the_same_kinds(counted: Counted, lab: Lab, tmp_path: Path) -> None:
+    servers = ("--servers", f"{BASE}@performance_schema=OFF,more={MORE}")
+    options = ("--profile", str(counted.out / "short.toml"), "--out", str(tmp_path), "-rA")
+    stored = ("--benchmark-json", str(tmp_path / "benchmark.json"))
+    done = lab.run(*PYTEST, "suites/test_work.py", *servers, *options, *stored)
+    assert done.returncode == 1, done.stdout
+    assert "FAILED suites/test_work.py::test_work[oltp_update_index-index_update-more]" in done.stdout
+    assert "instructions: +" in done.stdout
+    (benchmark,) = json.loads((tmp_path / "benchmark.json").read_text("utf-8"))["benchmarks"]
+    info = benchmark["extra_info"]
+    assert info["verdict"] == "regressed"
+    assert info["head"]["mean"] > info["base"]["mean"] > 20_000

@@ -1,0 +1,88 @@
+"""Documents of work on disk."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from shootout.errors import InputError
+from shootout.work import documents as work
+from shootout.work.values import WorkDocument, WorkFailure
+from tests.work.builders import BASE, KINDS, document, server
+
+
+def test_a_document_is_read_as_written(tmp_path: Path) -> None:
+    written = document({"a": BASE, "b": BASE})
+    path = work.write(tmp_path, written)
+    assert work.read(path) == written
+    assert work.find(tmp_path) == (path,)
+    assert work.is_work(path)
+    assert not work.is_work(Path("20261124T100000Z-000001.jsonl"))
+
+
+def test_documents_of_shards_become_one(tmp_path: Path) -> None:
+    base, head = (work.write(tmp_path, document({label: BASE}, run=f"r-{label}")) for label in ("a", "b"))
+    whole = document({"a": BASE, "b": BASE})
+    found = work.joined([base, head])
+    assert found.run not in ("r-a", "r-b")
+    assert structs.replace(found, run=whole.run) == whole
+    assert work.joined([base, head]) == found
+
+
+@pytest.mark.parametrize(
+    ("other", "why"),
+    [
+        (document({"a": BASE}), "select of w on a is in both"),
+        (structs.replace(document({"b": BASE}), seed=2), "another seed"),
+        (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
+        (
+            structs.replace(
+                document({"b": BASE}), servers=(structs.replace(server("a"), build="other"), server("b"))
+            ),
+            "server a",
+        ),
+    ],
+)
+def test_documents_that_do_not_belong_together_are_refused(
+    other: WorkDocument, why: str, tmp_path: Path
+) -> None:
+    one = work.write(tmp_path, document({"a": BASE}, run="r-1"))
+    another = work.write(tmp_path, structs.replace(other, run="r-2"))
+    with pytest.raises(InputError, match=why):
+        work.joined([one, another])
+
+
+def damaged() -> list[WorkDocument]:
+    sound = document({"a": BASE})
+    (profile, *_) = sound.profiles
+    return [
+        structs.replace(sound, servers=()),
+        structs.replace(sound, servers=sound.servers * 2),
+        structs.replace(sound, kinds=KINDS[2:]),
+        structs.replace(sound, kinds=KINDS[:1]),
+        structs.replace(sound, profiles=(structs.replace(profile, names=(0, 2)),)),
+        structs.replace(sound, profiles=(structs.replace(profile, names=(0,)),)),
+        structs.replace(sound, failures=(WorkFailure(server="b", workload="", reason=""),)),
+    ]
+
+
+@pytest.mark.parametrize("document", damaged())
+def test_a_document_that_points_nowhere_is_refused(document: WorkDocument, tmp_path: Path) -> None:
+    path = work.write(tmp_path, document)
+    with pytest.raises(InputError, match="not a document of work"):
+        work.read(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[1]"])
+def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError, match="not a document of work"):
+        work.read(path)
+
+
+def test_a_missing_file_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="cannot be read"):
+        work.read(tmp_path / "none.json")

@@ -1,0 +1,102 @@
+"""The pages of counted work."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from shootout.report import judgement_cache, site
+from shootout.work import judge as work
+from shootout.work.values import MIX, WorkFailure
+from tests import builders
+from tests.report.site.pages import Document, check_figures, row_values
+from tests.work.builders import BASE, document, times
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of these pages in a site."""
+    failure = WorkFailure(server="gone", workload="", reason="<b>it crashed</b>")
+    counted = [
+        work.compare(document({"base": BASE, "head": times(1.1), "gone": {}}, [failure])),
+        work.compare(document({"alone": BASE}, run="20261123T100000Z-000002")),
+        work.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
+    ]
+    document_, comparison = builders.a_result()
+    runs = [judgement_cache.in_memory(document_, comparison)]
+    return site.build(runs, tmp_path_factory.mktemp("site"), counted=counted).parent / "work"
+
+
+def read(path: Path) -> Document:
+    return Document(path.read_text("utf-8"))
+
+
+def test_a_page_has_the_verdicts_and_why_counts_are_missing(folder: Path) -> None:
+    page = read(folder / "20261124T100000Z-000001.html")
+    assert "head executes more instructions than base for 5 of 5 kinds (most: +10.0" in page.text
+    assert "▼ regressed" in page.text
+    assert "gone: <b>it crashed</b>" in page.text
+    assert "memcpy [libc.so.6]" in page.text
+    assert "innodb-use-native-aio = 0" in page.text
+    check_figures((folder / "20261124T100000Z-000001.html").read_text("utf-8"))
+
+
+def test_a_single_server_has_no_chart(folder: Path) -> None:
+    text = (folder / "20261123T100000Z-000002.html").read_text("utf-8")
+    assert 'class="chart"' not in text
+    assert 'class="chart"' in (folder / "20261124T100000Z-000001.html").read_text("utf-8")
+
+
+def test_the_list_leads_to_every_page(folder: Path) -> None:
+    page = read(folder / "index.html")
+    for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
+        assert f"../work/{name}" in page.links
+    assert row_values(page)[:3] == ["3", "2", "1"]
+
+
+def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> None:
+    page = read(folder / "index.html")
+    assert "Over time" in page.text
+    assert page.text.count("\N{MINUS SIGN}50.00") == 5
+
+
+def test_a_site_without_runs_has_counts_only(tmp_path: Path) -> None:
+    index = site.build([], tmp_path, counted=[work.compare(document({"base": BASE, "head": times(1.1)}))])
+    found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.html")}
+    assert found == {"index.html", "work/index.html", "work/20261124T100000Z-000001.html"}
+    for path in found:
+        for link in read(tmp_path / path).links:
+            target = (tmp_path / path).parent / link.partition("#")[0]
+            assert target.is_file() or link.startswith(("#", "data:")), (path, link)
+    assert "work/20261124T100000Z-000001.html" in read(index).links
+
+
+def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
+    run, comparison = builders.a_result()
+    labels = [server.label for server in run.header.servers]
+    counted = work.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
+    runs = [judgement_cache.in_memory(run, comparison)]
+    folder = site.build(runs, tmp_path, counted=[counted]).parent / "work"
+    page = read(folder / "20261124T100000Z-000001.html")
+    recorded = [
+        cell.figures.tps.estimate
+        for cell in comparison.cells
+        if cell.figures and (cell.cell.workload, cell.cell.threads) == ("oltp_read_write", 1)
+    ]
+    assert len(recorded) == 2
+    assert " ".join(f"{tps:.0f}" for tps in recorded) in page.text
+    assert any(run.header.run in link for link in page.links)
+
+
+def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
+    text = (folder / "20261124T100000Z-000001.csv").read_text("utf-8")
+    lines = list(csv.DictReader(io.StringIO(text)))
+    assert len(lines) == 15
+    (line,) = (each for each in lines if (each["kind"], each["server"]) == ("select", "head"))
+    assert float(line["instructions"]) == pytest.approx(1100, rel=1e-3)
+    assert line["verdict"] == "regressed"
+    assert (line["allocations"], line["system_calls"]) == ("2.5", "4.0")
+    assert {each["allocations"] for each in lines if each["kind"] == MIX} == {""}
