@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
-from rich.console import Console
 
-from shootout import app, harness
+from shootout import app, capability, command, harness
 from shootout.analysis import claims
 from shootout.app import Conclusion
 from shootout.errors import InputError, MeasureError
-from shootout.harness import CONCLUSION, REQUEST
+from shootout.harness import CONCLUSION, PREPARED
 from shootout.inputs import published
-from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, JSON, MARKDOWN, MEASURING, OUT
+from shootout.inputs.options import ACKNOWLEDGED, JSON, MARKDOWN, MEASURING, OUT
 from shootout.measure.plan import Plan
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import SUITES
-from shootout.report import terminal, wording
+from shootout.report import wording
 from shootout.servers import dsn
 
 
@@ -32,27 +31,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
     for option in MEASURING:
         option.add_to(group.addoption, **({"type": str} if option.metavar else {}))
-    EXPLAIN.add_to(group.addoption, type=str)
+    for option in capability.options():
+        option.add_to(group.addoption, type=str)
     for option in (OUT, MARKDOWN, ACKNOWLEDGED, JSON):
         option.add_to(group.addoption)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Use the command line's request, or make one from pytest's own options."""
+    """Use the command line's plan, or make one from pytest's own options."""
     try:
-        if REQUEST not in config.stash:
+        if PREPARED not in config.stash:
             junit_xml = config.getoption("xmlpath", None)
-            config.stash[REQUEST] = harness.request(config.option, junit_xml and Path(junit_xml))
-        assert config.stash[REQUEST].plan  # report its errors before anything is measured
+            request = replace(command.request(config.option), junit_xml=junit_xml and Path(junit_xml))
+            config.stash[PREPARED] = app.prepare(request, command.preparing)
     except InputError as error:
         raise pytest.UsageError(dsn.redacted(str(error))) from None
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out the claims of runs that repeat no published comparison, and work that nobody named."""
-    if collection_path == SUITES / "test_work.py":
-        return None if any(SUITES.name + "/test_work.py" in each for each in config.args) else True
-    if collection_path == SUITES / "test_published.py" and not config.stash[REQUEST].plan.profile.published:
+    """Leave out suites of capabilities that nobody named, and claims of runs that repeat no comparison."""
+    if collection_path.stem.removeprefix("test_") in capability.NAMES:
+        return None if any(f"{SUITES.name}/{collection_path.name}" in each for each in config.args) else True
+    if collection_path == SUITES / "test_published.py" and not config.stash[PREPARED].plan.profile.published:
         return True
     return None
 
@@ -61,7 +61,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per cell of the run, and one per claim of the published comparison that it repeats."""
     if not metafunc.definition.path.is_relative_to(SUITES):
         return
-    plan = metafunc.config.stash[REQUEST].plan
+    plan = metafunc.config.stash[PREPARED].plan
     if "cell" in metafunc.fixturenames:
         items = [pytest.param(cell, id=_id(cell), marks=_marks(plan, cell)) for cell in plan.cells]
         metafunc.parametrize("cell", items, indirect=True)
@@ -90,9 +90,9 @@ def run(request: pytest.FixtureRequest) -> Conclusion:
     cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
     with _uncaptured(config):
         try:
-            with terminal.Display(Console(stderr=True)) as display:
+            with command.progress() as observe:
                 # Without items for cells, only claims were selected: they need all cells.
-                conclusion = app.run(config.stash[REQUEST], display.show, harness.left_out, cells or None)
+                conclusion = app.run(config.stash[PREPARED], observe, command.left_out, cells or None)
         except (InputError, MeasureError) as error:
             pytest.exit(str(error), returncode=error.exit_code)
     config.stash[CONCLUSION] = conclusion

@@ -6,71 +6,43 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import msgspec
 from rich.console import Console
 
-from shootout import __version__, app, harness
-from shootout.analysis import baseline, gate
+from shootout import __version__, app, capability, command, harness
+from shootout.analysis import baseline, exit_codes, gate
 from shootout.app import Request
-from shootout.bisect import judge as bisected
-from shootout.bisect.values import Instrument
-from shootout.crash import report as crashes
+from shootout.capability import Capability
+from shootout.command import Commands, Parser, console, left_out, progress, show, warn
 from shootout.errors import InputError, MeasureError
-from shootout.harness import left_out, warn
 from shootout.inputs import matrix, texts, workload
+from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     ANCHOR,
     CHECK_RESULTS,
-    EXPLAIN,
-    JSON,
     JUNIT_XML,
     LINK,
     MARKDOWN,
     MEASURING,
-    MINUTES,
     OUT,
     RESULTS,
-    TIMES,
-    Option,
 )
-from shootout.inputs.toml import hint
-from shootout.measure import session
+from shootout.measure import results, session
 from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
 from shootout.report import terminal, wording
-from shootout.report.github import http, issues, markdown, webhook
+from shootout.report.github import http, issues, markdown
 from shootout.report.github.repository import Repository
-from shootout.servers import builds, cache, catalogue, dsn, pack, reference
-from shootout.soak import judge as soak
-from shootout.work import documents
-from shootout.work import judge as work
-from shootout.work.values import WorkComparison
+from shootout.servers import cache, catalogue, dsn, pack, reference
 
-COUNTING = (
-    *(
-        "profile",
-        "servers",
-        "workloads",
-        "tables",
-        "table_size",
-        "rows_seed",
-        "warehouses",
-        "engine",
-        "option",
-        "rand_type",
-    ),
-    *("protocol", "policy", "seed", "data", "build", "tree"),
-)  # the options of a run that a count takes, too
-SOAKING = (*COUNTING, "threads", "rate", "arrivals", "think")  # of a soak and of crashes
-UNASKED = {"explain": None, "acknowledged": ACKNOWLEDGED.default, "junit_xml": None}  # of a run's options
 BASELINES = FIXTURES / "baselines"
 
 
@@ -96,175 +68,88 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    return _checked(_request(args), args)
+    return _checked(command.request(args), args)
 
 
 def _gate(args: argparse.Namespace) -> int:
-    return _checked(_request(args, servers=f"{args.base},{args.head}"), args)
+    return _checked(command.request(args, servers=f"{args.base},{args.head}"), args)
 
 
 def _checked(request: Request, args: argparse.Namespace) -> int:
     """Run the suites; before them, compare results if that was asked for."""
-    assert request.plan  # report errors in the request before anything starts
-    unlike: Sequence[str] = ()
+    prepared = app.prepare(request, command.preparing)
+    unlike: list[str] = []
     if args.check_results:
-        with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        with progress() as observe:
             try:
-                unlike = app.unlike_results(request, display.show)
+                unlike += map(str, results.compared(prepared.plan, observe))
             except MeasureError as error:
-                unlike = (f"results are not compared: {error}",)
-    code = _measure(request, args)
+                unlike.append(f"results are not compared: {error}")
+    code = _measured(prepared, args)
     for line in unlike:
         warn(line)
     return code
 
 
-def _request(args: argparse.Namespace, **changed: str) -> Request:
-    return harness.request(args, args.junit_xml, **changed)
-
-
-def _measure(request: Request, args: argparse.Namespace) -> int:
-    """Run the suites."""
-    assert request.plan  # report errors in the request before pytest starts
-    finished = harness.run(request)
-    if finished.conclusion is not None:
-        harness.show(finished.conclusion, json=args.json)
-    return finished.code
-
-
-def _explain(args: argparse.Namespace) -> int:
-    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        found, page = app.explain(
-            args.document, args.cell, args.out.resolve(), args.acknowledged, left_out,
-            trials=args.try_, budget_min=args.budget, observe=display.show,
-        )  # fmt: skip
-    if args.json:
-        print(app.explanation_as_json(found, page).decode())
-    else:
-        terminal.print_explanations(_console(), [found], args.out)
-        terminal.print_report(_console(), page)
-    return 0
-
-
-def _work(args: argparse.Namespace) -> int:
-    given = {} if args.base is None and args.head is None else {"servers": f"{args.base},{args.head}"}
-    if None in (args.base, args.head) and (given or args.servers is None):
-        raise InputError("expected --base REF and --head REF, or --servers A,B,…")
-    request = _request(args, **given)
-    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        comparison, path, page = app.work(request, display.show, left_out)
-    _show_work(comparison, args, path, page)
-    return work.exit_code(comparison)
-
-
-def _show_work(
-    comparison: WorkComparison, args: argparse.Namespace, path: Path, page: Path | None = None
-) -> None:
-    if args.json:
-        places = {"document": str(path)} | ({} if page is None else {"page": str(page)})
-        print(app.work_as_json(comparison, **places).decode())
-        return
-    terminal.print_work(_console(), comparison)
-    if page is not None:
-        terminal.print_report(_console(), page)
-
-
-def _soak(args: argparse.Namespace) -> int:
-    request = _request(args)
-    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        try:
-            result, path, page = app.soak(request, args.minutes, display.show, left_out)
-        except KeyboardInterrupt:
-            warn("interrupted; what was measured is kept, and `shootout site` shows it")
-            raise
-    if args.json:
-        print(app.soak_as_json(result, document=str(path), page=str(page)).decode())
-    else:
-        terminal.print_soak(_console(), result)
-        terminal.print_report(_console(), page)
-    return soak.exit_code(result)
-
-
-def _crash(args: argparse.Namespace) -> int:
-    request = _request(args)
-    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        document, path = app.crash(request, args.times, display.show)
-    if args.json:
-        print(msgspec.json.encode({"file": str(path), **msgspec.to_builtins(document)}).decode())
-    else:
-        terminal.print_crashes(_console(), document, path)
-    return crashes.exit_code(document)
-
-
-def _bisect(args: argparse.Namespace) -> int:
-    versions, commits = args.over is not None, (args.repo, args.good, args.bad)
-    if versions == (commits != (None, None, None)) or (not versions and None in commits):
-        raise InputError("expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD")
-    link = http.checked_url("--url", args.url) if args.url else ""
-    history = () if versions else builds.history(*commits)
-    named = (f"{each.hash[:10]}=git:{args.repo}#{each.hash}" for each in history)
-    if args.work and args.profile == "bisect":
-        args.profile = "work"
-    instrument: Instrument = "work" if args.work else "time"
-    request = _request(args, servers=args.over if versions else ",".join(named))
-    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
-        try:
-            if versions:
-                answer, page = app.bisect_versions(request, instrument, display.show, skip=left_out)
-            else:
-                answer, page = app.bisect_commits(
-                    request, history, link, instrument, display.show, skip=left_out
-                )
-        except KeyboardInterrupt:
-            warn("interrupted; what was built and measured is kept, and --resume goes on")
-            raise
-    if args.json:
-        print(app.bisection_as_json(answer, page).decode())
-    else:
-        terminal.print_bisection(_console(), answer, page)
-    return bisected.exit_code(answer)
-
-
-def _learn(args: argparse.Namespace) -> int:
-    with redirect_stdout(sys.stderr), terminal.fetching(Console(stderr=True)) as report:
-        outcome, page = app.learn(
-            args.schema, args.queries, args.out, args.server,
-            keep=args.keep_values, invent=args.synthetic, observe=report,
-        )  # fmt: skip
-    if args.json:
-        print(msgspec.json.encode(outcome).decode())
-    else:
-        terminal.print_learned(_console(), outcome)
-        terminal.print_report(_console(), page)
-    return 0
+def _measured(prepared: app.Prepared, args: argparse.Namespace) -> int:
+    """Run the suites, and print what they conclude."""
+    code, conclusion = harness.run(prepared)
+    if conclusion is not None:
+        harness.show(conclusion, json=args.json)
+    return code
 
 
 def _doctor(args: argparse.Namespace) -> int:
     if args.calibrate is not None:
-        with redirect_stdout(sys.stderr):
-            code = _calibrate(args)
+        code = _calibrate(args)
         if code not in app.JUDGED:
             return code
     data = cache_folder() if args.data is None else Path(args.data)
     policy = None if args.policy is None else texts.policy("--policy", args.policy)
-    report = app.examine(args.out, data, args.profile, policy)
-    return _print(args, report, terminal.print_doctor)
+    return _print(args, app.examine(args.out, data, args.profile, policy), terminal.print_doctor)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    request = _request(args, servers=f"{args.calibrate},{args.calibrate}")
-    return app.calibrate_noise(request, lambda request: _measure(request, args))
+    def measured(request: Request) -> int:
+        with redirect_stdout(sys.stderr):
+            return _measured(app.prepare(request, command.preparing), args)
+
+    request = command.request(args, servers=f"{args.calibrate},{args.calibrate}")
+    return app.calibrate_noise(request, measured)
 
 
 def _merge(args: argparse.Namespace) -> int:
-    counted = [path for path in args.documents if documents.is_work(path)]
-    measured = [path for path in args.documents if path not in counted]
-    codes = [_merge_runs(args, measured)] if measured else []
-    if counted:
-        found, path, page = app.merged_work(counted, args.out.resolve(), args.acknowledged, left_out)
-        _show_work(found, args, path, page)
-        codes.append(work.exit_code(found))
-    return gate.worst(codes)
+    runs, others = _by_owner(args.documents)
+    codes = [_merge_runs(args, runs)] if runs else []
+    for owner, paths in others.items():
+        out = args.out.resolve()
+        path = owner.merge(paths, out / "results")
+        page = app.published(out, load_acknowledged(args.acknowledged), left_out)
+        codes.append(show(owner.judge(path).at(path, page and page.parent / owner.page(path)), args))
+    return exit_codes.worst(codes)
+
+
+def _by_owner(documents: Sequence[Path]) -> tuple[list[Path], dict[Capability, list[Path]]]:
+    """The documents of runs, and those of capabilities."""
+    runs: list[Path] = []
+    others: dict[Capability, list[Path]] = {}
+    for path in documents:
+        owner = capability.owner(path)
+        (runs if owner is None else others.setdefault(owner, [])).append(path)
+    return runs, others
+
+
+def _compare(args: argparse.Namespace) -> int:
+    runs, others = _by_owner(args.documents)
+    judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
+    codes = [show(each, args) for each in judged]
+    comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in runs]
+    for path, comparison in zip(runs, comparisons, strict=True):
+        if args.json:
+            print(app.as_json(comparison, document=path).decode())
+        else:
+            terminal.print_verdicts(console(), comparison)
+    return exit_codes.worst([*codes, *map(gate.exit_code, comparisons)])
 
 
 def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
@@ -277,23 +162,6 @@ def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
         f"blocks in no document: {' '.join(conclusion.missing_blocks) or 'none'}"
     )
     return MeasureError.exit_code
-
-
-def _compare(args: argparse.Namespace) -> int:
-    counted = [path for path in args.documents if documents.is_work(path)]
-    args.documents = [path for path in args.documents if path not in counted]
-    codes = []
-    for path in counted:
-        found = app.judge_work(path, args.base)
-        _show_work(found, args, path)
-        codes.append(work.exit_code(found))
-    comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in args.documents]
-    for path, comparison in zip(args.documents, comparisons, strict=True):
-        if args.json:
-            print(app.as_json(comparison, document=str(path)).decode())
-        else:
-            terminal.print_verdicts(_console(), comparison)
-    return gate.worst([*codes, *map(gate.exit_code, comparisons)])
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
@@ -309,29 +177,29 @@ def _baseline_accept(args: argparse.Namespace) -> int:
 
 
 def _history(args: argparse.Namespace) -> int:
-    measured, counted = app.series(args.results, args.anchor, left_out)
+    measured = app.series(args.results, args.anchor, left_out)
+    others = [
+        judged for each in capability.every() if (judged := each.history(args.results, left_out)) is not None
+    ]
+    if not measured and not others:
+        raise app.nothing(args.results, args.anchor)
     if args.json:
-        return _print(args, (*measured, *counted), terminal.print_history)
+        values = [*measured, *(series for each in others for series in each.value["series"])]
+        print(msgspec.json.encode(values).decode())
+        return 0
     if measured:
-        terminal.print_history(_console(), measured)
-    if counted:
-        terminal.print_work_history(_console(), counted)
+        terminal.print_history(console(), measured)
+    for each in others:
+        terminal.print_judged(console(), each)
     return 0
 
 
 def _site(args: argparse.Namespace) -> int:
-    if args.single is None:
-        page = app.publish(args.results, args.out, args.acknowledged, left_out, front=args.front)
-    else:
-        page = app.publish_single(args.results, args.single, args.acknowledged, left_out, front=args.front)
+    acknowledged = load_acknowledged(args.acknowledged)
+    publish, out = (app.publish, args.out) if args.single is None else (app.publish_single, args.single)
+    page = publish(args.results, out, acknowledged, left_out, front=args.front)
     print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
     return 0
-
-
-def _notify(args: argparse.Namespace) -> int:
-    address, link = http.checked_url("--webhook", args.webhook), _link(args)
-    webhook.post(address, webhook.message(_judged(args), link))
-    return _print_lines(args, "done", ["sent"])
 
 
 def _github_annotate(args: argparse.Namespace) -> int:
@@ -347,7 +215,10 @@ def _github_comment(args: argparse.Namespace) -> int:
     if repository.may_change_workflows(number, args.sha):
         body = markdown.refusal(link)
     else:
-        body = markdown.comment(_judged(args), link, app.explanations(args.documents))
+        comparisons = _judged(args)
+        pairs = zip(args.documents, comparisons, strict=True)
+        judged = [(each, app.sections(path, each, left_out)) for path, each in pairs]
+        body = markdown.comment(judged, link)
     return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
 
 
@@ -396,7 +267,7 @@ def _fetch(args: argparse.Namespace, build: Build | None) -> int:
         with terminal.fetching(Console(stderr=True)) as report:
             fetched.append(app.fetch(each, report, build))
         if not args.json:
-            terminal.print_fetched(_console(), fetched[-1])
+            terminal.print_fetched(console(), fetched[-1])
     if args.json:
         print(msgspec.json.encode(fetched).decode())
     return 0
@@ -418,7 +289,7 @@ def _servers_start(args: argparse.Namespace) -> int:
         if args.json:
             print(msgspec.json.encode(access).decode(), flush=True)
         else:
-            terminal.print_access(_console(), args.reference, access)
+            terminal.print_access(console(), args.reference, access)
         session.until_interrupted(instance)
     return 0
 
@@ -438,7 +309,7 @@ def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any
     if args.json:
         print(msgspec.json.encode(found).decode())
     else:
-        as_text(_console(), found)
+        as_text(console(), found)
     return 0
 
 
@@ -447,32 +318,12 @@ def _print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> in
     return 0
 
 
-def _console() -> Console:
-    return terminal.console(sys.stdout)
-
-
 # --- arguments ------------------------------------------------------------------------------------
 
 
-class _Parser(argparse.ArgumentParser):
-    """Raises InputError for wrong arguments."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
-
-    def reject(self, unknown: Sequence[str]) -> NoReturn:
-        """Raise InputError for unknown arguments; suggests the nearest known option."""
-        known = [option for action in self._actions for option in action.option_strings]
-        near = hint(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
-        self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
-
-
-Commands = argparse._SubParsersAction  # argparse has no public name for it
-
-
-def parser() -> argparse.ArgumentParser:
+def parser() -> Parser:
     """All commands with their options; the source of docs/cli.md."""
-    top = _Parser(
+    top = Parser(
         prog="shootout",
         description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",
         allow_abbrev=False,
@@ -480,114 +331,53 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     _add_measuring(commands)
-    _add_soaking(commands)
+    for each in capability.every():
+        each.command(commands)
     _add_judging(commands)
     _add_reporting(commands)
-    _add_cache(_group(commands, "cache", "list or clear fetched servers and loaded datasets"))
-    _add_servers(_group(commands, "servers", "list, fetch or start servers"))
-    profiles = _group(commands, "profiles", "list what runs can measure")
-    _command(profiles, "list", _profiles_list, "show the profiles that come with shootout")
-    workloads = _group(commands, "workloads", "list the load that servers can be put under")
-    _command(workloads, "list", _workloads_list, "show the workloads that come with shootout")
+    _add_cache(command.group(commands, "cache", "list or clear fetched servers and loaded datasets"))
+    _add_servers(command.group(commands, "servers", "list, fetch or start servers"))
+    profiles = command.group(commands, "profiles", "list what runs can measure")
+    command.add(profiles, "list", _profiles_list, "show the profiles that come with shootout")
+    workloads = command.group(commands, "workloads", "list the load that servers can be put under")
+    command.add(workloads, "list", _workloads_list, "show the workloads that come with shootout")
     return top
 
 
-def _add_measuring(commands: Commands[_Parser]) -> None:
-    run = _command(commands, "run", _run, "measure servers and publish the report")
-    _add_options(run, MEASURING, type=str)
-    gate = _command(commands, "gate", _gate, "measure one pair of servers; exit with 1 if the head is slower")
+def _add_measuring(commands: Commands) -> None:
+    run = command.add(commands, "run", _run, "measure servers and publish the report")
+    command.add_measuring(run, "quick")
+    gate = command.add(
+        commands, "gate", _gate, "measure one pair of servers; exit with 1 if the head is slower"
+    )
     gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
     gate.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
-    why = "find out why a cell changed: the functions, plans and settings of its two servers"
-    explain = _command(commands, "explain", _explain, why)
-    which = "a run document, or the id of a run (default: the newest)"
-    explain.add_argument("document", metavar="RUN", nargs="?", help=which)
-    which = "WORKLOAD-tTHREADS, and -SERVER if the run has several heads (default: the worst regression)"
-    explain.add_argument("cell", metavar="CELL", nargs="?", help=which)
-    trial = "measure the head with this setting, too (repeatable; without a value: the first three suspects)"
-    explain.add_argument(
-        "--try", metavar="NAME=VALUE", dest="try_", action="append", nargs="?", const=app.SUSPECTS, help=trial
-    )
-    _add_options(explain, (replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0),))
-    _add_options(explain, (ACKNOWLEDGED, OUT))
-    doctor = _command(commands, "doctor", _doctor, "examine this machine: what disturbs it, and its noise")
+    doctor = command.add(commands, "doctor", _doctor, "examine this machine: what disturbs it, and its noise")
     calibrate = "measure this server against itself, run after run, until the budget is spent"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     for each in (gate, doctor):
-        _add_options(each, (option for option in MEASURING if option.name != "servers"), type=str)
-        each.set_defaults(servers=None, profile="gate", explain=None)
-    counted = "count the instructions of each kind of statement under Callgrind; needs no quiet machine"
-    work = _command(commands, "work", _work, counted)
-    work.add_argument("--base", metavar="REF", help="the server to compare with")
-    work.add_argument("--head", metavar="REF", help="the server that may need more instructions")
-    _add_options(work, (option for option in MEASURING if option.name in COUNTING), type=str)
-    work.set_defaults(profile="work", **UNASKED)
-    _add_options(work, (OUT, MARKDOWN))
-    since = "find out since which version or commit servers are slower, with a probability for each"
-    bisect = _command(commands, "bisect", _bisect, since)
-    over = "servers in the order of their age, the oldest first: the base"
-    bisect.add_argument("--over", metavar="A,B,…", help=over)
-    bisect.add_argument("--repo", metavar="DIR", help="a git repository whose commits are servers")
-    bisect.add_argument("--good", metavar="REV", help="the commit to compare with")
-    bisect.add_argument("--bad", metavar="REV", help="a later commit, which may be slower")
-    url = "address of a commit, with {commit} in it, for pages and --markdown"
-    exact = "compare instructions, counted under Callgrind, instead of time; needs no quiet machine"
-    bisect.add_argument("--work", action="store_true", help=exact)
-    bisect.add_argument("--url", metavar="TEMPLATE", default="", help=url)
-    _add_options(bisect, (each for each in MEASURING if each.name not in ("servers", "shard")), type=str)
-    bisect.set_defaults(profile="bisect", **UNASKED)
-    _add_options(bisect, (OUT, MARKDOWN))
-    _add_learn(commands)
+        command.add_measuring(each, "gate", (option.name for option in MEASURING if option.name != "servers"))
     for each in (run, gate):
-        _add_options(each, (EXPLAIN, CHECK_RESULTS), type=str)
+        command.add_options(each, (*capability.options(), CHECK_RESULTS), type=str)
     for each in (run, gate, doctor):
-        _add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
+        command.add_options(each, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
-def _add_learn(commands: Commands[_Parser]) -> None:
-    learn = _command(commands, "learn", _learn, "make a workload of what a server ran")
-    schema = "a dump of its database, as mysqldump writes it"
-    learn.add_argument("--schema", metavar="DUMP.sql", type=Path, required=True, help=schema)
-    queries = "slow query logs (long_query_time = 0), general query logs or performance_schema's digests"
-    learn.add_argument("--queries", metavar="LOG", type=Path, nargs="+", required=True, help=queries)
-    out = "the folder for workload.toml, learned.json and fidelity.html"
-    learn.add_argument("--out", metavar="DIR", type=Path, required=True, help=out)
-    server = "the server that loads the dump and runs what was learned (default: mysql-8.0.33)"
-    learn.add_argument("--server", metavar="REF", default="mysql-8.0.33", help=server)
-    keep = "keep the log's values in the file; by default it has none of them"
-    learn.add_argument("--keep-values", action="store_true", help=keep)
-    invented = (
-        "write synthetic.sql, a dump of invented rows, and run on it: the real rows stay where they are"
+def _add_judging(commands: Commands) -> None:
+    merge = command.add(
+        commands, "merge", _merge, "join the documents of a run's shards and publish the report"
     )
-    learn.add_argument("--synthetic", action="store_true", help=invented)
-
-
-def _add_soaking(commands: Commands[_Parser]) -> None:
-    long = "load each server for long, and find out what becomes of it: slopes, stalls, dips, memory"
-    soaking = _command(commands, "soak", _soak, long)
-    _add_options(soaking, (MINUTES,))
-    killed = "kill each server under durable load, and look for every commit that it had confirmed"
-    crashing = _command(commands, "crash", _crash, killed)
-    _add_options(crashing, (TIMES,))
-    for each in (soaking, crashing):
-        _add_options(each, (option for option in MEASURING if option.name in SOAKING), type=str)
-        each.set_defaults(profile="soak", markdown=None, **UNASKED)
-        _add_options(each, (OUT,))
-
-
-def _add_judging(commands: Commands[_Parser]) -> None:
-    merge = _command(commands, "merge", _merge, "join the documents of a run's shards and publish the report")
     merge.add_argument("documents", metavar="DOC", type=Path, nargs="+")
-    _add_options(merge, (OUT,))
+    command.add_options(merge, (OUT,))
 
-    compare_ = _command(commands, "compare", _compare, "judge run documents again")
+    compare_ = command.add(commands, "compare", _compare, "judge run documents again")
     compare_.add_argument("documents", metavar="DOC", type=Path, nargs="+")
     compare_.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
     baselines = "compare with stored baselines instead: a file or a folder; --base is the anchor"
     compare_.add_argument("--baseline", metavar="PATH", type=Path, help=baselines)
 
-    accept = _command(
-        _group(commands, "baseline", "store baselines"),
+    accept = command.add(
+        command.group(commands, "baseline", "store baselines"),
         "accept",
         _baseline_accept,
         "store a run's results as baselines",
@@ -596,10 +386,10 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     to = "where baselines are stored (default: fixtures/baselines)"
     accept.add_argument("--to", metavar="DIR", type=Path, default=BASELINES, help=to)
 
-    history = _command(
+    history = command.add(
         commands, "history", _history, "show ratios to the anchor over all runs, and where they changed"
     )
-    site = _command(commands, "site", _site, "build the pages of all runs in a folder")
+    site = command.add(commands, "site", _site, "build the pages of all runs in a folder")
     site.add_argument(
         "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
     )
@@ -608,81 +398,61 @@ def _add_judging(commands: Commands[_Parser]) -> None:
     first = "profile whose newest run is on the first page (default: the newest run of all)"
     site.add_argument("--front", metavar="PROFILE", help=first)
     for each in (history, site):
-        _add_options(each, (RESULTS,))
+        command.add_options(each, (RESULTS,))
     for each in (accept, history):
-        _add_options(each, (ANCHOR,))
+        command.add_options(each, (ANCHOR,))
     for each in (merge, compare_, site):
-        _add_options(each, (ACKNOWLEDGED,))
+        command.add_options(each, (ACKNOWLEDGED,))
 
 
-def _add_reporting(commands: Commands[_Parser]) -> None:
-    notify = _command(commands, "notify", _notify, "post the verdicts of runs to a chat room")
-    hook = "address that accepts Slack messages; treat it as a secret"
-    notify.add_argument("--webhook", metavar="URL", required=True, help=hook)
-    steps = _group(commands, "github", "report to GitHub from a workflow")
-    annotate = _command(steps, "annotate", _github_annotate, "print the annotations of runs")
-    comment = _command(steps, "comment", _github_comment, "write or update a pull request's comment")
+def _add_reporting(commands: Commands) -> None:
+    steps = command.group(commands, "github", "report to GitHub from a workflow")
+    annotate = command.add(steps, "annotate", _github_annotate, "print the annotations of runs")
+    comment = command.add(steps, "comment", _github_comment, "write or update a pull request's comment")
     comment.add_argument("--branch", metavar="OWNER:NAME", required=True, help="the pull request's branch")
     measured = "the commit that was measured; a newer one gets no comment"
     comment.add_argument("--sha", metavar="SHA", required=True, help=measured)
-    issues_ = _command(steps, "issues", _github_issues, "open, update and close the issues about regressions")
-    _add_options(issues_, (RESULTS, ANCHOR))
-    for each in (notify, annotate, comment):
+    issues_ = command.add(
+        steps, "issues", _github_issues, "open, update and close the issues about regressions"
+    )
+    command.add_options(issues_, (RESULTS, ANCHOR))
+    for each in (annotate, comment):
         each.add_argument("documents", metavar="DOC", type=Path, nargs="+")
-    for each in (notify, comment, issues_):
-        _add_options(each, (LINK,))
-    for each in (notify, annotate, comment, issues_):
-        _add_options(each, (ACKNOWLEDGED,))
+    for each in (comment, issues_):
+        command.add_options(each, (LINK,))
+    for each in (annotate, comment, issues_):
+        command.add_options(each, (ACKNOWLEDGED,))
 
 
-def _add_cache(actions: Commands[_Parser]) -> None:
-    _command(actions, "list", _cache_list, "show the cache's contents and size")
-    _command(actions, "clear", _cache_clear, "remove everything that is not in use")
+def _add_cache(actions: Commands) -> None:
+    command.add(actions, "list", _cache_list, "show the cache's contents and size")
+    command.add(actions, "clear", _cache_clear, "remove everything that is not in use")
 
 
-def _add_servers(actions: Commands[_Parser]) -> None:
-    _command(actions, "list", _servers_list, "show the catalogue and the availability of each server")
-    fetch = _command(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
+def _add_servers(actions: Commands) -> None:
+    command.add(actions, "list", _servers_list, "show the catalogue and the availability of each server")
+    fetch = command.add(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
-    build = _command(actions, "build", _servers_build, "build servers of a repository ahead of a run")
+    build = command.add(actions, "build", _servers_build, "build servers of a repository ahead of a run")
     build.add_argument("references", metavar="REF", nargs="+", help="git:DIR#REV")
-    command, tree = (next(each for each in MEASURING if each.name == name) for name in ("build", "tree"))
-    _add_options(build, (command,), type=str, required=True)
-    _add_options(build, (replace(tree, default="."),), type=str)
-    packing = _command(actions, "pack", _servers_pack, "write a built server into one file")
+    built, tree = (next(each for each in MEASURING if each.name == name) for name in ("build", "tree"))
+    command.add_options(build, (built,), type=str, required=True)
+    command.add_options(build, (replace(tree, default="."),), type=str)
+    packing = command.add(actions, "pack", _servers_pack, "write a built server into one file")
     packing.add_argument("directory", metavar="DIR", type=Path, help="an install tree or a build directory")
     packing.add_argument("file", metavar="FILE", type=Path, help="the tar to write")
     built_from = (
         "the commit that it was built from (default: that of its sources, if they are a git checkout)"
     )
     packing.add_argument("--commit", metavar="SHA", default="", help=built_from)
-    unpacking = _command(actions, "unpack", _servers_unpack, "unpack a server from a tar or a zip")
+    unpacking = command.add(actions, "unpack", _servers_unpack, "unpack a server from a tar or a zip")
     unpacking.add_argument("file", metavar="FILE", type=Path, help="a packed server, or an archive of one")
     unpacking.add_argument("directory", metavar="DIR", type=Path, help="the folder to make")
-    start = _command(actions, "start", _servers_start, "keep one server running until Ctrl-C")
+    start = command.add(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
     settings = "settings profile: a name or a file (default: defaults)"
     start.add_argument("--settings", metavar="NAME", default="defaults", help=settings)
     start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
-
-
-def _add_options(command: _Parser, options: Iterable[Option], **changes: Any) -> None:
-    for option in options:
-        option.add_to(command.add_argument, **(changes if option.metavar else {}))
-
-
-def _group(commands: Commands[_Parser], name: str, help: str) -> Commands[_Parser]:
-    group = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
-    return group.add_subparsers(metavar="ACTION", required=True)
-
-
-def _command(
-    commands: Commands[_Parser], name: str, run: Callable[[argparse.Namespace], int], help: str
-) -> _Parser:
-    command = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
-    command.set_defaults(run=run, parser=command)
-    _add_options(command, (JSON,))
-    return command
 
 
 if __name__ == "__main__":

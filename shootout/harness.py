@@ -1,26 +1,26 @@
-"""Runs the performance suites under pytest for the command line; conftest.py is its counterpart.
+"""Runs the performance suites under pytest for the command line.
 
-Both make a request of their options, and print a conclusion, in the same way.
+`run` hands the plan to conftest.py in pytest's stash. Its fixture `run` calls `app.run` once for all items,
+and leaves the conclusion there.
 """
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
-from shootout.app import Conclusion, Request
+from shootout.app import Conclusion, Prepared
+from shootout.command import left_out, warn
 from shootout.document import resume
 from shootout.errors import InputError, MeasureError
-from shootout.inputs.options import EXPLAIN, Selection
 from shootout.measure.recorder import now
 from shootout.paths import ROOT, SUITES
-from shootout.report import terminal, wording
+from shootout.report import terminal
 
 INTERRUPTED = 130
-REQUEST = pytest.StashKey[Request]()
+PREPARED = pytest.StashKey[Prepared]()
 CONCLUSION = pytest.StashKey[Conclusion]()
 
 
@@ -29,19 +29,6 @@ class SuiteResult(NamedTuple):
 
     code: int
     conclusion: Conclusion | None
-
-
-def request(options: Any, junit_xml: Path | None, **changed: str) -> Request:
-    """The request that options make; `changed` replaces some. Raises InputError."""
-    return Request(
-        Selection.of(options, **changed),
-        options.out.resolve(),
-        options.acknowledged,
-        options.markdown,
-        junit_xml,
-        None if options.explain is None else EXPLAIN.parse(EXPLAIN.flag, options.explain),
-        _preparing,
-    )
 
 
 def show(conclusion: Conclusion, *, json: bool) -> None:
@@ -58,27 +45,13 @@ def show(conclusion: Conclusion, *, json: bool) -> None:
         conclusion.page,
         more_starts=conclusion.more_starts,
     )
-    out = conclusion.path.parent.parent  # of results/RUN.jsonl
-    terminal.print_explanations(console, conclusion.explained, out)
+    terminal.print_sections(console, conclusion.sections)
 
 
-def left_out(reason: str) -> None:
-    """Say that something was left out."""
-    warn(f"left out: {reason}")
-
-
-def warn(message: str) -> None:
-    """Say something beside the results."""
-    print(f"shootout: {wording.visible(message)}", file=sys.stderr)
-
-
-def _preparing(step: str) -> None:
-    print(f"preparing {step}", file=sys.stderr)
-
-
-def run(request: Request) -> SuiteResult:
-    """Run the suites on a request, with the verdict table instead of pytest's report."""
-    reporter = _Reporter(request)
+def run(prepared: Prepared) -> SuiteResult:
+    """Run the suites on a plan, with the verdict table instead of pytest's report."""
+    reporter = _Reporter(prepared)
+    junit_xml = prepared.request.junit_xml
     options = [
         "-c",
         str(ROOT / "pyproject.toml"),
@@ -88,8 +61,8 @@ def run(request: Request) -> SuiteResult:
         "-p",
         "no:terminal",
     ]
-    if request.junit_xml is not None:
-        options.append(f"--junit-xml={request.junit_xml}")
+    if junit_xml is not None:
+        options.append(f"--junit-xml={junit_xml}")
     code: int
     try:
         with pytest.MonkeyPatch.context() as patched:
@@ -98,7 +71,7 @@ def run(request: Request) -> SuiteResult:
     except OSError as error:  # of --junit-xml, which pytest writes last
         if reporter.conclusion is None:
             raise
-        left_out(f"{request.junit_xml}: cannot be written: {error.strerror}")
+        left_out(f"{junit_xml}: cannot be written: {error.strerror}")
         code = reporter.conclusion.exit_code
     return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
@@ -106,8 +79,8 @@ def run(request: Request) -> SuiteResult:
 class _Reporter:
     """A pytest plugin that replaces the terminal reporter: prints only what the verdict table lacks."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
         self.config: pytest.Config | None = None
         self.interrupted = False
         self.broken = False
@@ -130,7 +103,7 @@ class _Reporter:
     @pytest.hookimpl(tryfirst=True)
     def pytest_configure(self, config: pytest.Config) -> None:
         self.config = config
-        config.stash[REQUEST] = self.request
+        config.stash[PREPARED] = self.prepared
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):
@@ -143,12 +116,12 @@ class _Reporter:
 
     def _go_on(self) -> str | None:
         """The command that continues the run; None if nothing was measured yet."""
-        plan = self.request.plan
-        found = resume.find(self.request.out / "results", plan.given.get("--shard"), lambda reason: None)
+        plan = self.prepared.plan
+        found = resume.find(self.prepared.results, plan.given.get("--shard"), lambda reason: None)
         if found is None or resume.is_finished(found[1]):
             return None
         ours = plan.resume or found[1].header.started >= self.began
-        return self.request.resuming() if ours else None
+        return self.prepared.resuming() if ours else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._show(report, report.failed)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Literal
 
-from shootout.analysis import ledger
+from shootout.analysis import exit_codes, ledger
 from shootout.analysis.thresholds import BEYOND_DOUBT
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
@@ -14,21 +13,16 @@ Standing = Literal["proven", "provisional", "refuted"]
 
 
 def exit_code(comparison: Comparison) -> int:
-    """3: a cell failed; 1: a regression counts; 4: a cell is undecided and the policy fails that; else 0."""
-    if any(cell.verdict is Verdict.FAILED for cell in comparison.cells):
-        return 3
-    if any(counts(cell, comparison) for cell in comparison.cells):
-        return 1
+    """The exit code of a comparison; undecided cells count if the policy says so."""
     undecided = any(
         cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
         for cell in comparison.cells
     )
-    return 4 if undecided and comparison.policy.inconclusive_fails else 0
-
-
-def worst(codes: Iterable[int]) -> int:
-    """The exit code of several comparisons together."""
-    return min(codes, key=(3, 1, 4, 0).index)
+    return exit_codes.exit_code(
+        failed=any(cell.verdict is Verdict.FAILED for cell in comparison.cells),
+        regressed=any(counts(cell, comparison) for cell in comparison.cells),
+        undecided=undecided and comparison.policy.inconclusive_fails,
+    )
 
 
 def standing(comparison: Comparison) -> Standing:

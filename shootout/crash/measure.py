@@ -22,18 +22,18 @@ from pymysql.connections import Connection
 from pymysql.cursors import Cursor
 
 from shootout import __version__
-from shootout.crash import documents as crashes
+from shootout.crash.documents import CRASHES
 from shootout.crash.values import Crash, CrashDocument, CrashFailure
 from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.measure.dataset import Template
+from shootout.measure.long_load import LongLoad
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe, Placement, Progress
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
-from shootout.soak.measure import LongLoad
 
 SCHEMA = "shootout_crash"
 TABLE = f"{SCHEMA}.commits"
@@ -59,7 +59,7 @@ BINLOG_FILES = (
 )
 
 
-def measure(plan: Plan, results: Path, times: int, observe: Observe) -> CrashDocument:
+def measure(plan: Plan, results: Path, times: int, observe: Observe) -> Path:
     """Crash each of the plan's servers so often; returns the document, which is written after each crash.
 
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
@@ -82,18 +82,18 @@ def measure(plan: Plan, results: Path, times: int, observe: Observe) -> CrashDoc
                         record = server.record(template, subject.running())
                         document = structs.replace(document, servers=(*document.servers, record))
                     document = structs.replace(document, crashes=(*document.crashes, found))
-                    crashes.write(results, document)
+                    CRASHES.write(results, document.crash, document)
             except MeasureError as error:
                 document = _failed(results, document, server.label, str(error))
             finally:
                 subject.end()
-    return document
+    return CRASHES.path_of(results, name)
 
 
 def _failed(results: Path, document: CrashDocument, server: str, reason: str) -> CrashDocument:
     failure = CrashFailure(server=server, reason=reason)
     document = structs.replace(document, failures=(*document.failures, failure))
-    crashes.write(results, document)
+    CRASHES.write(results, document.crash, document)
     return document
 
 

@@ -4,27 +4,42 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
+from shootout.analysis.exit_codes import exit_code
 from shootout.crash.values import CrashDocument
 from shootout.numbers import SPACE, number
+from shootout.report import wording
+from shootout.report.judged import Judged, Line, Table
 
 COUNTS = ("acknowledged", "lost", "in_flight", "unexpected")
 COLUMNS = ("server", "#crashes", "#confirmed", "#lost", "#in flight", "#unexpected", "#recovery", "syncs")
+
+
+def judged(document: CrashDocument) -> Judged:
+    """What was lost, and each server's crashes together."""
+    return Judged(
+        text=(
+            Line(),
+            Line(headline(document), "bold"),
+            Line(),
+            Table(COLUMNS, tuple(rows(document))),
+            *(Line(f"{failure.server}: {failure.reason}", "magenta") for failure in document.failures),
+        ),
+        value=msgspec.to_builtins(document),
+        exit_code=exit_code(
+            failed=bool(document.failures),
+            regressed=any(each.lost or each.unexpected for each in document.crashes),
+        ),
+    )
 
 
 def headline(document: CrashDocument) -> str:
     """The result in a sentence."""
     lost = sum(each.lost for each in document.crashes)
     confirmed = sum(each.acknowledged for each in document.crashes)
-    count = len(document.crashes)
-    crashes = "1 crash" if count == 1 else f"{count} crashes"
+    crashes = wording.counted(len(document.crashes), "crash", "crashes")
     return f"{lost} of {number(confirmed, 0)} confirmed commits were lost in {crashes}."
-
-
-def exit_code(document: CrashDocument) -> int:
-    """3: a server failed; 1: a commit was lost, or a row was there that should not be; else 0."""
-    if document.failures:
-        return 3
-    return 1 if any(each.lost or each.unexpected for each in document.crashes) else 0
 
 
 def rows(document: CrashDocument) -> Iterator[tuple[str, ...]]:

@@ -13,6 +13,6 @@ class _File(Value):
     change: tuple[Acknowledgement, ...] = ()
 
 
-def load(file: Path) -> tuple[Acknowledgement, ...]:
+def load_acknowledged(file: Path) -> tuple[Acknowledgement, ...]:
     """The file's acknowledgements. Raises InputError."""
     return toml.load(file, _File).change

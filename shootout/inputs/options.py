@@ -237,8 +237,8 @@ class Selection:
     profile: Annotated[
         str,
         Option(
-            "what to measure and how thoroughly: a name or a .toml file (default: quick; "
-            "gate, work, soak and bisect: the one of that name; doctor: gate; crash: soak)",
+            "what to measure and how thoroughly: a name or a .toml file (default: the command's own; "
+            "run: quick, doctor: gate)",
             "NAME",
         ),
     ] = "quick"
@@ -345,22 +345,6 @@ RESULTS = Option(
 CHECK_RESULTS = Option(
     "before measuring, name statements that return other rows on a head than on the base",
     name="check_results",
-)
-EXPLAIN = Option(
-    "find out why cells changed, within so many more minutes (see `shootout explain`)",
-    "MIN",
-    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
-    "explain",
-)
-MINUTES = Option(
-    "minutes of load on each server (default: 30)",
-    "N",
-    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
-    "minutes",
-    30.0,
-)
-TIMES = Option(
-    "crashes of each server (default: 3)", "N", partial(texts.integer, allowed=range(1, 1001)), "times", 3
 )
 ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")
 LINK = Option("address of the report", "URL", name="link")

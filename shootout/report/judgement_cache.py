@@ -23,9 +23,6 @@ from shootout import _engine, files
 from shootout.analysis import acknowledgements, ledger
 from shootout.document import journal, merge
 from shootout.errors import InputError
-from shootout.explain import documents as explanations
-from shootout.explain import judge as explained
-from shootout.explain.judge import Explained
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import RunDocument
@@ -44,7 +41,6 @@ class Whole(NamedTuple):
 
     document: RunDocument
     comparison: Comparison
-    explained: tuple[Explained, ...] = ()
     aa_before: tuple[LedgerEntry, ...] = ()  # earlier A/A cells of its runners
 
 
@@ -127,8 +123,6 @@ def runs(
                     found += _with_base(path, judge, acknowledged, base)
                     continue
                 found.append(_run(path, judge, acknowledged))
-                for file in explanations.find(results, found[-1].id):
-                    explained.documents(file)
             except InputError as error:
                 skipped(error)
     hidden = merge.superseded(
@@ -171,16 +165,13 @@ class _Sources(Value):
 
     run: str
     runners: tuple[str, ...]  # fingerprints
-    digests: tuple[
-        str, ...
-    ]  # of the document, its explanations, this library, each runner's earlier A/A entries
+    digests: tuple[str, ...]  # of the document, this library, each runner's earlier A/A entries
 
 
 def _sources(path: Path, run: str, runners: Iterable[str], judge: Judge) -> _Sources:
     runners = tuple(sorted(runners))
     before = (judge.digest_before(run, runner) for runner in runners)
-    documents = (path, *explanations.find(path.parent, run))
-    return _Sources(run=run, runners=runners, digests=(*map(_document_digest, documents), library(), *before))
+    return _Sources(run=run, runners=runners, digests=(_document_digest(path), library(), *before))
 
 
 def _run(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> JudgedRun:
@@ -210,16 +201,8 @@ def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) ->
     whole = whole or _judge(path, judge)
     return whole._replace(
         comparison=acknowledgements.applied(whole.comparison, acknowledged),
-        explained=tuple(_explained(path.parent, whole.document.header.run)),
         aa_before=tuple(judge.earlier(whole.document.header)),
     )
-
-
-def _explained(results: Path, run: str) -> Iterator[Explained]:
-    """A run's explanations; `runs` reports those that cannot be read."""
-    for file in explanations.find(results, run):
-        with suppress(InputError):
-            yield explained.read(file)
 
 
 def _judge(path: Path, judge: Judge) -> Whole:

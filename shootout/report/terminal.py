@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TextIO
@@ -18,35 +19,18 @@ from rich.table import Table
 from rich.text import Text
 
 from shootout import numbers
-from shootout.bisect import report as bisection
-from shootout.bisect.values import Answer
-from shootout.crash import report as crashes
-from shootout.crash.values import CrashDocument
-from shootout.explain import report as explanation
-from shootout.explain.judge import Explained
-from shootout.learn.measure import LearnedWorkload
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.plan import Cell
 from shootout.model.run import Progress
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import wording
+from shootout.report.judged import STYLES, Judged, Line
+from shootout.report.sections import Section
 from shootout.runner.doctor import Report
 from shootout.servers.cache import Cleared, Contents, Entry
 from shootout.servers.catalogue import Fetched, Offer
-from shootout.soak import report as soak
-from shootout.soak.values import SoakResult
-from shootout.work import report as work
-from shootout.work.values import WorkComparison, WorkSeries
 
-STYLES = {
-    Verdict.REGRESSED: "bold red",
-    Verdict.FAILED: "bold magenta",
-    Verdict.INCONCLUSIVE: "yellow",
-    Verdict.UNJUDGED: "dim",
-    Verdict.EQUIVALENT: "green",
-    Verdict.IMPROVED: "bold cyan",
-}
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_WIDTH = 28  # characters
@@ -164,7 +148,7 @@ def print_conclusion(
     comparison: Comparison,
     claims: Sequence[ClaimResult],
     document: Path,
-    page: Path,
+    page: Path | None,
     *,
     more_starts: str | None,
 ) -> None:
@@ -176,129 +160,33 @@ def print_conclusion(
         _say(console, f"more starts   {more_starts}")
 
 
-def print_report(console: Console, page: Path) -> None:
-    _say(console, f"report        {page.as_uri()}")
+def print_report(console: Console, page: Path | None) -> None:
+    if page is not None:
+        _say(console, f"report        {page.as_uri()}")
 
 
-def print_explanations(console: Console, explained: Iterable[Explained], out: Path) -> None:
-    """Print what explains each change; `out`: the folder that commands name."""
-    for found in explained:
+def print_judged(console: Console, judged: Judged) -> None:
+    """Print a result: its lines as they are, its tables whole."""
+    for each in judged.text:
+        if isinstance(each, Line):
+            _say(console, each.text, each.style)
+            continue
+        table = _table(*each.columns)
+        for row in each.rows:
+            cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
+            table.add_row(*(Text(wording.visible(cell.text), style=cell.style) for cell in cells))
+        _print_whole(console, table)
+
+
+def print_sections(console: Console, sections: Mapping[Cell, Sequence[Section]]) -> None:
+    """Print what capabilities found out about cells."""
+    for section in chain.from_iterable(sections.values()):
         console.print()
-        _say(console, explanation.title(found), "bold")
-        for point in explanation.points(found, out):
+        _say(console, section.title, "bold")
+        for point in section.points:
             _say(console, point.text)
             for item in (*point.items, *point.commands):
                 _say(console, f"  {item}")
-
-
-def print_work(console: Console, comparison: WorkComparison) -> None:
-    """Print the result, the table, and why counts are missing."""
-    console.print()
-    _say(console, work.headline(comparison), "bold")
-    console.print()
-    table = _table(*work.COLUMNS)
-    for change in work.shown(comparison):
-        *cells, verdict = map(wording.visible, work.row(change))
-        table.add_row(*map(Text, cells), Text(verdict, style=STYLES[change.verdict]))
-    _print_whole(console, table)
-    for failure in work.failures(comparison):
-        _say(console, failure, "magenta")
-    console.print()
-
-
-def print_learned(console: Console, outcome: LearnedWorkload) -> None:
-    """Print how faithful a learned workload is, statement by statement, and what was left out."""
-    learned, found = outcome.learned, outcome.fidelity
-    console.print()
-    _say(
-        console,
-        f"{100 * found.score:.1f} % of the log's statements are sent as often, with as many rows",
-        "bold",
-    )
-    console.print()
-    table = _table(
-        "statement", "#log %", "#sent %", "#examined", "#sent", "#returned", "#sent", "as many rows"
-    )
-    for each in found.statements:
-        rows = (each.examined, each.sent_examined, each.returned, each.sent_returned)
-        cells = (
-            each.name,
-            f"{100 * each.share:.2f}",
-            f"{100 * each.sent_share:.2f}",
-            *(wording.NONE if value is None else numbers.grouped(value, 1) for value in rows),
-            "yes" if each.faithful else "no",
-        )
-        table.add_row(*(Text(wording.visible(cell)) for cell in cells))
-    _print_whole(console, table)
-    console.print()
-    for warning in learned.warnings:
-        _say(console, f"warning       {warning}", "yellow")
-    for left in learned.left_out:
-        _say(console, f"left out      {left.statements} statements: {left.reason} {left.example}".rstrip())
-    for statement in learned.statements:
-        if statement.problem:
-            _say(console, f"not parsed    {statement.name}: {statement.problem}")
-    _say(console, f"workload      {outcome.workload}")
-
-
-def print_soak(console: Console, result: SoakResult) -> None:
-    """Print the result, the findings of each head, and what its server took differently."""
-    console.print()
-    _say(console, soak.headline(result), "bold")
-    _say(console, soak.conditions(result.document.header), "dim")
-    for each in result.comparisons:
-        console.print()
-        alone = each.base == each.head
-        shown = (each.head,) if alone else (each.base, each.head, "difference")
-        table = _table("finding", *shown, "verdict")
-        styles = [STYLES[found.verdict] for found in each.findings]
-        lines = [*soak.rows(result, each)]
-        for cells, style in zip(lines, [""] * (len(lines) - len(styles)) + styles, strict=True):
-            title, *values, verdict = (Text(wording.visible(cell)) for cell in cells)
-            verdict.style = style
-            table.add_row(title, *(values[1:2] if alone else values), verdict)
-        _print_whole(console, table)
-        if each.reason and each.findings:
-            _say(console, each.reason, "magenta")
-        for measure, base, head, change in soak.footprint(each):
-            _say(console, f"{measure}: {base} on {each.base}, {head} on {each.head} ({change})")
-    for failure in result.document.failures:
-        _say(console, f"{failure.server}: {failure.reason}", "magenta")
-    console.print()
-
-
-def print_crashes(console: Console, document: CrashDocument, path: Path) -> None:
-    """Print what was lost, and each server's crashes together."""
-    console.print()
-    _say(console, crashes.headline(document), "bold")
-    console.print()
-    table = _table(*crashes.COLUMNS)
-    for cells in crashes.rows(document):
-        table.add_row(*(Text(wording.visible(cell)) for cell in cells))
-    _print_whole(console, table)
-    for failure in document.failures:
-        _say(console, f"{failure.server}: {failure.reason}", "magenta")
-    _say(console, f"\ndocument      {path}")
-
-
-def print_bisection(console: Console, answer: Answer, page: Path) -> None:
-    """Print the answer, what is known of each revision, and where its page is."""
-    console.print()
-    _say(console, bisection.headline(answer), "bold")
-    for step in bisection.steps(answer):
-        _say(console, f"  {step}")
-    console.print()
-    table = _table(*bisection.COLUMNS)
-    for found in bisection.shown(answer):
-        style = "magenta" if found.reason else ""
-        table.add_row(*(Text(wording.visible(cell), style=style) for cell in bisection.row(answer, found)))
-    _print_whole(console, table)
-    console.print()
-    for note in bisection.notes(answer):
-        _say(console, note)
-    if command := bisection.why(answer):
-        _say(console, f"why           {command}")
-    print_report(console, page)
 
 
 def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
@@ -328,25 +216,6 @@ def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
         )
         for more in changes[1:]:
             table.add_row(*[""] * 8, more)
-    _print_whole(console, table)
-
-
-def print_work_history(console: Console, found: Sequence[WorkSeries]) -> None:
-    """Print how many instructions each kind of statement needed, and the steps of the bar or more."""
-    table = _table("workload", "kind", "server", "#counts", "#first", "#newest", "steps")
-    for each in found:
-        steps = [f"{work.step(point)} in {point.run}" for point in each.steps] or ["none"]
-        first, newest = (numbers.grouped(each.points[end].instructions, 0) for end in (0, -1))
-        cells = (
-            each.workload,
-            each.kind,
-            each.server,
-            str(len(each.points)),
-            first,
-            newest,
-            ", ".join(steps),
-        )
-        table.add_row(*(Text(wording.visible(cell)) for cell in cells))
     _print_whole(console, table)
 
 

@@ -287,8 +287,8 @@ def threads(count: int) -> str:
     return "1 thread" if count == 1 else f"{count} threads"
 
 
-def counted(count: int, noun: str) -> str:
-    return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
+def counted(count: int, noun: str, plural: str = "") -> str:
+    return f"1 {noun}" if count == 1 else f"{number(count, 0)} {plural or noun + 's'}"
 
 
 def _signed(value: float, places: int) -> str:

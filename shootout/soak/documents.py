@@ -8,13 +8,10 @@ from typing import Any, get_args
 import msgspec
 
 from shootout import files
+from shootout.document.store import Store
 from shootout.errors import InputError, MeasureError
 from shootout.model.value import decoded
-from shootout.paths import file_stem
 from shootout.soak.values import SoakDocument, SoakEnd, SoakFailure, SoakHeader, SoakServer, SoakSlice
-
-FOLDER = "soaks"  # beside the run documents
-SUFFIX = ".jsonl"
 
 Record = SoakHeader | SoakServer | SoakSlice | SoakEnd | SoakFailure
 
@@ -24,7 +21,7 @@ class Writer:
 
     def __init__(self, results: Path, header: SoakHeader) -> None:
         """Raise InputError if the document cannot be written."""
-        self.path = results / FOLDER / f"{file_stem(header.soak)}{SUFFIX}"
+        self.path = SOAKS.path_of(results, header.soak)
         self._size = 0
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -45,37 +42,38 @@ class Writer:
         self._size += len(line)
 
 
-def find(results: Path) -> tuple[Path, ...]:
-    """The documents of a folder, the oldest first."""
-    return tuple(sorted((results / FOLDER).glob(f"*{SUFFIX}")))
+class _Soaks(Store[SoakDocument]):
+    """Soaks, whose documents grow line by line."""
+
+    def read(self, path: Path) -> SoakDocument:
+        """Read and check a document; a last line that was cut short is dropped. Raises InputError."""
+        try:
+            lines = path.read_bytes().split(b"\n")[:-1]
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        header, *rest = (
+            (_record(path, number, line) for number, line in enumerate(lines, 1)) if lines else (None,)
+        )
+        if not isinstance(header, SoakHeader) or any(isinstance(record, SoakHeader) for record in rest):
+            raise InputError(f"{path}: not a soak: expected one header, on its first line")
+        if not header.servers or len(set(header.servers)) != len(header.servers):
+            raise InputError(f"{path}: not a soak: its servers are damaged")
+        by_type: dict[type, list[Any]] = {each: [] for each in get_args(Record)}
+        for number, record in enumerate(rest, 2):
+            named = record.server.label if isinstance(record, SoakServer) else getattr(record, "server", "")
+            if named not in header.servers:
+                raise InputError(f"{path}:{number}: a server that the header does not name")
+            by_type[type(record)].append(record)
+        return SoakDocument(
+            header=header,
+            servers=tuple(by_type[SoakServer]),
+            slices=tuple(by_type[SoakSlice]),
+            ends=tuple(by_type[SoakEnd]),
+            failures=tuple(by_type[SoakFailure]),
+        )
 
 
-def read(path: Path) -> SoakDocument:
-    """Read and check a document; a last line that was cut short is dropped. Raises InputError."""
-    try:
-        lines = path.read_bytes().split(b"\n")[:-1]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    header, *rest = (
-        (_record(path, number, line) for number, line in enumerate(lines, 1)) if lines else (None,)
-    )
-    if not isinstance(header, SoakHeader) or any(isinstance(record, SoakHeader) for record in rest):
-        raise InputError(f"{path}: not a soak: expected one header, on its first line")
-    if not header.servers or len(set(header.servers)) != len(header.servers):
-        raise InputError(f"{path}: not a soak: its servers are damaged")
-    by_type: dict[type, list[Any]] = {each: [] for each in get_args(Record)}
-    for number, record in enumerate(rest, 2):
-        named = record.server.label if isinstance(record, SoakServer) else getattr(record, "server", "")
-        if named not in header.servers:
-            raise InputError(f"{path}:{number}: a server that the header does not name")
-        by_type[type(record)].append(record)
-    return SoakDocument(
-        header=header,
-        servers=tuple(by_type[SoakServer]),
-        slices=tuple(by_type[SoakSlice]),
-        ends=tuple(by_type[SoakEnd]),
-        failures=tuple(by_type[SoakFailure]),
-    )
+SOAKS = _Soaks("a soak", "soaks/*.jsonl", SoakDocument, "soak")
 
 
 def _record(path: Path, number: int, line: bytes) -> Record:

@@ -211,14 +211,6 @@ def _common(curves: Mapping[str, Curve]) -> dict[str, Curve]:
     return {name: curve.until(seconds) for name, curve in curves.items()}
 
 
-def exit_code(result: SoakResult) -> int:
-    """3: a server failed; 1: a head is worse in a finding; else 0."""
-    if result.document.failures:
-        return 3
-    verdicts = (each.verdict for one in result.comparisons for each in one.findings)
-    return 1 if Verdict.REGRESSED in verdicts else 0
-
-
 def compare(base: Curve | None, head: Curve, confidence: float) -> tuple[Finding, ...]:
     """All findings of a head beside the base, over as many seconds, or of a single server."""
     each = 1 - (1 - confidence) / len(get_args(FindingKind))

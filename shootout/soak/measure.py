@@ -7,10 +7,9 @@ slice's window finish before the next one begins, so a server that stands still 
 from __future__ import annotations
 
 import os
-import random
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -18,89 +17,23 @@ from pathlib import Path
 from threading import Event, Thread
 
 from shootout import __version__
-from shootout._engine import LoadError, Slice
+from shootout._engine import Slice
 from shootout.document import journal
-from shootout.errors import InputError, MeasureError
-from shootout.measure import dataset, managed
-from shootout.measure.bench import LANES_MAX
+from shootout.errors import MeasureError
+from shootout.measure import dataset
 from shootout.measure.dataset import Template
-from shootout.measure.hooks import Hooks
+from shootout.measure.long_load import LongLoad, Send
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
-from shootout.measure.rounds import reason
-from shootout.measure.workplace import workplace
-from shootout.model.plan import Block
-from shootout.model.run import Observe, Placement, Progress
+from shootout.model.run import Observe, Progress
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
-from shootout.soak import documents as soaks
+from shootout.soak.documents import Writer
 from shootout.soak.values import Gauge, Measure, SoakEnd, SoakFailure, SoakHeader, SoakServer, SoakSlice
 
 WINDOW_MIN_S = 0.5  # of a slice; it ends with a second
-SILENCE_MAX_S = 600.0  # without an answer; then the server has failed
 GAUGES_S = 1.0  # between readings
-
-Send = Callable[[float], Slice]
-
-
-@dataclass(frozen=True)
-class LongLoad:
-    """What long load takes of a plan: one block, and servers that are ours to start."""
-
-    plan: Plan
-    block: Block
-
-    @classmethod
-    def of(cls, plan: Plan) -> LongLoad:
-        """Raise InputError if the plan has more than one block, or a server that runs already."""
-        if len(plan.blocks) != 1:
-            raise InputError("expected one workload and one number of threads: --workloads W --threads N")
-        for planned in plan.servers.values():
-            if planned.absent or planned.reference.source == "dsn":
-                raise InputError(f"{planned.reference.text}: expected a server that shootout can start")
-        return cls(plan, plan.blocks[0])
-
-    @contextmanager
-    def prepared(
-        self, name: str, observe: Observe
-    ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]], dict[str, str]]]:
-        """A directory for instances, the servers, found and loaded, and why others could not be loaded.
-
-        Raises InputError as a run does.
-        """
-        with workplace(name, self.plan.place.data) as (directory, held):
-            servers, failures = [], {}
-            for label in self.plan.servers:
-                observe(Progress(stage="prepare", detail=label))
-                server = ManagedServer.find(self.plan, label, None, held)
-                try:
-                    servers.append((server, server.load(held)))
-                except MeasureError as error:
-                    failures[label] = str(error)
-            yield directory, servers, failures
-
-    @contextmanager
-    def connected(self, instance: Instance, place: Placement, seed: str) -> Iterator[tuple[Send, Hooks]]:
-        """What sends the block's load for so many seconds, from the client's CPUs. Raises MeasureError."""
-        bound = self.plan.workloads[self.block.workload]
-        client, cpus = place.of(self.block.threads, writes=bound.program.writes)
-        if instance.pid is not None:
-            machine.place(instance.pid, cpus)
-        hooks = Hooks(instance, bound.workload, bound.dataset)
-        hooks.set_up(self.block.threads)
-        numbered = random.Random(f"{self.plan.seed}/{seed}").getrandbits(64)
-        engine = managed.engine(bound.program, hooks.schema, instance, numbered, min(LANES_MAX, len(client)))
-
-        def send(window_s: float) -> Slice:
-            try:
-                return engine.slice(number, 0.0, window_s, SILENCE_MAX_S)
-            except LoadError as error:
-                raise MeasureError(reason(error) + instance.post_mortem()) from None
-
-        with machine.hold(client, batch=self.block.threads > 1):
-            number = managed.connect(engine, instance, hooks.schema, self.block.threads)
-            yield send, hooks
 
 
 def measure(plan: Plan, results: Path, duration_s: float, observe: Observe) -> Path:
@@ -113,7 +46,7 @@ def measure(plan: Plan, results: Path, duration_s: float, observe: Observe) -> P
     soak = journal.new_run(started)
     with load.prepared(soak, observe) as (directory, servers, failures):
         header = _header(load, soak, started, duration_s, directory)
-        writer = soaks.Writer(results, header)
+        writer = Writer(results, header)
         for label, reason in failures.items():
             writer.append(SoakFailure(server=label, reason=reason))
         for number, (server, template) in enumerate(servers):
@@ -134,7 +67,7 @@ class _Turn:
     server: ManagedServer
     template: Template
     home: Path
-    writer: soaks.Writer
+    writer: Writer
     header: SoakHeader
     turn: tuple[int, int]  # its number, from 0, and of how many
     observe: Observe

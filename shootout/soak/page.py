@@ -13,7 +13,7 @@ from shootout import numbers
 from shootout.model.verdict import Verdict
 from shootout.paths import file_stem
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
-from shootout.report.site.page import ListPage, Page
+from shootout.report.site.page import Listing, ListPage, Page
 from shootout.soak import judge as analysis
 from shootout.soak import report as soak
 from shootout.soak.judge import Curve
@@ -37,7 +37,7 @@ class SoakPage(Page):
     """One soak."""
 
     result: SoakResult
-    template = "soak"
+    template = "soak/page"
     columns = COLUMNS
 
     @property
@@ -48,7 +48,7 @@ class SoakPage(Page):
     @property
     def value(self) -> object:
         """The findings."""
-        return soak.as_value(self.result)
+        return soak.judged(self.result).value
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
@@ -77,10 +77,7 @@ class SoakPage(Page):
     def tables(self) -> Iterator[tuple[SoakComparison, list[tuple[soak.Row, Verdict]]]]:
         """Each comparison with its lines and their verdicts."""
         for each in self.result.comparisons:
-            lines = [*soak.rows(self.result, each)]
-            of_levels = len(lines) - len(each.findings)
-            verdicts = [Verdict.UNJUDGED] * of_levels + [found.verdict for found in each.findings]
-            yield each, list(zip(lines, verdicts, strict=True))
+            yield each, [*soak.rows(self.result, each)]
 
     @property
     def footprints(self) -> Iterator[tuple[SoakComparison, list[tuple[str, ...]], str]]:
@@ -123,7 +120,7 @@ class SoakListPage(ListPage):
     """All soaks, the newest first."""
 
     every: tuple[SoakPage, ...]
-    template = "soaks"
+    template = "soak/list"
     columns = LIST_COLUMNS
     folder = FOLDER
 
@@ -140,26 +137,15 @@ class SoakListPage(ListPage):
         ]  # fmt: skip
 
 
-class SoakFrontPage(SoakListPage):
-    """The list where a site without anything else begins."""
-
-    path = "index.html"
-
-
 def path_of(soak: str) -> str:
     """The page of a soak, from the site's root."""
     return f"{FOLDER}/{file_stem(soak)}.html"
 
 
-def pages(results: Sequence[SoakResult], *, front: bool) -> tuple[Page, ...]:
-    """The pages of soaks, if there are any, and their list.
-
-    `front`: nothing else has a page where the site begins.
-    """
+def listing(results: Sequence[SoakResult]) -> Listing | None:
+    """The pages of soaks, if there are any."""
     every = tuple(SoakPage(each) for each in results)
-    if not every:
-        return ()
-    return (*every, SoakListPage(every), *([SoakFrontPage(every)] if front else []))
+    return Listing("Soaks", SoakListPage(every), every) if every else None
 
 
 def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
+from shootout.analysis.exit_codes import exit_code
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, number
 from shootout.report import wording
+from shootout.report.judged import STYLES, Judged, Line, Table
 from shootout.soak.values import (
     FindingKind,
     FootprintChange,
@@ -50,6 +53,49 @@ def headline(result: SoakResult) -> str:
     return " ".join(found) or "One server under load, compared with none."
 
 
+def judged(result: SoakResult) -> Judged:
+    """The result, the findings of each head, and what its server took differently."""
+    return Judged(
+        text=(
+            Line(),
+            Line(headline(result), "bold"),
+            Line(conditions(result.document.header), "dim"),
+            *chain.from_iterable(_compared(result, each) for each in result.comparisons),
+            *(Line(f"{each.server}: {each.reason}", "magenta") for each in result.document.failures),
+            Line(),
+        ),
+        value={
+            "soak": result.document.header.soak,
+            "comparisons": result.comparisons,
+            "failures": result.document.failures,
+        },
+        exit_code=exit_code(
+            failed=bool(result.document.failures),
+            regressed=any(
+                each.verdict is Verdict.REGRESSED for one in result.comparisons for each in one.findings
+            ),
+        ),
+    )
+
+
+def _compared(result: SoakResult, comparison: SoakComparison) -> Iterator[Line | Table]:
+    """A head beside its base."""
+    alone = comparison.base == comparison.head
+    shown = (comparison.head,) if alone else (comparison.base, comparison.head, "difference")
+    yield Line()
+    yield Table(
+        ("finding", *shown, "verdict"),
+        tuple(
+            (title, *(values[1:2] if alone else values), Line(word, STYLES[verdict]))
+            for (title, *values, word), verdict in rows(result, comparison)
+        ),
+    )
+    if comparison.reason and comparison.findings:
+        yield Line(comparison.reason, "magenta")
+    for measure, base, head, change in footprint(comparison):
+        yield Line(f"{measure}: {base} on {comparison.base}, {head} on {comparison.head} ({change})")
+
+
 def conditions(header: SoakHeader) -> str:
     """What was loaded, how, and for how long."""
     pace = "closed loop" if header.load.rate is None else f"{number(header.load.rate)} transactions/s"
@@ -65,23 +111,24 @@ def conditions(header: SoakHeader) -> str:
     )
 
 
-def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[Row]:
-    """A table's lines."""
+def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[tuple[Row, Verdict]]:
+    """A table's lines, and the verdicts of those that have one."""
     base, head = (comparison.levels.get(label) for label in (comparison.base, comparison.head))
     alone = comparison.base == comparison.head
     if head is not None:
         unit = "tps" if result.document.header.load.rate is None else "1 / 95 % latency, s"
         for place, title in enumerate(("beginning", "end")):
             of_base = "" if base is None or alone else _level(base[place])
-            yield f"{title}, {unit}", of_base, _level(head[place]), "", ""
+            yield (f"{title}, {unit}", of_base, _level(head[place]), "", ""), Verdict.UNJUDGED
     for each in comparison.findings:
-        yield (
+        row = (
             f"{TITLES[each.kind]}{f', {each.note}' if each.note else ''}",
             value(each.kind, each.base),
             value(each.kind, each.head) or ("none found" if each.kind == "dips" else wording.NOT_VISIBLE),
             value(each.kind, each.difference),
             "" if each.verdict is Verdict.UNJUDGED else f"{wording.SYMBOLS[each.verdict]} {each.verdict}",
         )
+        yield row, each.verdict
 
 
 def footprint(comparison: SoakComparison) -> Iterator[tuple[str, str, str, str]]:
@@ -112,15 +159,6 @@ def value(kind: FindingKind, found: Interval | None) -> str:
     return f"{middle}{unit} ({low} to {high})"
 
 
-def as_value(result: SoakResult) -> dict[str, object]:
-    """A soak as JSON has it."""
-    return {
-        "soak": result.document.header.soak,
-        "comparisons": result.comparisons,
-        "failures": result.document.failures,
-    }
-
-
 def _of(comparison: SoakComparison) -> str:
     if not comparison.findings:
         return f"{comparison.head} was not judged: {comparison.reason}."
@@ -130,7 +168,7 @@ def _of(comparison: SoakComparison) -> str:
         said += [f"{word} in {', '.join(kinds)}"] if kinds else []
     if said:
         return f"{comparison.head} beside {comparison.base}: {'; '.join(said)}."
-    return f"No finding tells {comparison.head} from {comparison.base}."
+    return f"No difference found between {comparison.head} and {comparison.base}."
 
 
 def _level(found: Interval) -> str:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from shootout import numbers
 from shootout.analysis import gate
-from shootout.explain import report as explanation
-from shootout.explain.judge import Explained
+from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import wording
+from shootout.report.sections import Section
 from shootout.report.wording import escaped
+
+Sections = Mapping[Cell, Sequence[Section]]  # what capabilities found out about cells
+NO_SECTIONS: Sections = {}
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
@@ -19,16 +24,14 @@ ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
-def summary(comparison: Comparison, explained: Sequence[Explained] = ()) -> str:
+def summary(comparison: Comparison, sections: Sections = NO_SECTIONS) -> str:
     """The headlines, a table of all cells that have a base, and the reasons for failures and regressions."""
-    return "\n".join(_lines(comparison, explained)) + "\n"
+    return "\n".join(_lines(comparison, sections)) + "\n"
 
 
-def comment(
-    comparisons: Sequence[Comparison], link: str | None = None, explained: Sequence[Explained] = ()
-) -> str:
+def comment(judged: Iterable[tuple[Comparison, Sections]], link: str | None = None) -> str:
     """A pull request's comment: all runs' summaries, truncated to GitHub's limit; `link`: the report."""
-    text = "\n".join([MARKER, *(summary(each, explained) for each in comparisons)])
+    text = "\n".join([MARKER, *itertools.starmap(summary, judged)])
     if len(text) > COMMENT_MAX:
         text = (
             text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… truncated to the length that GitHub allows.\n"
@@ -86,7 +89,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[str]:
+def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     for headline in wording.headlines(comparison):
         yield f"**{escaped(headline.text)}**"
         yield ""
@@ -116,13 +119,12 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
             yield f"- {_place(each)}: {escaped(each.reason)}"
             yield from (f"  - {escaped(wording.cause(cause))}" for cause in each.causes[:3])
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
-    for found in explained:
-        if found.explanation.run == comparison.header.run:
-            yield f"- Why: {escaped(explanation.title(found))}"
-            for point in explanation.points(found):
-                yield f"  - {escaped(point.text)}"
-                yield from (f"    - {escaped(item)}" for item in point.items)
-                yield from (f"    - {span(command)}" for command in point.commands)
+    for section in chain.from_iterable(sections.values()):
+        yield f"- Why: {escaped(section.title)}"
+        for point in section.points:
+            yield f"  - {escaped(point.text)}"
+            yield from (f"    - {escaped(item)}" for item in point.items)
+            yield from (f"    - {span(command)}" for command in point.commands)
 
 
 def _place(each: CellComparison) -> str:

@@ -12,13 +12,12 @@ from shootout._engine import Histogram
 from shootout.analysis import metrics, odd, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
-from shootout.explain import report as explanation
-from shootout.explain.page import Why
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell
 from shootout.model.run import FLUSH_S, FLUSHES, Samples, SettingRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency, MetricComparison
 from shootout.report import commands
+from shootout.report.sections import Section
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
@@ -75,7 +74,7 @@ class CellPage(Page):
     def value(self) -> object:
         return {
             **about(self.run.document.header), "command": self.command, "cell": self.comparison,
-            **({"why": explanation.value(self.why.found)} if self.why else {}),
+            **{section.name: section.value for section in self.sections},
         }  # fmt: skip
 
     @property
@@ -223,9 +222,9 @@ class CellPage(Page):
         return commands.measure_again(self.run.document.header, self.comparison.base.server, self.cell)
 
     @property
-    def why(self) -> Why | None:
-        found = self.run.explained.get(self.cell)
-        return Why(found) if found else None
+    def sections(self) -> tuple[Section, ...]:
+        """What capabilities found out about it."""
+        return self.run.sections.get(self.cell, ())
 
     @property
     def charts(self) -> dict[str, Chart | None]:

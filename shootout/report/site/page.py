@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from shootout.model.verdict import CellComparison
 from shootout.report.site import downloads
@@ -56,14 +57,29 @@ class Page(ABC):
             yield from downloads.beside(self.path, self.value, self.columns, self.rows)
 
 
+@dataclass(frozen=True, kw_only=True)
 class ListPage(Page):
     """The list of all pages of a folder."""
 
     folder: ClassVar[str]
+    first: bool = False  # whether the site begins here
 
     @property
     def path(self) -> str:
-        return f"{self.folder}/index.html"
+        return "index.html" if self.first else f"{self.folder}/index.html"
+
+    def at_the_front(self) -> Self:
+        """The same where the site begins."""
+        return replace(self, first=True)
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Pages beside those of runs: a list of all, which navigation leads to, and the others."""
+
+    title: str
+    front: ListPage
+    pages: tuple[Page, ...]
 
 
 class CellsPage(Page):

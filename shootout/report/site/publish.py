@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
 from shootout.analysis import history
-from shootout.bisect import page as bisection
-from shootout.bisect.values import Answer
 from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
@@ -19,6 +17,7 @@ from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
+from shootout.report.sections import Section
 from shootout.report.site import (
     feeds,
     output,
@@ -35,45 +34,45 @@ from shootout.report.site.downloads import File
 from shootout.report.site.history import HistoryPage
 from shootout.report.site.output import Part
 from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
-from shootout.report.site.page import Page, Render
+from shootout.report.site.page import Listing, Page, Render
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
 from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
-from shootout.soak import page as soak
-from shootout.soak.values import SoakResult
-from shootout.work import page as work
-from shootout.work.values import WorkComparison
 
 ASSETS = ("style.css", "site.js")
+
+Sections = Callable[[str, Sequence[Cell]], Mapping[Cell, tuple[Section, ...]]]  # of a run's cells
+
+
+def _no_sections(run: str, cells: Sequence[Cell]) -> Mapping[Cell, tuple[Section, ...]]:
+    return {}
 
 
 def build(
     runs: Sequence[JudgedRun],
     out: Path,
     acknowledged: Sequence[Acknowledgement] = (),
-    counted: Sequence[WorkComparison] = (),
-    bisected: Sequence[Answer] = (),
+    listings: Sequence[Listing] = (),
     *,
-    soaked: Sequence[SoakResult] = (),
+    sections: Sections = _no_sections,
     front: str | None = None,
 ) -> Path:
     """Write the site; returns the path of its index, the overview of the newest run, or of profile `front`'s.
 
-    Without runs it has the pages of counted work, bisections and soaks alone. Raises InputError if there is
-    neither, if a run occurs twice, if none is of that profile, or if `out` cannot be written.
+    Without runs it has the listings' pages alone, and begins with the first list. `sections` says what
+    else is known of a run's cells. Raises InputError if there is nothing to show, if a run occurs twice, if none is
+    of that profile, or if `out` cannot be written.
     """
-    if not runs and not counted and not soaked:
+    if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")
     _require_profile(runs, front)
     for name, count in Counter(run.id for run in runs).items():
         if count > 1:
             raise InputError(f"run {name} is given {count} times; expected each run once")
-    site = _Site(
-        _newest_first(runs), tuple(acknowledged), tuple(counted), tuple(bisected), tuple(soaked), front
-    )
+    site = _Site(_newest_first(runs), tuple(acknowledged), tuple(listings), sections, front)
     try:
         with judgement_cache.gc_disabled():
             output.write(out, site.parts if runs else site.beside_runs)
@@ -128,9 +127,8 @@ class ReadingPage(Page):
 class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: tuple[Acknowledgement, ...] = ()
-    counted: tuple[WorkComparison, ...] = ()
-    bisected: tuple[Answer, ...] = ()
-    soaked: tuple[SoakResult, ...] = ()
+    listings: tuple[Listing, ...] = ()
+    sections: Sections = _no_sections
     front: str | None = None  # the profile on the first page; None: that of the newest run
 
     @cached_property
@@ -148,10 +146,10 @@ class _Site:
         yield from self.beside_runs()
 
     def beside_runs(self) -> Iterator[Part]:
-        yield from self._parts(*bisection.pages(self.bisected))
-        yield from self._parts(*work.pages(self.counted, [run.comparison for run in self.runs]))
-        front = not self.runs and not self.counted
-        yield from self._parts(*soak.pages(self.soaked, front=front))
+        for each in self.listings:
+            yield from self._parts(*each.pages, each.front)
+        if not self.runs:
+            yield from self._parts(self.listings[0].front.at_the_front())
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _history(self) -> Iterator[Part]:
@@ -212,14 +210,8 @@ class _Site:
 
     @cached_property
     def _render(self) -> Render:
-        return partial(
-            renderer(),
-            alone=not self.runs,
-            counted=bool(self.counted),
-            bisected=bool(self.bisected),
-            soaked=bool(self.soaked),
-            front=self.front,
-        )
+        listed = tuple((each.title, each.front.path) for each in self.listings)
+        return partial(renderer(), alone=not self.runs, listed=listed, front=self.front)
 
     @cached_property
     def _detailed(self) -> frozenset[str]:
@@ -256,9 +248,13 @@ class _Site:
         if judged.id not in self._loaded:
             self._loaded.clear()
             whole = judged.whole()
-            why = {each.explanation.cell: each for each in whole.explained}
+            cells = [each.cell for each in whole.comparison.cells]
             self._loaded[judged.id] = Run(
-                whole.document, whole.comparison, self._known(judged), why, whole.aa_before
+                whole.document,
+                whole.comparison,
+                self._known(judged),
+                self.sections(judged.id, cells),
+                whole.aa_before,
             )
         return self._loaded[judged.id]
 

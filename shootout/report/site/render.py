@@ -9,8 +9,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import numbers
 from shootout.analysis import metrics, warnings
-from shootout.explain import flame
-from shootout.explain import report as explanation
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
@@ -18,7 +16,6 @@ from shootout.report import commands, wording
 from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
-from shootout.work import report as work
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
 ERRORS = warnings.RETRIED | {
@@ -85,9 +82,6 @@ def renderer() -> Render:
         "share": numbers.share,
         "signed": wording.signed,
         "spark": history.spark,
-        "work_change": work.percent,
-        "work_interval": work.interval,
-        "work_spread": work.spread,
         "strength": _strength,
         "threads": wording.threads,
         "thumbnail": svg.thumbnail,
@@ -102,18 +96,15 @@ def renderer() -> Render:
         "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
         "Finding": findings.Finding,
-        "FLAME_LEGEND": flame.LEGEND,
         "LEANINGS": wording.LEANINGS,
         "LISTED_MAX": findings.LISTED_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": wording.SYMBOLS,
         "compared_rows": markup.compared,
-        "bisected": False,  # whether the site has bisections
         "front": None,  # the profile on its first page; None: the newest run's
         "alone": False,  # whether it has no runs
-        "counted": False,  # whether it has pages of counted work
-        "soaked": False,  # whether it has soaks
+        "listed": (),  # titles and pages of lists beside the runs, in navigation
         "delta": markup.delta,
         "href": markup.href,
         "neighbours": markup.neighbours,
@@ -124,7 +115,6 @@ def renderer() -> Render:
         "TITLES": metrics.TITLES,
         "cell_stem": cell_stem,
         "run_folder": run_folder,
-        "variable_value": explanation.variable_value,
         "runner_page": runner.page_of,
         "server_page": server_page,
     }

@@ -11,7 +11,6 @@ from typing import get_args
 from msgspec import structs
 
 from shootout.analysis import history, lineage
-from shootout.explain.judge import Explained
 from shootout.model.history import ChangePoint, LedgerEntry
 from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
@@ -19,6 +18,7 @@ from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
 from shootout.report import families, wording
 from shootout.report.judgement_cache import JudgedRun
+from shootout.report.sections import Section
 from shootout.report.site import charts, names
 from shootout.report.site.charts import RatioAxis, Series
 from shootout.report.site.settings import SettingRow, grouped
@@ -32,7 +32,7 @@ class Run:
     document: RunDocument
     comparison: Comparison
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
-    explained: Mapping[Cell, Explained] = field(default_factory=dict)
+    sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # by capabilities
     aa_before: Sequence[LedgerEntry] = ()  # earlier A/A cells of its runners
 
     @classmethod

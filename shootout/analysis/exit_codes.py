@@ -1,0 +1,22 @@
+"""The one rule for exit codes; docs/cli.md has their meanings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+NOTHING, REGRESSED, UNMEASURED, UNDECIDED = 0, 1, 3, 4
+_WORST_FIRST = (UNMEASURED, REGRESSED, UNDECIDED, NOTHING)
+
+
+def exit_code(*, failed: bool, regressed: bool, undecided: bool = False) -> int:
+    """A result's exit code: something failed, regressed, or is undecided where that counts."""
+    if failed:
+        return UNMEASURED
+    if regressed:
+        return REGRESSED
+    return UNDECIDED if undecided else NOTHING
+
+
+def worst(codes: Iterable[int]) -> int:
+    """The exit code of several results together."""
+    return min(codes, key=_WORST_FIRST.index)

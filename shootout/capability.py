@@ -1,0 +1,158 @@
+"""What the core knows of a capability beside the main job; it imports one only when it is needed.
+
+A capability is a folder of shootout/ with its command, its kind of document, and its pages. Its `OWN` lists
+everything that belongs to it: without those files, and without its name in NAMES, nothing of it is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from shootout.document.store import Store
+from shootout.errors import InputError
+from shootout.inputs.options import Option
+from shootout.model.plan import Cell
+from shootout.model.run import Observe, RunHeader
+from shootout.model.verdict import Comparison, Interval, Verdict
+from shootout.report.judged import Judged
+from shootout.report.sections import Section
+from shootout.report.site.page import Listing
+
+if TYPE_CHECKING:
+    from shootout.app import Conclusion
+    from shootout.command import Commands
+    from shootout.measure.plan import Plan
+
+NAMES = ("explain", "work", "bisect", "learn", "soak", "crash")
+
+Skip = Callable[[str], None]  # receives the reason why something was left out
+
+
+@dataclass(frozen=True)
+class Count:
+    """What an instrument says of one server's load, beside that of the base."""
+
+    ratio: Interval  # to the base's
+    verdict: Verdict
+    spread: float | None  # standard deviation of the starts' log-ratios
+    starts: int
+    base_starts: int
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A document of an instrument."""
+
+    counts: Mapping[str, Count]  # by the server's label
+    failed: Mapping[str, str]  # why servers have none
+    started: Collection[str]  # the servers that were measured
+    bar: float  # the smallest change worth a verdict
+    seconds: float  # that it took
+
+
+class Instrument(Protocol):
+    """Another measure than time, by which servers can be compared exactly."""
+
+    name: str  # of its option
+    title: str  # "instructions"
+
+    def check(self, plan: Plan) -> None:
+        """Raise InputError for servers that it cannot measure."""
+
+    def measure(self, plan: Plan, results: Path, observe: Observe) -> None:
+        """Measure all servers of a plan, and write a document to the folder. Raises MeasureError."""
+
+    def counted(self, results: Path, base: str) -> dict[str, Counted]:
+        """What its documents in a folder say, by file name, the oldest first. Raises InputError."""
+
+
+class Capability:
+    """A capability, with what most of them lack."""
+
+    name: str
+    store: Store[Any] | None = None  # its kind of document
+    option: Option | None = None  # of `run` and `gate`: has it follow a conclusion
+    instrument: Instrument | None = None  # what it measures in place of time
+
+    def command(self, commands: Commands) -> None:
+        """Declare its command line."""
+
+    def judge(self, path: Path, base: str | None = None) -> Judged:
+        """Judge a document of its kind; `base`: the label to compare with. Raises InputError."""
+        raise NotImplementedError
+
+    def page(self, path: Path) -> str:
+        """The page of a document of its kind, from the site's root."""
+        raise NotImplementedError
+
+    def merge(self, paths: Sequence[Path], results: Path) -> Path:
+        """Join documents of its kind into one. Raises InputError."""
+        raise InputError(f"{paths[0]}: documents of `shootout {self.name}` cannot be joined")
+
+    def history(self, results: Path, skip: Skip) -> Judged | None:
+        """What its documents of a folder say over time, `series` in its value; None without any."""
+        return None
+
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+        """The pages of its documents in a folder, beside those of these runs; None without any."""
+        return None
+
+    def follow(self, conclusion: Conclusion, wish: Any, observe: Observe, skip: Skip) -> None:
+        """Go on where a judged run ends; `wish`: the parsed text of its option."""
+
+    def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
+        """What it found out about a cell of a run. Raises InputError."""
+        return None
+
+    def evidence(self, results: Path, header: RunHeader) -> Section | None:
+        """What its documents say of the first two servers and the first workload of a run."""
+        return None
+
+
+def load(name: str) -> Capability:
+    """Import one."""
+    found = import_module(f"shootout.{name}.command").CAPABILITY
+    assert isinstance(found, Capability)
+    return found
+
+
+def every() -> Iterator[Capability]:
+    """All of them, imported one by one."""
+    return map(load, NAMES)
+
+
+def options() -> tuple[Option, ...]:
+    """The options by which capabilities follow a run."""
+    return tuple(each.option for each in every() if each.option is not None)
+
+
+def owner(path: Path) -> Capability | None:
+    """The capability whose kind of document a file is; None: a run's, or nobody's."""
+    return next((each for each in every() if each.store is not None and each.store.owns(path)), None)
+
+
+def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section, ...]]:
+    """What capabilities found out about these cells; `skip` receives why something cannot be read."""
+    found: dict[Cell, tuple[Section, ...]] = {}
+    for each in every():
+        for cell in cells:
+            try:
+                section = each.cell_section(results, run, cell)
+            except InputError as error:
+                skip(str(error))
+                continue
+            if section is not None:
+                found[cell] = (*found.get(cell, ()), section)
+    return found
+
+
+def evidence(results: Path, header: RunHeader) -> Iterator[Section]:
+    """What the documents of all capabilities say of a run's first two servers and its first workload."""
+    for each in every():
+        section = each.evidence(results, header)
+        if section is not None:
+            yield section

@@ -1,0 +1,152 @@
+"""How commands are declared, what they make of their arguments, and how they print what they found."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+from rich.console import Console
+
+from shootout import app, capability
+from shootout.app import Prepared, Request
+from shootout.capability import Capability
+from shootout.errors import InputError
+from shootout.inputs.options import ACKNOWLEDGED, JSON, MEASURING, Option, Selection
+from shootout.inputs.toml import hint
+from shootout.model.run import Observe
+from shootout.report import terminal, wording
+from shootout.report.judged import Judged
+
+# Options of a run that a command with a load of its own takes, too.
+LOADING = (
+    "profile", "servers", "workloads", "tables", "table_size", "rows_seed", "warehouses", "engine", "option",
+    "rand_type", "protocol", "policy", "seed", "data", "build", "tree",
+)  # fmt: skip
+
+
+class Parser(argparse.ArgumentParser):
+    """Raises InputError for wrong arguments."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
+
+    def reject(self, unknown: Sequence[str]) -> NoReturn:
+        """Raise InputError for unknown arguments; suggests the nearest known option."""
+        known = [option for action in self._actions for option in action.option_strings]
+        near = hint(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
+        self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
+
+
+Commands = argparse._SubParsersAction[Parser]  # argparse has no public name for it
+
+
+# --- declaring ------------------------------------------------------------------------------------
+
+
+def add(commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Parser:
+    """A command, which `run` runs; returns its exit code."""
+    parser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+    parser.set_defaults(run=run, parser=parser)
+    add_options(parser, (JSON,))
+    return parser
+
+
+def group(commands: Commands, name: str, help: str) -> Commands:
+    """A command with commands of its own."""
+    parser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+    return parser.add_subparsers(metavar="ACTION", required=True)
+
+
+def add_options(parser: Parser, options: Iterable[Option], **changes: Any) -> None:
+    """Declare options; `changes` override keywords of those that take a value."""
+    for option in options:
+        option.add_to(parser.add_argument, **(changes if option.metavar else {}))
+
+
+def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = None) -> None:
+    """Declare the options of a run, or those of these names; `profile`: the default.
+
+    Their texts are parsed with the request.
+    """
+    wanted = {option.name for option in MEASURING} if names is None else {*names}
+    add_options(parser, (option for option in MEASURING if option.name in wanted), type=str)
+    parser.set_defaults(profile=profile)
+
+
+# --- arguments ------------------------------------------------------------------------------------
+
+
+def request(args: argparse.Namespace, **changed: str) -> Request:
+    """The request that options make, parsed by argparse or pytest; `changed` replaces some.
+
+    Raises InputError.
+    """
+    return Request(
+        Selection.of(args, **changed),
+        args.out.resolve(),
+        getattr(args, "acknowledged", ACKNOWLEDGED.default),
+        getattr(args, "markdown", None),
+        getattr(args, "junit_xml", None),
+        {
+            each.name: each.option.parse(each.option.flag, text)
+            for each in capability.every()
+            if each.option is not None and (text := getattr(args, each.option.name, None)) is not None
+        },
+    )
+
+
+def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
+    """Everything decided before a server starts; says what it fetches. Raises InputError."""
+    return app.prepare(request(args, **changed), preparing)
+
+
+# --- printing -------------------------------------------------------------------------------------
+
+
+@contextmanager
+def progress() -> Iterator[Observe]:
+    """What shows progress on standard error; nothing else reaches standard output inside the block."""
+    with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
+        yield display.show
+
+
+def show(judged: Judged, args: argparse.Namespace) -> int:
+    """Print a result; returns its exit code."""
+    if args.json:
+        print(msgspec.json.encode(judged.value).decode())
+    else:
+        terminal.print_judged(console(), judged)
+    return judged.exit_code
+
+
+def conclude(which: Capability, path: Path, prepared: Prepared, args: argparse.Namespace) -> int:
+    """Judge a capability's document, write and publish what it says, and print it; returns the exit code."""
+    judged = which.judge(path)
+    prepared.request.write_markdown(judged.markdown, left_out)
+    site = app.published(prepared.request.out, prepared.acknowledged, left_out)
+    return show(judged.at(path, site and site.parent / which.page(path)), args)
+
+
+def console() -> Console:
+    """Standard output."""
+    return terminal.console(sys.stdout)
+
+
+def preparing(step: str) -> None:
+    """Say what is being fetched."""
+    print(f"preparing {step}", file=sys.stderr)
+
+
+def left_out(reason: str) -> None:
+    """Say that something was left out."""
+    warn(f"left out: {reason}")
+
+
+def warn(message: str) -> None:
+    """Say something beside the results."""
+    print(f"shootout: {wording.visible(message)}", file=sys.stderr)

@@ -1,0 +1,68 @@
+"""A kind of document on disk, beside the run documents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+import msgspec
+
+from shootout.document import whole
+from shootout.errors import InputError
+from shootout.paths import file_stem
+
+T = TypeVar("T")
+
+
+def _sound(document: object) -> str:
+    return ""
+
+
+@dataclass(frozen=True)
+class Store(Generic[T]):
+    """Documents of one kind, each written whole: `soaks/*.json` below the results."""
+
+    name: str  # "a soak": for messages
+    pattern: str  # of its files, below the folder of run documents; the star is the document's id
+    type: type[T]
+    key: str  # a field that no other kind of document begins with
+    fault: Callable[[T], str] = (
+        _sound  # what is damaged in a document, which nobody vouches for; empty: nothing
+    )
+
+    def path_of(self, results: Path, id: str) -> Path:
+        """The file of the document with this id."""
+        return results / self.pattern.replace("*", file_stem(id))
+
+    def find(self, results: Path) -> tuple[Path, ...]:
+        """The documents of a folder, the oldest first."""
+        return tuple(sorted(results.glob(self.pattern)))
+
+    def read(self, path: Path) -> T:
+        """Read and check a document. Raises InputError."""
+        document = whole.read(path, self.type, self.name)
+        if fault := self.fault(document):
+            raise InputError(f"{path}: not {self.name}: {fault}")
+        return document
+
+    def newest_first(self, results: Path, skip: Callable[[str], None]) -> Iterator[T]:
+        """The documents of a folder that can be read; `skip` receives why others are left out."""
+        for path in reversed(self.find(results)):
+            try:
+                yield self.read(path)
+            except InputError as error:
+                skip(str(error))
+
+    def write(self, results: Path, id: str, document: T) -> Path:
+        """Write a document, in place of an earlier one. Raises MeasureError if it cannot be written."""
+        return whole.write(self.path_of(results, id), document)
+
+    def owns(self, path: Path) -> bool:
+        """Whether a file's first line is an object of this kind; False where it cannot be read."""
+        try:
+            with path.open("rb") as file:
+                return self.key in msgspec.json.decode(file.readline(), type=dict[str, msgspec.Raw])
+        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return False

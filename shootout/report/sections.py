@@ -1,0 +1,26 @@
+"""What a capability knows of a cell: sentences for terminal and comments, a section of the cell's page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Point:
+    """A sentence, and what it introduces."""
+
+    text: str
+    items: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # for a shell
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section of a cell's page; its template reads `context` as `section`."""
+
+    name: str  # in JSON
+    title: str
+    points: tuple[Point, ...]
+    value: object  # encoded as JSON
+    template: str  # below templates/, without its endings
+    context: object

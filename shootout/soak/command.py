@@ -1,0 +1,67 @@
+"""`shootout soak`: its command line, its documents and its pages."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from shootout import command
+from shootout.capability import Capability, Skip
+from shootout.command import Commands
+from shootout.inputs import texts
+from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
+from shootout.model.verdict import Comparison
+from shootout.report.judged import Judged
+from shootout.report.site.page import Listing
+from shootout.soak import judge, measure, page, report
+from shootout.soak.documents import SOAKS
+
+MINUTES = Option(
+    "minutes of load on each server (default: 30)",
+    "N",
+    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    "minutes",
+    30.0,
+)
+
+
+class Soak(Capability):
+    """Long load on each server, and what becomes of it."""
+
+    name = "soak"
+    store = SOAKS
+
+    def command(self, commands: Commands) -> None:
+        """Declare `soak`."""
+        help = "run a long load; report drift, stalls and memory growth"
+        parser = command.add(commands, "soak", self._run, help)
+        command.add_options(parser, (MINUTES,))
+        command.add_measuring(parser, "soak", (*command.LOADING, "threads", "rate", "arrivals", "think"))
+        command.add_options(parser, (OUT,))
+
+    def _run(self, args: argparse.Namespace) -> int:
+        prepared = command.prepare(args)
+        with command.progress() as observe:
+            try:
+                path = measure.measure(prepared.plan, prepared.results, 60 * args.minutes, observe)
+            except KeyboardInterrupt:
+                command.warn("interrupted; what was measured is kept, and `shootout site` shows it")
+                raise
+        return command.conclude(self, path, prepared, args)
+
+    def judge(self, path: Path, base: str | None = None) -> Judged:
+        """Judge a soak; its base is always its first server."""
+        return report.judged(judge.judge(SOAKS.read(path)))
+
+    def page(self, path: Path) -> str:
+        """The page of a soak."""
+        return page.path_of(SOAKS.read(path).header.soak)
+
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+        """The pages of soaks, the newest first."""
+        return page.listing([judge.judge(each) for each in SOAKS.newest_first(results, skip)])
+
+
+CAPABILITY = Soak()
