@@ -345,7 +345,12 @@ def _explained(
     question: explain_.Question, budget_min: float, observe: Observe, passwords: Mapping[str, str]
 ) -> Explained:
     planned = explain_.plan(question, 60 * budget_min, os.environ, passwords)
-    return explained.read(explain_.explain(question, planned, observe))
+    file = explain_.explain(question, planned, observe)
+    try:
+        return explained.read(file)
+    except Exception:
+        file.unlink()  # it would fail every report from now on
+        raise
 
 
 def explanations(documents: Iterable[Path]) -> list[Explained]:
@@ -479,7 +484,10 @@ def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
 
 
 def _explain_changes(conclusion: Conclusion, request: Request, observe: Observe, skip: Skip) -> bool:
-    """If asked for, explain what regressed, then what improved; returns whether anything was explained."""
+    """If asked for, explain what regressed, then what improved; returns whether anything was explained.
+
+    `skip` receives why an explanation failed, whatever the fault: the verdicts stand without it.
+    """
     if (budget_min := request.explain_min) is None:
         return False
     passwords = {label: server.password for label, server in request.plan.servers.items()}
@@ -487,13 +495,19 @@ def _explain_changes(conclusion: Conclusion, request: Request, observe: Observe,
     wanted = changed[: max(1, int(budget_min // EXPLAIN_MIN))]
     for left_out in changed[len(wanted) :]:
         skip(f"explanation of {left_out.name}: the budget allows {len(wanted)} cells")
+    made = 0
     for cell in wanted:
         try:
             question = explain_.Question(conclusion.document, cell, conclusion.path.parent)
             _explained(question, budget_min / len(wanted), observe, passwords)
+            made += 1
         except (InputError, MeasureError) as error:
             skip(f"explanation of {cell.name}: {error}")
-    return bool(wanted)
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a defect: the engine's panics are no Exception
+            skip(f"explanation of {cell.name}: {type(error).__name__}: {error}")
+    return made > 0
 
 
 def _changed(comparison: Comparison) -> list[Cell]:
