@@ -4,6 +4,8 @@ The first part simulates. Each other one is a soak of a server against itself, i
 over is not measured again.
 """
 
+# needs: mvn
+
 from __future__ import annotations
 
 import argparse
