@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import commits
+from benchmarks.bisect import commits
 from shootout.bisect import documents as bisections
 from tests.runs import SHOOTOUT, Lab, until
 

@@ -26,14 +26,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks import commits
+from benchmarks.bisect import commits
 from benchmarks.verdicts import campaign
 from shootout import cli
 from shootout.analysis import pairs
-from shootout.bisect import batches as bisection_batches
-from shootout.bisect import posterior as bisection
-from shootout.bisect.batches import Costs
-from shootout.bisect.posterior import Evidence
+from shootout.bisect.batches import ENOUGH, Costs, answered, next_batch
+from shootout.bisect.posterior import Evidence, Posterior
 from shootout.paths import REPORTS
 
 RECORDED = REPORTS / "showcase" / "verdict"
@@ -144,9 +142,9 @@ def recorded() -> Iterator[NDArray[np.float64]]:
             logs = np.array([[pairs.start_log_tps(each) for each in samples] for samples in starts])
             logs -= logs.mean(axis=1, keepdims=True)
             servers = logs.shape[1]
-            found = logs.ravel() * np.sqrt(servers / (servers - 1))  # their mean took a share
-            if USUAL[0] <= found.std() <= USUAL[1]:
-                yield found
+            deviations = logs.ravel() * np.sqrt(servers / (servers - 1))  # their mean took a share
+            if USUAL[0] <= deviations.std() <= USUAL[1]:
+                yield deviations
 
 
 def history(
@@ -161,26 +159,26 @@ def history(
     return History(last, at, np.log1p(-step), broken, noise, dice, layouts)
 
 
-def posterior(given: History) -> Found:
+def search(given: History) -> Found:
     """Bisect as `shootout bisect` does."""
     starts: list[dict[int, float]] = []
     tried: set[int] = set()
     claims = []
     for _ in range(BATCHES_MAX):
         evidence = Evidence(given.last, starts, tuple(tried & given.broken))
-        found = bisection.posterior(evidence)
-        run = max(evidence.runs, key=found.within)
+        posterior = Posterior.of(evidence)
+        run = max(evidence.runs, key=posterior.within)
         holds = given.at is not None and run[0] <= given.at <= run[1]
         said = {
-            "step": (found.within(run), holds),
-            "none": (found.none, given.at is None),
-            "several": (found.several, False),
+            "step": (posterior.within(run), holds),
+            "none": (posterior.none, given.at is None),
+            "several": (posterior.several, False),
         }
         claims += [right for probability, right in said.values() if probability >= 0.9]
-        if bisection_batches.answered(evidence, found):
+        if answered(evidence, posterior):
             answer = max(said, key=lambda name: said[name][0])
             return Found(answer, said[answer][1], len(tried), sum(map(len, starts)), tuple(claims))
-        batch = bisection_batches.next_batch(evidence, found, COSTS, tried, SERVERS_MAX)
+        batch = next_batch(evidence, posterior, COSTS, tried, SERVERS_MAX)
         tried |= {*batch.revisions}
         usable = [number for number in batch.revisions if number not in given.broken]
         if len(usable) > 1:
@@ -224,7 +222,7 @@ def bayesect(given: History) -> Found:
     bar = given.size / 2 if given.size else np.log1p(-ASSUMED) / 2
     tried: set[int] = {0}
     starts = 0
-    while starts < BAYESECT_STARTS_MAX and max(search.distribution) < bisection_batches.ENOUGH:
+    while starts < BAYESECT_STARTS_MAX and max(search.distribution) < ENOUGH:
         revision = given.last - search.select()
         tried.add(revision)
         if revision in given.broken:
@@ -234,7 +232,7 @@ def bayesect(given: History) -> Found:
         starts += 2
         search.record(given.last - revision, bool(start[revision] - start[0] < bar))
     found = given.last - int(np.argmax(search.distribution))
-    certain = max(search.distribution) >= bisection_batches.ENOUGH
+    certain = max(search.distribution) >= ENOUGH
     usable = [each for each in range(1, given.last + 1) if each not in given.broken]
     first = next((each for each in usable if given.at is not None and each >= given.at), None)
     return Found("step" if certain else "", certain and found == first, len(tried), starts)
@@ -248,10 +246,10 @@ def row(
     `histories`: by seed.
     """
 
-    def over(search: Callable[[History], Found]) -> list[Found]:
-        return [search(histories(seed)) for seed in range(count)]
+    def over(answer: Callable[[History], Found]) -> list[Found]:
+        return [answer(histories(seed)) for seed in range(count)]
 
-    mine, repeats = over(posterior), choice[-1]
+    mine, repeats = over(search), choice[-1]
     wanted = sum(each.right for each in mine)
     for repeats in choice:
         theirs = over(lambda given: gates(given, repeats))  # noqa: B023 (used at once)
