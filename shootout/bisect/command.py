@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from msgspec import structs
+
 from shootout import capability, command
 from shootout.bisect import measure, page, report
 from shootout.bisect.counts import Halved
@@ -106,14 +108,23 @@ def _question(plan: Plan, commits: Sequence[Commit], link: str, instrument: Inst
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
     if len(plan.blocks) != 1 or len(plan.servers) < 2:
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
-    servers = [(label, server.reference.text) for label, server in plan.servers.items()]
+    revisions = [
+        Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
+    ]
     if not commits:
-        return Question(plan, tuple(Revision(*server) for server in servers), None, link, instrument)
-    revisions = tuple(
-        Revision(*server, commit.hash, commit.parents, commit.author, commit.date, commit.subject)
-        for server, commit in zip(servers, commits, strict=True)
+        return Question(plan, tuple(revisions), None, link, instrument)
+    described = (
+        structs.replace(
+            revision,
+            commit=commit.hash,
+            parents=commit.parents,
+            author=commit.author,
+            date=commit.date,
+            subject=commit.subject,
+        )
+        for revision, commit in zip(revisions, commits, strict=True)
     )
-    return Question(plan, revisions, build, link, instrument)
+    return Question(plan, tuple(described), build, link, instrument)
 
 
 def _answer(path: Path) -> Answer:
