@@ -10,12 +10,17 @@ from msgspec import structs
 
 from shootout import app, cli
 from shootout.analysis import compare
+from shootout.analysis import explained as evaluated
+from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.explain import measure as explain
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
+from shootout.model.plan import Cell
 from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
+from shootout.model.verdict import Verdict
+from tests import explained
 from tests.analysis.builders import READS, a_document, a_server, confirming, starts_of
 
 
@@ -122,6 +127,91 @@ def test_runs_repeat_while_another_one_fits_the_budget(
 def test_a_run_whose_undecided_cells_fail_is_not_the_last() -> None:
     codes = iter([4, 3])
     assert app.repeated(lambda _: next(codes), 60, 9) == 3
+
+
+class PanicException(BaseException):
+    """As the engine raises it."""
+
+
+FAULTS = [
+    (MeasureError("b failed while it was profiled: killed"), "b failed while it was profiled: killed"),
+    (ValueError("read of closed file"), "ValueError: read of closed file"),
+    (PanicException("index out of bounds"), "PanicException: index out of bounds"),
+]
+
+
+@pytest.fixture
+def regressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[app.Request, Cell]:
+    """A request for explanations and Markdown, whose run is there already, and the cell that regressed."""
+    document = a_document(starts_of(-20, (-0.1, 0.1)))
+    path = tmp_path / "out" / "results" / journal.new_name(document.header.run)
+    path.parent.mkdir(parents=True)
+    path.write_bytes(journal.encoded(document))
+    monkeypatch.setattr(campaign, "measure", lambda *_: path)
+    request = app.Request(
+        Selection.read(), tmp_path / "out", markdown=tmp_path / "summary.md", explain_min=1.5
+    )
+    (cell,) = (each.cell for each in compare.compare(document).cells if each.verdict is Verdict.REGRESSED)
+    return request, cell
+
+
+def told(request: app.Request) -> tuple[app.Conclusion, str, list[str]]:
+    """What a run ends with: its conclusion, its Markdown, and what is left out."""
+    assert request.markdown is not None
+    request.markdown.unlink(missing_ok=True)
+    left_out: list[str] = []
+    found = app.run(request, lambda progress: None, left_out.append)
+    return found, request.markdown.read_text(), left_out
+
+
+@pytest.mark.parametrize(("fault", "words"), FAULTS)
+def test_an_explanation_that_fails_costs_nothing_else(
+    fault: BaseException, words: str, regressed: tuple[app.Request, Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, cell = regressed
+    plain, summary, _ = told(replace(request, explain_min=None))
+
+    def fail(*_: object) -> NoReturn:
+        raise fault
+
+    monkeypatch.setattr(explain, "plan", fail)
+    found, its_summary, left_out = told(request)
+    assert (found.exit_code, found.comparison, found.page) == (1, plain.comparison, plain.page)
+    assert (found.page.is_file(), its_summary) == (True, summary)
+    assert left_out == [f"explanation of {cell.name}: {words}"]
+
+
+def test_an_explanation_that_cannot_be_evaluated_does_not_stay(
+    regressed: tuple[app.Request, Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    request, cell = regressed
+
+    def fail(*_: object) -> NoReturn:
+        raise ZeroDivisionError("division by zero")
+
+    def made(question: explain.Question, *_: object) -> Path:
+        run = question.document.header.run
+        return explained.written(question.results, explained.an_explanation(run, question.cell))
+
+    monkeypatch.setattr(explain, "plan", lambda *_: None)
+    monkeypatch.setattr(explain, "explain", made)
+    with monkeypatch.context() as patched:
+        patched.setattr(evaluated, "evaluate", fail)
+        found, _, left_out = told(request)
+    assert (found.exit_code, found.explained) == (1, ())
+    assert left_out == [f"explanation of {cell.name}: ZeroDivisionError: division by zero"]
+    assert [each.explanation.cell for each in told(request)[0].explained] == [cell]
+
+
+def test_an_interrupted_explanation_ends_the_command(
+    regressed: tuple[app.Request, Cell], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object) -> NoReturn:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(explain, "plan", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        told(regressed[0])
 
 
 @pytest.mark.parametrize("field", ["markdown", "junit_xml"])
