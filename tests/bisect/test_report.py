@@ -1,3 +1,6 @@
+import pytest
+
+from shootout import capability
 from shootout.bisect import report
 from shootout.bisect.judge import Timed
 from shootout.bisect.values import Answer, BuildRecord
@@ -6,6 +9,11 @@ from shootout.report.judged import Line, Table
 from tests.bisect.builders import LABELS, a_bisection, a_run
 
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: <b>no</b>")
+
+
+@pytest.fixture(autouse=True)
+def explaining(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capability, "NAMES", ("bisect", "explain"))
 
 
 def an_answer(levels: dict[str, float], **changes: object) -> Answer:
@@ -33,7 +41,7 @@ def test_a_bisection_has_a_row_for_each_revision() -> None:
     by_label = {str(label.text): cells for label, *cells in table.rows if isinstance(label, Line)}
     assert [*by_label] == [*LABELS]
     assert [cell.text.replace(SPACE, " ") for cell in by_label["e"] if isinstance(cell, Line)] == [
-        "> 99.9 %", "−5.2 % (−5.5 to −4.9 %)", "−4.9 % (−5.3 to −4.5 %)", "8",
+        "> 99.9 %", "−5.0 % (−5.3 to −4.7 %)", "−5.2 % (−5.6 to −4.8 %)", "8",
         "Change <b>e, Some Engineer, 2026-11-01",
     ]  # fmt: skip
     assert by_label["c"][-1] == Line("build of c: exit code 2; its last words: error: <b>no</b>", "magenta")
@@ -87,6 +95,11 @@ def test_markdown_has_the_table_and_escapes_what_others_wrote() -> None:
     assert f"| [e](https://example.org/{'e' * 40}) |" in text
     assert "<b>" not in text
     assert text.count("\n| ") == 1 + len(LABELS)
+
+
+def test_without_explanations_both_neighbours_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capability, "NAMES", ("bisect",))
+    assert report.why(an_answer(STEP)).endswith("--workloads reads --threads 4")
 
 
 def test_what_asks_why_measures_as_the_bisection_did() -> None:
