@@ -45,11 +45,10 @@ class Bisect(Capability):
         parser.add_argument("--repo", metavar="DIR", help="a git repository whose commits are servers")
         parser.add_argument("--good", metavar="REV", help="the commit to compare with")
         parser.add_argument("--bad", metavar="REV", help="a later commit, which may be slower")
-        one_of = parser.add_mutually_exclusive_group()
         for instrument in _instruments():
             exact = f"compare {instrument.title} instead of time; needs no quiet machine"
             flag = f"--{instrument.name}"
-            one_of.add_argument(flag, dest="instrument", action="store_const", const=instrument, help=exact)
+            parser.add_argument(flag, dest="instrument", action="store_const", const=instrument, help=exact)
         parser.set_defaults(instrument=None)
         url = "address of a commit, with {commit} in it, for pages and --markdown"
         parser.add_argument("--url", metavar="TEMPLATE", default="", help=url)

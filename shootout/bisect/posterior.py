@@ -71,12 +71,8 @@ class Posterior(NamedTuple):
         """Probabilities of all histories."""
         data = _Data.of(evidence)
         count = len(data.revisions)
-        steps = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(
-            float
-        )  # by the first that moves
-        place = np.searchsorted(
-            data.revisions, np.arange(evidence.last + 1)
-        )  # of revisions among `steps`
+        steps = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(float)  # by the first that moves
+        place = np.searchsorted(data.revisions, np.arange(evidence.last + 1))  # of revisions among `steps`
         prior = _prior(evidence)
         possible = sum(bool(prior[first : last + 1].any()) for first, last in evidence.runs)
         one = 1 - NONE - SEVERAL if possible else 0.0

@@ -69,10 +69,15 @@ def test_each_instrument_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parser().parse_args(["bisect"]).instrument is None
 
 
-def test_without_instruments_there_is_no_such_option(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_instruments_there_is_no_such_option(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(capability, "NAMES", ("bisect",))
     _, unknown = parser().parse_known_args(["bisect", "--work"])
     assert unknown == ["--work"]
+    with pytest.raises(SystemExit):
+        parser().parse_args(["bisect", "--help"])
+    assert "--over A,B" in capsys.readouterr().out
 
 
 def test_an_instrument_finds_the_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -81,7 +86,7 @@ def test_an_instrument_finds_the_step(monkeypatch: pytest.MonkeyPatch, tmp_path:
     path = measure.bisect(question, tmp_path, lambda progress: None)
     judged = CAPABILITY.judge(path)
     assert judged.exit_code == 1
-    assert judged.value | {"answer": "step", "first": "v17", "instrument": "cycles"} == judged.value
+    assert [judged.value[key] for key in ("answer", "first", "instrument")] == ["step", "v17", "cycles"]
     assert len(instrument.seen) <= 1 + 5
     assert "more cycles" in judged.markdown
     listing = CAPABILITY.listing(tmp_path, [], lambda reason: None)
