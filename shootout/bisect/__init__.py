@@ -7,5 +7,4 @@ OWN = (
     "benchmarks/bisect",
     "fixtures/profiles/bisect.toml",
     "docs/bisect.md",
-    ".github/workflows/bisect.yml",
 )

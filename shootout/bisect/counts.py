@@ -52,6 +52,7 @@ class Halved:
         revisions, changed = self.bisection.revisions, self._changed
         before, last = changed[0] if changed else (0, self._last)
         possible = [end for first, end in self._evidence.runs if before < first and end <= last]
+        counting_s = sum(document.seconds for document in self.documents.values())
         steps = {newer: self._step((older, newer)) for older, newer in itertools.pairwise(self._counts)}
         return Answer(
             bisection=self.bisection,
@@ -64,7 +65,7 @@ class Halved:
             several=float(self._kind == "several"),
             noise=max((count.spread or 0.0 for count in self._counts.values()), default=0.0),
             starts=self._starts.total(),
-            spent_s=building_s(self.bisection) + sum(each.seconds for each in self.documents.values()),
+            spent_s=building_s(self.bisection) + counting_s,
             findings=tuple(
                 RevisionFinding(
                     revision=revision,

@@ -153,7 +153,7 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
             if question.is_of(bisection):
                 observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
                 if not bisection.finished:
-                    built = {label: each for label, each in bisection.builds.items() if not each.reason}
+                    built = {label: record for label, record in bisection.builds.items() if not record.reason}
                     bisection = structs.replace(bisection, builds=built)  # noqa: PLW2901
                 return BISECTIONS.path_of(results, bisection.id), bisection
     bisection = question.begin(journal.new_run(datetime.now(UTC)))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from shootout.bisect import page as pages
 from shootout.bisect.counts import Halved
 from shootout.bisect.judge import Timed
+from shootout.bisect.page import listing
 from shootout.bisect.values import Answer
 from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
@@ -35,9 +35,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def built(answers: Sequence[Answer], folder: Path, runs: Sequence[JudgedRun] = ()) -> Path:
-    listing = pages.listing(answers)
-    assert listing is not None
-    return site.build(runs, folder, listings=[listing])
+    listed = listing(answers)
+    assert listed is not None
+    return site.build(runs, folder, listings=[listed])
 
 
 def read(path: Path) -> Document:
