@@ -94,7 +94,7 @@ def compare_with_itself(path: Path) -> None:
 
 def comment(path: Path) -> None:
     judged = [app.judge(path, ACKNOWLEDGED.default)]
-    markdown.comment([(each, {}) for each in judged], LINK)
+    markdown.comment(map(markdown.summary, judged), LINK)
     list(markdown.annotate(judged[0]))
 
 

@@ -10,17 +10,11 @@ from msgspec import structs
 
 from shootout import app, cli
 from shootout.analysis import compare
-from shootout.analysis import explained as evaluated
-from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.explain import measure as explain
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
-from shootout.model.plan import Cell
 from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
-from shootout.model.verdict import Verdict
-from tests import explained
 from tests.analysis.builders import READS, a_document, a_server, confirming, starts_of
 
 
@@ -37,17 +31,16 @@ class Clock:
         self.now_s += seconds
 
 
-def test_a_run_names_the_command_that_decides_more_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
     end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 
     def more_starts(document: RunDocument) -> str | None:
-        found = app.Conclusion(document, compare.compare(document), (), Path(), Path())
-        assert found.more_starts is None  # it answers no request as a whole
+        conclusion = app.Conclusion(document, compare.compare(document), (), Path())
+        assert conclusion.more_starts is None  # it answers no request as a whole
         request = app.Request(Selection.read(), Path("out"), Path("known.toml"))
-        with monkeypatch.context() as patched:
-            patched.setattr(app, "load_acknowledged", lambda path: ())
-            return replace(found, request=request).more_starts
+        prepared = app.Prepared(request, app.plan(request.selection), ())
+        return replace(conclusion, prepared=prepared).more_starts
 
     over = structs.replace(document, end=end)
     command = more_starts(over)
@@ -71,10 +64,10 @@ def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch
         raise MeasureError("enough")
 
     monkeypatch.setattr(campaign, "measure", measure)
-    request = app.Request(Selection.read(), tmp_path)
-    base, head, *_ = request.plan.cells
+    prepared = app.prepare(app.Request(Selection.read(), tmp_path))
+    base, head, *_ = prepared.plan.cells
     with pytest.raises(MeasureError):
-        app.run(request, lambda progress: None, lambda reason: None, [head])
+        app.run(prepared, lambda progress: None, lambda reason: None, [head])
     assert [plan.cells for plan in measured] == [(base, head)]
 
 
@@ -92,12 +85,6 @@ def test_what_an_absent_server_lacks_is_not_what_a_shard_lacks() -> None:
         document = three_servers("a", "b", "gone", warnings=warnings)
         found = app.Conclusion(document, compare.compare(document), (), Path(), Path()).unmeasured
         assert [cell.server for cell in found] == lacking
-
-
-def test_a_cell_is_explained_beside_the_server_that_was_there() -> None:
-    for warnings, base in ((), "gone"), ((ABSENT_HERE,), "a"):
-        header = three_servers("gone", "a", "b", warnings=warnings).header
-        assert explain.base_of(header, header.blocks[0].cell("b")) == base
 
 
 @pytest.mark.parametrize(
@@ -129,91 +116,6 @@ def test_a_run_whose_undecided_cells_fail_is_not_the_last() -> None:
     assert app.repeated(lambda _: next(codes), 60, 9) == 3
 
 
-class PanicException(BaseException):
-    """As the engine raises it."""
-
-
-FAULTS = [
-    (MeasureError("b failed while it was profiled: killed"), "b failed while it was profiled: killed"),
-    (ValueError("read of closed file"), "ValueError: read of closed file"),
-    (PanicException("index out of bounds"), "PanicException: index out of bounds"),
-]
-
-
-@pytest.fixture
-def regressed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[app.Request, Cell]:
-    """A request for explanations and Markdown, whose run is there already, and the cell that regressed."""
-    document = a_document(starts_of(-20, (-0.1, 0.1)))
-    path = tmp_path / "out" / "results" / journal.new_name(document.header.run)
-    path.parent.mkdir(parents=True)
-    path.write_bytes(journal.encoded(document))
-    monkeypatch.setattr(campaign, "measure", lambda *_: path)
-    request = app.Request(
-        Selection.read(), tmp_path / "out", markdown=tmp_path / "summary.md", explain_min=1.5
-    )
-    (cell,) = (each.cell for each in compare.compare(document).cells if each.verdict is Verdict.REGRESSED)
-    return request, cell
-
-
-def told(request: app.Request) -> tuple[app.Conclusion, str, list[str]]:
-    """What a run ends with: its conclusion, its Markdown, and what is left out."""
-    assert request.markdown is not None
-    request.markdown.unlink(missing_ok=True)
-    left_out: list[str] = []
-    found = app.run(request, lambda progress: None, left_out.append)
-    return found, request.markdown.read_text(), left_out
-
-
-@pytest.mark.parametrize(("fault", "words"), FAULTS)
-def test_an_explanation_that_fails_costs_nothing_else(
-    fault: BaseException, words: str, regressed: tuple[app.Request, Cell], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request, cell = regressed
-    plain, summary, _ = told(replace(request, explain_min=None))
-
-    def fail(*_: object) -> NoReturn:
-        raise fault
-
-    monkeypatch.setattr(explain, "plan", fail)
-    found, its_summary, left_out = told(request)
-    assert (found.exit_code, found.comparison, found.page) == (1, plain.comparison, plain.page)
-    assert (found.page.is_file(), its_summary) == (True, summary)
-    assert left_out == [f"explanation of {cell.name}: {words}"]
-
-
-def test_an_explanation_that_cannot_be_evaluated_does_not_stay(
-    regressed: tuple[app.Request, Cell], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    request, cell = regressed
-
-    def fail(*_: object) -> NoReturn:
-        raise ZeroDivisionError("division by zero")
-
-    def made(question: explain.Question, *_: object) -> Path:
-        run = question.document.header.run
-        return explained.written(question.results, explained.an_explanation(run, question.cell))
-
-    monkeypatch.setattr(explain, "plan", lambda *_: None)
-    monkeypatch.setattr(explain, "explain", made)
-    with monkeypatch.context() as patched:
-        patched.setattr(evaluated, "evaluate", fail)
-        found, _, left_out = told(request)
-    assert (found.exit_code, found.explained) == (1, ())
-    assert left_out == [f"explanation of {cell.name}: ZeroDivisionError: division by zero"]
-    assert [each.explanation.cell for each in told(request)[0].explained] == [cell]
-
-
-def test_an_interrupted_explanation_ends_the_command(
-    regressed: tuple[app.Request, Cell], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object) -> NoReturn:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(explain, "plan", interrupt)
-    with pytest.raises(KeyboardInterrupt):
-        told(regressed[0])
-
-
 @pytest.mark.parametrize("field", ["markdown", "junit_xml"])
 def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: str, tmp_path: Path) -> None:
     missing = tmp_path / "missing" / "summary"
@@ -223,8 +125,8 @@ def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: st
     ):
         request = app.Request(Selection.read(), tmp_path, **{field: path})  # type: ignore[arg-type]
         with pytest.raises(InputError, match=rf"^{path}: cannot be written: {reason}$"):
-            assert request.plan
-    assert app.Request(Selection.read(), tmp_path, **{field: missing}).plan  # type: ignore[arg-type]
+            app.prepare(request)
+    app.prepare(app.Request(Selection.read(), tmp_path, **{field: missing}))  # type: ignore[arg-type]
     assert not missing.parent.exists()
 
 

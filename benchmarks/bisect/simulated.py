@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.verdicts import campaign
+from benchmarks.verdict import campaign
 from shootout.analysis import pairs
 from shootout.bisect.batches import ENOUGH, Costs, answered, next_batch
 from shootout.bisect.posterior import Evidence, Posterior

@@ -18,7 +18,8 @@ class Point:
 class Section:
     """A section of a cell's page; its template reads `context` as `section`."""
 
-    name: str  # in JSON
+    name: str  # in JSON, and of its place on the page
+    about: str  # what it has, in a few words
     title: str
     points: tuple[Point, ...]
     value: object  # encoded as JSON

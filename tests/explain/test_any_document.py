@@ -60,7 +60,7 @@ def test_an_explanation(
         for section in sections.get(EXPLAINED.cell, ()):
             msgspec.json.encode(section.value)
         terminal.print_sections(nowhere(), sections)
-        markdown.comment([(COMPARED, sections)])
+        markdown.summary(COMPARED, sections)
 
     if accepted(read):
         accepted(lambda: publish(folder))
