@@ -8,7 +8,6 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout.bisect.values import Bisection, Revision
 from shootout.document import journal
 from shootout.inputs import matrix
 from shootout.model.plan import Cell, DatasetSize
@@ -39,7 +38,7 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
         given["--option"] = _of_these(given["--option"], known)
         if not given["--option"]:
             del given["--option"]
-    return _command("run", chosen | given)
+    return line("run", chosen | given)
 
 
 def count(header: RunHeader) -> str | None:
@@ -65,7 +64,7 @@ def count(header: RunHeader) -> str | None:
         chosen["--engine"] = profile.dataset.engine
     if profile.build and any(text.startswith("git:") for text in servers):
         chosen |= {"--build": profile.build.command, "--tree": profile.build.tree}
-    return _command("work", chosen)
+    return line("work", chosen)
 
 
 def _distribution(drawn: Distribution) -> str:
@@ -88,35 +87,25 @@ def repeat(header: RunHeader) -> str:
     """Measures everything that a run measured, on any machine."""
     omitted = ("--profile", "--shard", *OF_THE_MACHINE)
     given = {flag: text for flag, text in header.given.items() if flag not in omitted}
-    return _command("run", {"--profile": header.profile_name} | given)
+    return line("run", {"--profile": header.profile_name} | given)
 
 
 def explain(run: str, cell: Cell, setting: str, out: Path | None) -> str:
     """Explains a cell with a setting (NAME=VALUE) changed on its head; `out`: None for the default."""
-    return _command("explain", {"--try": setting} | ({"--out": str(out)} if out else {}), run, cell.name)
+    return line("explain", {"--try": setting} | ({"--out": str(out)} if out else {}), run, cell.name)
 
 
 def go_on(given: Mapping[str, str]) -> str:
     """Continues a run; `given`: its options as written."""
-    return _command("run", {**given, "--resume": ""})
+    return line("run", {**given, "--resume": ""})
 
 
 def judge_with_base(header: RunHeader, base: str) -> str:
     """Judges a run's servers against another base, in the folder of its results."""
-    return _command("compare", {"--base": base}, journal.new_name(header.run))
+    return line("compare", {"--base": base}, journal.new_name(header.run))
 
 
-def why(found: Bisection, before: Revision, after: Revision) -> str:
-    """Asks what two neighbours of a history differ in: functions, plans, settings."""
-    omitted = ("--servers", "--threads", "--seed", *OF_THE_RUN, *OF_THE_MACHINE)
-    given = {flag: text for flag, text in found.given.items() if flag not in omitted}
-    compared = {"--servers": f"{before.server},{after.server}", "--workloads": found.workload} | given
-    if found.instrument == "work":
-        return _command("work", compared)
-    return _command("run", compared | {"--threads": str(found.threads), "--explain": "5"})
-
-
-def _command(name: str, options: Mapping[str, str], *arguments: str) -> str:
+def line(name: str, options: Mapping[str, str], *arguments: str) -> str:
     """`options`: texts by flag, empty for switches."""
     words = [word for flag, text in options.items() for word in ((flag, text) if text else (flag,))]
     return shlex.join(["shootout", name, *arguments, *words])
