@@ -59,6 +59,7 @@ class Instrument(Protocol):
 
     name: str  # of its option
     title: str  # "instructions"
+    profile: str  # what a comparison by it measures by default
 
     def check(self, plan: Plan) -> None:
         """Raise InputError for servers that it cannot measure."""

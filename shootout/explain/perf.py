@@ -22,9 +22,8 @@ from functools import cache
 from pathlib import Path
 
 from shootout.analysis import function_names
-from shootout.analysis.function_names import plain
+from shootout.analysis.function_names import PROGRAMS, plain
 from shootout.errors import MeasureError
-from shootout.explain.values import PROGRAMS
 
 HERTZ = 499  # for each CPU; odd, so that it does not keep step with timers
 READY_TIMEOUT_S = 30.0
