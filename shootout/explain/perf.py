@@ -71,7 +71,7 @@ class Recording:
     def stacks(self, pids: Container[int]) -> dict[int, Counter[Stack]]:
         """How often each stack of these processes was sampled. Raises UnavailableError."""
         fields = ("--fields", "pid,ip,sym,dso", "--no-inline", "--max-stack", str(DEPTH_MAX))
-        found: dict[int, Counter[Stack]] = {}
+        stacks: dict[int, Counter[Stack]] = {}
         with tempfile.TemporaryFile() as words:
             process = subprocess.Popen(
                 [self.perf, "script", "--input", str(self.data), *fields],
@@ -80,11 +80,11 @@ class Recording:
             with process:
                 assert process.stdout is not None
                 for pid, stack in parse(process.stdout, pids):
-                    found.setdefault(pid, Counter())[stack] += 1
+                    stacks.setdefault(pid, Counter())[stack] += 1
             words.seek(0)
             if process.returncode != 0:
                 raise UnavailableError(f"perf script: {_last_line(words.read())}")
-        return found
+        return stacks
 
     def _order(self, order: bytes) -> None:
         try:

@@ -105,10 +105,10 @@ def _handlers(connection: Connection[Cursor], sql: str) -> dict[str, float]:
             cursor.execute(sql)
             cursor.fetchall()
             cursor.execute("SHOW SESSION STATUS LIKE 'Handler%'")
-            found = {str(name): float(value) for name, value in cursor.fetchall()}
+            counters = {str(name): float(value) for name, value in cursor.fetchall()}
             cursor.execute("ROLLBACK")
     except pymysql.Error as error:
         if not is_answer(error):
             raise
         return {}
-    return {name: value for name, value in found.items() if value and _HANDLERS.fullmatch(name)}
+    return {name: value for name, value in counters.items() if value and _HANDLERS.fullmatch(name)}

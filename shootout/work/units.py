@@ -58,19 +58,18 @@ def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
     """Each step as a kind of its own; its statements need each other."""
-    units = []
+    steps = []
     for step in transaction.steps:
+        names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
         alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
         kind = WorkKind(
             workload=name,
-            name=JOINT.join(
-                dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
-            ),
+            name=JOINT.join(names),
             per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
         )
-        units.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
-    return units
+        steps.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
+    return steps
 
 
 def _frame(
