@@ -6,15 +6,11 @@ INSTALLED := .venv/installed
 ENGINE := $(wildcard engine/src/* engine/src/*/*) engine/Cargo.toml engine/Cargo.lock
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
-bench bench-gate bench-learn bench-method bench-shop bench-soak bench-storm test-servers: NEEDS = mvn
-bench-work bench-why: NEEDS = mvn valgrind
-bench-engine bench-verdict: NEEDS = mvn sysbench
-bench-site: NEEDS = chromium
+bench test-servers: NEEDS = mvn
 test-bare: NEEDS = mmdebstrap git
 test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq
 
-BENCHMARKS := $(addprefix bench-,bisect engine gate learn logs merge method shop site soak storm verdict why work)
-.PHONY: bench $(BENCHMARKS) check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
+.PHONY: bench bench-list check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -87,30 +83,19 @@ wheel: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
 
-# What docs/validation.md and docs/engine.md quote; ARGS takes a benchmark's options. After an interruption shop, soak,
-# verdict and why go on where they were, by the same command.
-#
-#   bench-bisect   how often a bisection is right, and what it costs beside `git bisect`, over simulated histories: half
-#                  an hour of CPU; ARGS="--lengths 40 --steps 0.03" is less, ARGS="--real DIR" builds and starts servers
-#   bench-engine   the engine beside sysbench, interleaved on one server: throughput, CPU, memory, loading; 40 minutes;
-#                  less with ARGS="--workloads oltp_point_select --connections 16 --costs ''"
-#   bench-gate     a gate's ten minutes, broken down; fails if more than a fifth is overhead
-#   bench-learn    built-in workloads, learned back from slow logs of four servers: shares, rows examined, the client's CPU
-#   bench-logs     generated slow query logs of 10 and 500 MB: speed beside a loop over their lines, and memory
-#   bench-merge    a hundred generated shards of a hundred cells each: time and memory
-#   bench-method   cold starts and CPU placement
-#   bench-shop     the workload of a real shop, django-oscar, learned from its pages' queries, and run; half an hour
-#   bench-site     the site of three years of weekly runs, 78 000 results: time, memory, page sizes; ten minutes, mostly
-#                  to generate the runs
-#   bench-soak     what `shootout soak` finds of no change, of stalls, a leak and a slope: 20 minutes each; less with
-#                  ARGS="--parts aa,stall --minutes 4", more A/A soaks with ARGS="--parts aa --times 3"
-#   bench-storm    a run that is killed and resumed twenty times, beside an undisturbed one; eight minutes
-#   bench-verdict  false alarms, power, comparison with usual methods, bias; 7.5 hours; some parts with
-#                  ARGS="--parts aa,replay"
-#   bench-why      whether an explanation names what changed, and nothing else; an hour; a part with ARGS="--parts plans"
-#   bench-work     what `shootout work` sees of no change, and of instructions that a preloaded library adds
-$(BENCHMARKS): bench-%: $(INSTALLED)
-	@$(BIN)/python -m benchmarks.$(patsubst verdict,verdicts,$*) $(ARGS)
+# What docs/validation.md and docs/engine.md quote: `make bench-NAME` runs benchmarks/NAME.py or the package of that
+# name, `make bench-NAME-PART` a module of it; ARGS takes its options. Its docstring says what it shows, how long it
+# takes, and whether it goes on after an interruption. A line `# needs: …` names the tools.
+bench-%: $(INSTALLED)
+	@$(BIN)/python -m benchmarks.$(subst -,.,$*) $(ARGS)
+
+bench-list:
+	@grep -oh 'make bench-[a-z-]*' benchmarks/*.py benchmarks/*/*.py | sort -u
+
+BENCHMARK := $(subst -,/,$(patsubst bench-%,benchmarks/%,$(filter bench-%,$(MAKECMDGOALS))))
+ifneq ($(BENCHMARK),)
+$(MAKECMDGOALS): NEEDS = $(shell sed -n 's/^\# needs: //p' $(wildcard $(BENCHMARK:=.py) $(BENCHMARK:=/__main__.py)))
+endif
 
 $(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv

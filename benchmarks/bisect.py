@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks import commits
-from benchmarks.verdicts import campaign
+from benchmarks.verdict import campaign
 from shootout import cli
 from shootout.analysis import pairs
 from shootout.bisect import batches as bisection_batches

@@ -1,8 +1,10 @@
-"""Where a gate's time goes: three workloads, three thread counts, a budget of ten minutes.
+"""Where a gate's ten minutes go, with three workloads and three thread counts: `make bench-gate`.
 
 It compares a server with itself; the dataset is loaded beforehand. Overhead is all time without load; warm-up
 slices are listed separately. Takes as long as the budget, on an otherwise idle machine.
 """
+
+# needs: mvn
 
 from __future__ import annotations
 

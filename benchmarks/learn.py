@@ -4,6 +4,8 @@ Each built-in workload runs with the slow log on, is learned from the log and a 
 with, and is compared with the log.
 """
 
+# needs: mvn
+
 from __future__ import annotations
 
 import argparse

@@ -1,4 +1,4 @@
-"""Speed and memory of reading slow query logs, beside a loop over their lines.
+"""Speed and memory of reading slow query logs, beside a loop over their lines: `make bench-learn-logs`.
 
 The logs are generated: sysbench's read write over ten tables, in the format of MySQL 5.7 and later.
 """

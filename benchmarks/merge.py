@@ -1,4 +1,4 @@
-"""Time and memory to merge a hundred shards of a hundred cells.
+"""Time and memory to merge a hundred shards of a hundred cells: `make bench-merge`.
 
 The documents are generated, with two starts of each cell.
 """

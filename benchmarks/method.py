@@ -1,7 +1,9 @@
-"""Two measurements behind docs/method.md: the length of a cold start, and the placement of client and server.
+"""Two measurements behind docs/method.md, cold starts and CPU placement: `make bench-method`.
 
 Needs two otherwise idle CPUs for a few minutes.
 """
+
+# needs: mvn
 
 from __future__ import annotations
 

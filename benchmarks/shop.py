@@ -4,6 +4,8 @@ Its migrations and models make its database, and customers visit its pages. What
 learned, compared with the log, and run on two servers. What the folder has is not made again.
 """
 
+# needs: mvn
+
 from __future__ import annotations
 
 import argparse

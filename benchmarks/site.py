@@ -1,4 +1,4 @@
-"""The site after three years of weekly runs, 78 000 results: time, memory, and page sizes.
+"""The site after three years of weekly runs, 78 000 results, in time, memory, page sizes: `make bench-site`.
 
 What is measured is `site.build` as `shootout site` calls it. The noise is recorded: ratios of single starts
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
@@ -8,6 +8,8 @@ Exits with 1 if a limit is exceeded. Needs Chromium, and 300 MB of disk for a wh
 removes its files. On ext4 without a journal, wait five minutes before the next run: until then the file
 system skips recently removed files one by one.
 """
+
+# needs: chromium
 
 from __future__ import annotations
 

@@ -1,9 +1,11 @@
-"""A run that is killed twenty times and resumed each time, against an undisturbed one.
+"""A run that is killed twenty times and resumed each time, and an undisturbed one: `make bench-storm`.
 
 Each kill hits a random moment: imports, preparation, server starts or measuring. The document must hold every
 start of every block exactly once, and its verdicts must not contradict the undisturbed run's. Takes about
 eight minutes, on an otherwise idle machine.
 """
+
+# needs: mvn
 
 from __future__ import annotations
 

@@ -6,6 +6,8 @@ Three parts, each with what has been measured in files: what is there is not mea
 - counts: the same under Callgrind.
 """
 
+# needs: mvn valgrind
+
 from __future__ import annotations
 
 import argparse

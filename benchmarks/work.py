@@ -4,6 +4,8 @@ Each server is counted against itself (A/A) while busy loops take the CPUs, and 
 that executes known shares of a statement's instructions more, once for each command that the server receives.
 """
 
+# needs: mvn valgrind
+
 from __future__ import annotations
 
 import argparse

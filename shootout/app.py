@@ -19,7 +19,7 @@ from shootout.analysis import acknowledgements, baseline, claims, gate, history,
 from shootout.analysis.remaining import remaining
 from shootout.capability import Skip
 from shootout.document import journal, merge, resume
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, Selection
@@ -171,11 +171,15 @@ def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -
 
 def follow(conclusion: Conclusion, observe: Observe, skip: Skip) -> None:
     """Have the capabilities go on that were asked to; whatever fails there costs nothing here."""
-    assert conclusion.prepared is not None
-    for name, wish in conclusion.prepared.request.wishes.items():
+    wishes = {} if conclusion.prepared is None else conclusion.prepared.request.wishes
+    for name, wish in wishes.items():
         try:
             capability.load(name).follow(conclusion, wish, observe, skip)
-        except Exception as error:
+        except (InputError, MeasureError) as error:
+            skip(f"{name}: {error}")
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a defect: the engine's panics are no Exception
             skip(f"{name}: {type(error).__name__}: {error}")
 
 

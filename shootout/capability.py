@@ -146,6 +146,9 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
             except InputError as error:
                 skip(str(error))
                 continue
+            except Exception as error:  # a defect, which costs no verdict
+                skip(f"{each.name}, {cell.name}: {type(error).__name__}: {error}")
+                continue
             if section is not None:
                 found[cell] = (*found.get(cell, ()), section)
     return found

@@ -217,8 +217,8 @@ def _github_comment(args: argparse.Namespace) -> int:
     else:
         comparisons = _judged(args)
         pairs = zip(args.documents, comparisons, strict=True)
-        judged = [(each, app.sections(path, each, left_out)) for path, each in pairs]
-        body = markdown.comment(judged, link)
+        summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
+        body = markdown.comment(summaries, link)
     return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeAlias
 
 import msgspec
 from rich.console import Console
@@ -42,7 +42,7 @@ class Parser(argparse.ArgumentParser):
         self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
 
 
-Commands = argparse._SubParsersAction[Parser]  # argparse has no public name for it
+Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
 
 
 # --- declaring ------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from msgspec import structs
 from shootout import app, cli
 from shootout.analysis import compare
 from shootout.errors import InputError, MeasureError
-from shootout.explain import measure as explain
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
@@ -32,17 +31,16 @@ class Clock:
         self.now_s += seconds
 
 
-def test_a_run_names_the_command_that_decides_more_of_its_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
     end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 
     def more_starts(document: RunDocument) -> str | None:
-        found = app.Conclusion(document, compare.compare(document), (), Path(), Path())
-        assert found.more_starts is None  # it answers no request as a whole
+        conclusion = app.Conclusion(document, compare.compare(document), (), Path())
+        assert conclusion.more_starts is None  # it answers no request as a whole
         request = app.Request(Selection.read(), Path("out"), Path("known.toml"))
-        with monkeypatch.context() as patched:
-            patched.setattr(app, "load_acknowledged", lambda path: ())
-            return replace(found, request=request).more_starts
+        prepared = app.Prepared(request, app.plan(request.selection), ())
+        return replace(conclusion, prepared=prepared).more_starts
 
     over = structs.replace(document, end=end)
     command = more_starts(over)
@@ -66,10 +64,10 @@ def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch
         raise MeasureError("enough")
 
     monkeypatch.setattr(campaign, "measure", measure)
-    request = app.Request(Selection.read(), tmp_path)
-    base, head, *_ = request.plan.cells
+    prepared = app.prepare(app.Request(Selection.read(), tmp_path))
+    base, head, *_ = prepared.plan.cells
     with pytest.raises(MeasureError):
-        app.run(request, lambda progress: None, lambda reason: None, [head])
+        app.run(prepared, lambda progress: None, lambda reason: None, [head])
     assert [plan.cells for plan in measured] == [(base, head)]
 
 
@@ -87,12 +85,6 @@ def test_what_an_absent_server_lacks_is_not_what_a_shard_lacks() -> None:
         document = three_servers("a", "b", "gone", warnings=warnings)
         found = app.Conclusion(document, compare.compare(document), (), Path(), Path()).unmeasured
         assert [cell.server for cell in found] == lacking
-
-
-def test_a_cell_is_explained_beside_the_server_that_was_there() -> None:
-    for warnings, base in ((), "gone"), ((ABSENT_HERE,), "a"):
-        header = three_servers("gone", "a", "b", warnings=warnings).header
-        assert explain.base_of(header, header.blocks[0].cell("b")) == base
 
 
 @pytest.mark.parametrize(
@@ -133,8 +125,8 @@ def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: st
     ):
         request = app.Request(Selection.read(), tmp_path, **{field: path})  # type: ignore[arg-type]
         with pytest.raises(InputError, match=rf"^{path}: cannot be written: {reason}$"):
-            assert request.plan
-    assert app.Request(Selection.read(), tmp_path, **{field: missing}).plan  # type: ignore[arg-type]
+            app.prepare(request)
+    app.prepare(app.Request(Selection.read(), tmp_path, **{field: missing}))  # type: ignore[arg-type]
     assert not missing.parent.exists()
 
 

@@ -107,8 +107,6 @@ BAD_COMMANDS = [
     (("rum",), "invalid choice: 'rum' (choose from "),
     ((), "required: COMMAND"),
     (("--nonsense",), "required: COMMAND"),
-    (("bisect", "--over", ""), "--servers '': expected names separated by commas"),
-    (("bisect", "--over", "a,b", "--repo", ""), "expected --over A,B,…, or --repo DIR --good REV --bad REV"),
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
@@ -393,22 +391,3 @@ def test_a_defect_is_no_regression(
 
 
 TWO_VERSIONS = ("--over", "mysql-5.7.22,mysql-8.0.12")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ((), "expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD"),
-        ((*TWO_VERSIONS, "--repo", "x"), "expected --over A,B,…, or --repo DIR"),
-        (("--repo", "x", "--good", "a"), "expected --over A,B,…, or --repo DIR"),
-        (("--repo", "/", "--good", "a", "--bad", "b", "--build", "make"), "git:/#a: not a git repository"),
-        (("--over", "mysql-5.7.22"), "one workload, one number of threads, and two servers or more"),
-        ((*TWO_VERSIONS, "--threads", "1,2"), "one workload, one number of threads"),
-        ((*TWO_VERSIONS, "--tree", "x"), "--tree x: works only with --build"),
-        ((*TWO_VERSIONS, "--url", "javascript:x"), "--url: expected an address that starts with https://"),
-    ],
-)
-def test_a_wrong_bisection_is_refused(
-    arguments: tuple[str, ...], words: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert words in refused(["bisect", *arguments], capsys)

@@ -21,7 +21,7 @@ from tests import builders
 
 @pytest.fixture
 def reporter() -> harness._Reporter:
-    return harness._Reporter(Request(Selection.read(), Path("out")))
+    return harness._Reporter(app.prepare(Request(Selection.read(), Path("out"))))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_an_undecided_run_that_fails_is_no_wrong_usage(
     assert reporter.exit_code(4) == 2
     document, comparison = builders.a_result()
     stash = pytest.Stash()
-    stash[harness.CONCLUSION] = app.Conclusion(document, comparison, (), Path(), Path())
+    stash[harness.CONCLUSION] = app.Conclusion(document, comparison, (), Path())
     reporter.config = cast("pytest.Config", SimpleNamespace(stash=stash))
     assert reporter.exit_code(4) == 4
 
@@ -75,7 +75,7 @@ def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: boo
     writer.append(header)
     for start in run.starts:
         writer.append(start)
-    reporter = harness._Reporter(Request(Selection.read(resume=resume), tmp_path))
+    reporter = harness._Reporter(app.prepare(Request(Selection.read(resume=resume), tmp_path)))
     command = f"shootout run --profile quick --out {tmp_path} --resume"
     assert reporter._go_on() == (command if told else None)
 
@@ -105,14 +105,14 @@ def test_a_report_that_cannot_be_written_costs_no_verdict(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     document, comparison = builders.a_result()
-    conclusion = app.Conclusion(document, comparison, (), Path(), Path())
+    conclusion = app.Conclusion(document, comparison, (), Path())
     monkeypatch.setenv("PYTEST_ADDOPTS", "-v")
     monkeypatch.setattr(pytest, "main", write)
-    request = Request(Selection.read(), tmp_path, junit_xml=tmp_path / "junit.xml")
+    prepared = app.prepare(Request(Selection.read(), tmp_path, junit_xml=tmp_path / "junit.xml"))
     with pytest.raises(OSError, match="No space left"):
-        harness.run(request)
+        harness.run(prepared)
     monkeypatch.setattr(harness._Reporter, "conclusion", conclusion)
-    assert harness.run(request) == (conclusion.exit_code, conclusion)
+    assert harness.run(prepared) == (conclusion.exit_code, conclusion)
     said = f"shootout: left out: {tmp_path}/junit.xml: cannot be written: No space left on device\n"
     assert (capsys.readouterr().err, os.environ["PYTEST_ADDOPTS"]) == (said, "-v")
 

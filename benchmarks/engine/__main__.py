@@ -1,4 +1,6 @@
-"""The load engine against sysbench: one server, equal rows, statements, connections and CPUs, interleaved.
+"""The load engine against sysbench, interleaved on one server: `make bench-engine`.
+
+Rows, statements, connections and CPUs are equal.
 
 Prints throughput and client CPU per transaction, and the ratios ours / sysbench's with 95 % intervals over
 pairs of neighbouring turns; then memory, loading, restoring, and which targets are met. Both clients are
@@ -6,6 +8,8 @@ counted alike: transactions by the server's counter, CPU by the kernel. Their co
 is stopped (SIGSTOP) between its turns. Writes everything, each turn included, to reports/engine.json. Takes
 40 minutes, on an otherwise idle machine.
 """
+
+# needs: mvn sysbench
 
 from __future__ import annotations
 

@@ -97,7 +97,9 @@ class Explain(Capability):
                 _measured(question, wish / len(wanted), observe, passwords)
             except (InputError, MeasureError) as error:
                 skip(f"explanation of {cell.name}: {error}")
-            except Exception as error:  # a defect here costs no other cell its explanation
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # a defect costs no other cell its explanation
                 skip(f"explanation of {cell.name}: {type(error).__name__}: {error}")
 
     def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:

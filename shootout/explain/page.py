@@ -62,10 +62,10 @@ def section(explained: Explained, evidence: tuple[Section, ...]) -> Section:
     """What a cell's page shows of an explanation, and of what others know."""
     return Section(
         name="why",
+        about="statements, functions, plans, settings",
         title=report.title(explained.explanation),
         points=tuple(report.points(explained, evidence)),
         value=report.value(explained, evidence),
         template="explain/section",
         context=ExplanationSection(explained, evidence),
-        link="why: statements, functions, plans, settings",
     )

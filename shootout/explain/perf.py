@@ -95,7 +95,7 @@ class Recording:
         if not answered:
             self.process.wait(READY_TIMEOUT_S)
             _, words = self.process.communicate()
-            raise UnavailableError(_refusal() or f"perf record: {_last_line(words)}")
+            raise UnavailableError(_refusal(words) or f"perf record: {_last_line(words)}")
 
 
 @contextmanager
@@ -124,16 +124,18 @@ def recording(folder: Path) -> Iterator[Recording]:
     finally:
         os.close(control)
         os.close(answers)
-        process.kill()
-        process.communicate()
+        with process:  # waits and closes its pipe, which may have been read to its end
+            process.kill()
         data.unlink(missing_ok=True)
 
 
-def _refusal() -> str:
-    """What to allow, if this user may not sample CPUs; else empty."""
+def _refusal(words: bytes) -> str:
+    """What to allow, if perf says that it may not sample CPUs; else empty."""
+    if _PARANOID.name.encode() not in words:
+        return ""
     level = int(_PARANOID.read_text()) if _PARANOID.exists() else 0
     if level <= 0 or os.geteuid() == 0:
-        return ""
+        return "perf may not profile here: containers need the capability CAP_PERFMON for that"
     return f"kernel.perf_event_paranoid = {level} forbids profiling: sudo sysctl kernel.perf_event_paranoid=0"
 
 

@@ -45,7 +45,7 @@ class Judged:
     markdown: str = ""  # for a step summary
 
     def at(self, document: Path, page: Path | None = None) -> Judged:
-        """The same with its files: the document first in JSON, the page also as the last line."""
+        """The same with its files; the last line says where the page is or, without one, the document."""
         places = {"document": str(document)} | ({} if page is None else {"page": str(page)})
-        lines = () if page is None else (Line(f"report        {page.as_uri()}"),)
+        lines = (Line(f"document      {document}" if page is None else f"report        {page.as_uri()}"),)
         return replace(self, text=(*self.text, *lines), value={**places, **self.value})

@@ -19,9 +19,9 @@ class Section:
     """A section of a cell's page; its template reads `context` as `section`."""
 
     name: str  # in JSON, and of its place on the page
+    about: str  # what it has, in a few words
     title: str
     points: tuple[Point, ...]
     value: object  # encoded as JSON
     template: str  # below templates/, without its endings
     context: object
-    link: str = ""  # the words of links to it

@@ -14,8 +14,7 @@ from shootout.model.verdict import Verdict
 from shootout.paths import file_stem
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Listing, ListPage, Page
-from shootout.soak import judge as analysis
-from shootout.soak import report as soak
+from shootout.soak import judge, report
 from shootout.soak.judge import Curve
 from shootout.soak.values import SoakComparison, SoakResult
 
@@ -23,7 +22,7 @@ FOLDER = "soaks"
 POINTS_MAX = 600  # of a line; with more seconds, each point stands for several, with a band around it
 READOUTS_MAX = 100
 CHARTS: dict[str, str] = {"throughput": "transactions / s", "latency": "95 % latency, ms"}
-CHARTS |= {str(name): title for name, title in soak.GAUGES.items()}
+CHARTS |= {str(name): title for name, title in report.GAUGES.items()}
 
 COLUMNS = (
     "soak", "base", "server", "finding", "verdict", "base_value", "value", "difference", "difference_low",
@@ -48,7 +47,7 @@ class SoakPage(Page):
     @property
     def value(self) -> object:
         """The findings."""
-        return soak.judged(self.result).value
+        return report.judged(self.result).value
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
@@ -66,30 +65,30 @@ class SoakPage(Page):
     @property
     def headline(self) -> str:
         """The result."""
-        return soak.headline(self.result)
+        return report.headline(self.result)
 
     @property
     def conditions(self) -> str:
         """What was loaded, and how."""
-        return soak.conditions(self.result.document.header)
+        return report.conditions(self.result.document.header)
 
     @property
-    def tables(self) -> Iterator[tuple[SoakComparison, list[tuple[soak.Row, Verdict]]]]:
+    def tables(self) -> Iterator[tuple[SoakComparison, list[tuple[report.Row, Verdict]]]]:
         """Each comparison with its lines and their verdicts."""
         for each in self.result.comparisons:
-            yield each, [*soak.rows(self.result, each)]
+            yield each, [*report.rows(self.result, each)]
 
     @property
     def footprints(self) -> Iterator[tuple[SoakComparison, list[tuple[str, ...]], str]]:
         """Each comparison with what its servers took differently, and what they did not."""
         for each in self.result.comparisons:
             if each.footprint:
-                yield each, [*soak.footprint(each)], soak.unchanged(each)
+                yield each, [*report.footprint(each)], report.unchanged(each)
 
     @cached_property
     def charts(self) -> list[tuple[str, str, Chart]]:
         """Id, title and chart of each curve that a server has."""
-        found = analysis.curves(self.result.document)
+        found = judge.curves(self.result.document)
         shown = []
         for name, title in CHARTS.items():
             of = {
@@ -155,7 +154,7 @@ def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:
         case "latency":
             return 1000 * curve.latency_s
     found = next((values for gauge, values in curve.gauges.items() if gauge == name), None)
-    return None if found is None else found * (1e-6 if name in soak.IN_MB else 1.0)
+    return None if found is None else found * (1e-6 if name in report.IN_MB else 1.0)
 
 
 def _bin_width_s(every: Collection[NDArray[np.float64]]) -> int:

@@ -30,6 +30,7 @@ def section(documents: Iterable[WorkDocument], header: RunHeader) -> Section:
     counted = instructions.find(documents, header)
     return Section(
         name="instructions",
+        about="what each statement executes",
         title="Instructions",
         points=tuple(report.points(counted, header)),
         value=counted,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.verdicts import campaign
+from benchmarks.verdict import campaign
 from shootout.analysis import compare
 from shootout.paths import REPORTS
 

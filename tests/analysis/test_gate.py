@@ -71,7 +71,3 @@ def test_on_a_runner_that_raises_false_alarms_only_three_margins_count() -> None
 def test_a_failed_cell_fails_a_gate_on_a_new_runner() -> None:
     found = compare.compare(a_document(starts_of(-10), a_failure("b")), GATE)
     assert (gate.standing(found), gate.exit_code(found)) == ("provisional", 3)
-
-
-def test_of_several_codes_the_worst_counts() -> None:
-    assert [gate.worst(codes) for codes in ([0], [0, 4], [4, 1], [1, 3, 4])] == [0, 4, 1, 3]

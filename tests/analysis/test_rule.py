@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.showcase import record
-from benchmarks.verdicts import campaign
-from benchmarks.verdicts.__main__ import POLICY, RECORDED
+from benchmarks.verdict import campaign
+from benchmarks.verdict.__main__ import POLICY, RECORDED
 from shootout.analysis import compare
 from shootout.analysis.thresholds import RULE
 from shootout.document import journal

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.verdicts.simulated import (
+from benchmarks.verdict.simulated import (
     CELLS,
     EXPLAINED,
     GATE,

@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,3 +42,82 @@ def test_any_text_gives_stacks_of_names(text: str) -> None:
     for _, stack in perf.parse(text.splitlines(), range(10**10)):
         assert stack
         assert all(stack)
+
+
+NOBODY = 65_534
+PARANOID = Path("/proc/sys/kernel/perf_event_paranoid")
+REFUSAL = """\
+Error:
+Access to performance monitoring and observability operations is limited.
+Consider adjusting /proc/sys/kernel/perf_event_paranoid setting to open
+access to performance monitoring and observability operations for processes
+without CAP_PERFMON, CAP_SYS_PTRACE or CAP_SYS_ADMIN Linux capability.
+To make the adjusted perf_event_paranoid setting permanent preserve it
+in /etc/sysctl.conf (e.g. kernel.perf_event_paranoid = <setting>)
+"""
+FORBIDDEN = "kernel.perf_event_paranoid = {} forbids profiling: sudo sysctl kernel.perf_event_paranoid=0"
+CONTAINED = "perf may not profile here: containers need the capability CAP_PERFMON for that"
+
+
+def refused(folder: Path) -> str:
+    """Why perf does not record."""
+    with pytest.raises(perf.UnavailableError) as error, perf.recording(folder) as recording:
+        recording.begin()
+    return str(error.value)
+
+
+@pytest.fixture
+def paranoid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Stands in for the kernel's file."""
+    file = tmp_path / PARANOID.name
+    monkeypatch.setattr(perf, "_PARANOID", file)
+    return file
+
+
+@pytest.mark.parametrize(
+    ("words", "level", "user", "reason"),
+    [
+        (REFUSAL, 2, NOBODY, FORBIDDEN.format(2)),
+        (REFUSAL, 3, NOBODY, FORBIDDEN.format(3)),
+        (REFUSAL, 0, NOBODY, CONTAINED),
+        (REFUSAL, 2, 0, CONTAINED),
+        ("Warning:\nNo such event\n", 2, NOBODY, "perf record: No such event"),
+        ("", 2, 0, "perf record: it gave no reason"),
+    ],
+)
+def test_a_perf_that_ends_at_once_says_why(
+    words: str, level: int, user: int, reason: str, *, paranoid: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paranoid.write_text(f"{level}\n")
+    program = paranoid.with_name("perf")
+    program.write_text(f"#!/bin/sh\ncat >&2 <<'END'\n{words}END\nexit 255\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    assert refused(program.parent) == reason
+
+
+def as_nobody(folder: Path) -> None:
+    """Ask the machine's own perf as a user who has no rights, and write what came of it."""
+    if os.geteuid() == 0:
+        os.setgroups([])
+        os.setgid(NOBODY)
+        os.setuid(NOBODY)
+    (folder / "said").write_text(refused(folder))
+
+
+@pytest.mark.skipif(shutil.which("perf") is None, reason="perf is not installed")
+@pytest.mark.skipif(
+    not PARANOID.exists() or int(PARANOID.read_text()) <= 0, reason="this machine lets every user profile"
+)
+def test_a_user_who_may_not_profile_is_told_what_to_allow() -> None:
+    folder = Path(tempfile.mkdtemp(dir="/tmp"))  # pytest's own are root's alone
+    try:
+        if os.geteuid() == 0:
+            os.chown(folder, NOBODY, NOBODY)
+        other = multiprocessing.get_context("fork").Process(target=as_nobody, args=(folder,))
+        other.start()
+        other.join()
+        assert (folder / "said").read_text() == FORBIDDEN.format(PARANOID.read_text().strip())
+    finally:
+        shutil.rmtree(folder)

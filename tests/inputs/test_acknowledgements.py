@@ -5,13 +5,13 @@ import pytest
 
 from shootout import paths
 from shootout.errors import InputError
-from shootout.inputs import acknowledgements
+from shootout.inputs.acknowledgements import load_acknowledged
 
 
 def test_the_shipped_file_acknowledges_nothing() -> None:
-    assert acknowledgements.load(paths.FIXTURES / "acknowledged.toml") == ()
+    assert load_acknowledged(paths.FIXTURES / "acknowledged.toml") == ()
     with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
-        acknowledgements.load(paths.FIXTURES / "none.toml")
+        load_acknowledged(paths.FIXTURES / "none.toml")
 
 
 def test_its_example_can_be_used(tmp_path: Path) -> None:
@@ -20,7 +20,7 @@ def test_its_example_can_be_used(tmp_path: Path) -> None:
     file.write_text(
         "\n".join(line.removeprefix("# ") for line in text.split("example:\n#\n")[1].splitlines())
     )
-    (entry,) = acknowledgements.load(file)
+    (entry,) = load_acknowledged(file)
     assert (entry.threads, entry.at_most, entry.expires) == (1, 0.1, date(2027, 3, 31))
 
 
@@ -30,4 +30,4 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         '[[change]]\nworkload = "w"\nserver = "s"\nat_most = 0.1\nexpires = 2027-01-01\nowner = "o"\n'
     )
     with pytest.raises(InputError, match=r"key 'change\[0\]\.reason' is missing"):
-        acknowledgements.load(file)
+        load_acknowledged(file)

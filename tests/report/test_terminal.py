@@ -2,27 +2,20 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from msgspec import structs
 from rich.console import Console
 
-from shootout import numbers
 from shootout.analysis import claims, compare
-from shootout.bisect import judge as bisected
-from shootout.bisect import report as bisection
-from shootout.crash.values import Crash, CrashDocument, CrashFailure
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
-from shootout.model.plan import Dataset, Policy
+from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, Progress, RunDocument
 from shootout.model.verdict import Comparison
 from shootout.report import terminal
-from shootout.soak import judge as soak
 from tests import builders
-from tests.bisect import builders as bisections
 from tests.repeated import a_repetition
-from tests.soak import builders as soaks
+from tests.screen import lines_of, row
 
 BASE, HEAD = builders.BASE, builders.HEAD
 
@@ -32,19 +25,8 @@ def a_document(servers: Sequence[str] = (BASE, HEAD), *, failing: bool = False) 
     return builders.a_run(header, failing=failing)
 
 
-def lines_of(show: Callable[[Console], None], width: int = 132) -> list[str]:
-    """The lines that a terminal without colours shows; their narrow spaces are plain ones here."""
-    screen = io.StringIO()
-    show(Console(file=screen, width=width))
-    return [line.rstrip().replace(numbers.SPACE, " ") for line in screen.getvalue().splitlines()]
-
-
 def printed(comparison: Comparison, width: int = 132) -> list[str]:
     return lines_of(lambda console: terminal.print_verdicts(console, comparison), width)
-
-
-def row(line: str) -> list[str]:
-    return re.split(r"  +", line)
 
 
 def rows(lines: Sequence[str]) -> list[list[str]]:
@@ -184,57 +166,6 @@ def test_a_server_alone_is_shown_too() -> None:
     lines = printed(compare.compare(a_document((BASE,))))
     assert lines[1] == f"{BASE} was measured alone: nothing to compare it with"
     assert [(row[2], row[-1]) for row in rows(lines)] == [(BASE, "○ unjudged")] * 2
-
-
-def test_a_soak_of_one_server_has_one_column_of_values() -> None:
-    alone = soaks.document(["a"], soaks.slices("a", [1000.0 + second % 7 for second in range(600)]))
-    lines = lines_of(lambda console: terminal.print_soak(console, soak.judge(alone)))
-    (titles,) = (line for line in lines if line.startswith("finding "))
-    assert titles.split() == ["finding", "a", "verdict"]
-
-
-def test_the_crashes_of_a_server_have_one_row(tmp_path: Path) -> None:
-    found = Crash(
-        server="a", number=1, load_s=2.0, acknowledged=1000, lost=3, in_flight=5, unexpected=0,
-        recovery_s=1.5, transactions=90, syncs={"redo log": 1.0},
-    )  # fmt: skip
-    more = structs.replace(
-        found, number=2, acknowledged=500, unexpected=7, recovery_s=2.5, syncs={"redo log": 0.5}
-    )
-    document = CrashDocument(
-        format=1, crash="20261125T100000Z-000001", started="2026-11-25T10:00:00+00:00", shootout="0", seed=1,
-        given={}, settings="production", workload=builders.a_record("oltp_read_write"), dataset=Dataset(),
-        threads=8, runner=builders.a_runner(), servers=tuple(map(builders.a_server, "ab")),
-        crashes=(found, more), failures=(CrashFailure(server="b", reason="it did not start again"),),
-    )  # fmt: skip
-    path = tmp_path / "crash.json"
-    _, headline, _, titles, of_a, failure, _, last = lines_of(
-        lambda console: terminal.print_crashes(console, document, path)
-    )
-    assert headline == "6 of 1 500 confirmed commits were lost in 2 crashes."
-    assert dict(zip(row(titles), row(of_a), strict=True)) == {
-        "server": "a", "crashes": "2", "confirmed": "1 500", "lost": "6", "in flight": "10",
-        "unexpected": "7", "recovery": "1.5 to 2.5 s", "syncs": "redo log 0.75",
-    }  # fmt: skip
-    assert failure == "b: it did not start again"
-    assert last == f"document      {path}"
-
-
-def test_a_bisection_has_a_row_for_each_revision(tmp_path: Path) -> None:
-    levels = {label: -0.05 * (label >= "e") for label in bisections.LABELS}
-    answer = bisected.answer(bisections.a_bisection(), {"1": bisections.a_run(levels, noise=0.0)})
-    lines = lines_of(lambda console: terminal.print_bisection(console, answer, tmp_path / "index.html"))
-    assert lines[1] == "reads, 4 threads: 5.1 % slower (−5.5 to −4.9 %) since e (> 99.9 %)."
-    titles = ["revision", "step here", "to the base", "to the one before", "starts", "what"]
-    assert row(lines[3]) == titles
-    (of_e,) = (dict(zip(titles, row(line), strict=True)) for line in lines if line.startswith("e "))
-    assert of_e == {
-        "revision": "e", "step here": "> 99.9 %", "to the base": "−5.2 % (−5.5 to −4.9 %)",
-        "to the one before": "−4.9 % (−5.3 to −4.5 %)", "starts": "8",
-        "what": "Change <b>e, Some Engineer, 2026-11-01",
-    }  # fmt: skip
-    assert lines[-2] == f"why           {bisection.why(answer)}"
-    assert lines[-1] == f"report        {(tmp_path / 'index.html').as_uri()}"
 
 
 def test_a_series_has_a_row_and_each_further_change_a_line() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import InputError, MeasureError
-from shootout.soak import documents as soaks
+from shootout.soak.documents import SOAKS, Record, Writer
 from shootout.soak.values import SoakDocument, SoakFailure
 from tests.document.test_journal import files_no_larger_than
 from tests.soak.builders import document, slices
@@ -21,8 +21,8 @@ def written(results: Path) -> tuple[Path, SoakDocument]:
         failures=[SoakFailure(server="b", reason="crashed")],
         ends={"a": {"memory": 1e6}},
     )
-    writer = soaks.Writer(results, whole.header)
-    parts: tuple[Sequence[soaks.Record], ...] = (whole.servers, whole.slices, whole.ends, whole.failures)
+    writer = Writer(results, whole.header)
+    parts: tuple[Sequence[Record], ...] = (whole.servers, whole.slices, whole.ends, whole.failures)
     for records in parts:
         for record in records:
             writer.append(record)
@@ -31,14 +31,14 @@ def written(results: Path) -> tuple[Path, SoakDocument]:
 
 def test_a_document_reads_as_it_was_written(tmp_path: Path) -> None:
     path, whole = written(tmp_path)
-    assert soaks.find(tmp_path) == (path,)
-    assert soaks.read(path) == whole
+    assert SOAKS.find(tmp_path) == (path,)
+    assert SOAKS.read(path) == whole
 
 
 def test_a_torn_line_is_dropped(tmp_path: Path) -> None:
     path, whole = written(tmp_path)
     path.write_bytes(path.read_bytes()[:-5])
-    assert soaks.read(path).slices == whole.slices
+    assert SOAKS.read(path).slices == whole.slices
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_damage_is_named(tmp_path: Path, old: bytes, new: bytes, message: str) -
     path, _ = written(tmp_path)
     path.write_bytes(path.read_bytes().replace(old, new))
     with pytest.raises(InputError, match=message):
-        soaks.read(path)
+        SOAKS.read(path)
 
 
 def test_a_document_without_or_with_two_headers_is_refused(tmp_path: Path) -> None:
@@ -63,20 +63,20 @@ def test_a_document_without_or_with_two_headers_is_refused(tmp_path: Path) -> No
     for damaged in (b"", b"".join(lines[1:]), lines[0] * 2):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match="header"):
-            soaks.read(path)
+            SOAKS.read(path)
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
-    (tmp_path / soaks.FOLDER).touch()
+    (tmp_path / "soaks").touch()
     with pytest.raises(InputError, match="cannot be written"):
-        soaks.Writer(tmp_path, document(["a"], []).header)
+        Writer(tmp_path, document(["a"], []).header)
 
 
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path) -> None:
     whole = document(["a"], [])
-    writer = soaks.Writer(tmp_path, whole.header)
+    writer = Writer(tmp_path, whole.header)
     full = pytest.raises(MeasureError, match="cannot be written: ")
     with files_no_larger_than(writer.path.stat().st_size + 5), full:
         writer.append(whole.servers[0])
     writer.append(whole.servers[0])
-    assert soaks.read(writer.path) == whole
+    assert SOAKS.read(writer.path) == whole

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 
 from shootout.model.verdict import Verdict
-from shootout.soak import judge as soak
+from shootout.soak import judge, report
 from shootout.soak.judge import Curve, compare
 from shootout.soak.values import Finding, Measure, SoakFailure
 from tests.soak.builders import document, slices
@@ -65,7 +65,7 @@ def decided(findings: dict[str, Finding]) -> list[str]:
     return [kind for kind, each in findings.items() if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
 
 
-@pytest.mark.parametrize("seconds", [soak.SECONDS_MIN, SECONDS, 3600])
+@pytest.mark.parametrize("seconds", [judge.SECONDS_MIN, SECONDS, 3600])
 def test_equal_servers_rarely_differ(seconds: int) -> None:
     generator = np.random.default_rng(seconds)
     pairs = PAIRS if seconds < 3600 else PAIRS // 4
@@ -138,7 +138,7 @@ def test_an_open_loop_is_judged_by_latency() -> None:
 def test_seconds_of_a_curve_hold_every_transaction() -> None:
     # Two seconds of silence from 2.5 s on: a slice of one second that takes until 4.5 s.
     taken = slices("a", [100, 100, 50, 100, 100], lasts=[1, 1, 2.5, 1, 1])
-    curve = soak.curves(document(["a"], taken))["a"]
+    curve = judge.curves(document(["a"], taken))["a"]
     assert curve.tps.round().tolist() == [100, 100, 50, 0, 50, 100]
     assert np.isfinite(curve.latency_s[:2]).all()
 
@@ -147,11 +147,11 @@ def test_a_document_is_judged() -> None:
     tps: NDArray[np.float64] = curve(np.random.default_rng(8)).tps
     late = np.where(np.arange(SECONDS) < 450, 1.0, 0.6) * tps
     records = [*slices("a", tps), *slices("b", late)]
-    result = soak.judge(document(["a", "b"], records))
+    result = judge.judge(document(["a", "b"], records))
     (only,) = result.comparisons
     assert (only.base, only.head, only.reason) == ("a", "b", "")
     assert {each.kind for each in only.findings if each.verdict is Verdict.REGRESSED} >= {"level"}
-    assert soak.exit_code(result) == 1
+    assert report.judged(result).exit_code == 1
     begin, end = only.levels["b"]
     assert begin.low < 1000 < begin.high
     assert 500 < end.estimate < 700
@@ -159,12 +159,12 @@ def test_a_document_is_judged() -> None:
 
 def test_a_failed_server_and_a_short_load_are_said() -> None:
     taken = slices("a", [100.0] * 10)
-    result = soak.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))
+    result = judge.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))
     assert [each.reason for each in result.comparisons] == ["b: crashed"]
-    assert soak.exit_code(result) == 3
-    alone = soak.judge(document(["a"], taken))
+    assert report.judged(result).exit_code == 3
+    alone = judge.judge(document(["a"], taken))
     assert "180 s" in alone.comparisons[0].reason
-    assert soak.exit_code(alone) == 0
+    assert report.judged(alone).exit_code == 0
 
 
 def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
@@ -178,7 +178,7 @@ def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
         for seconds in (len(slow.tps), len(head.tps))
     ]
     (only,), (alike,) = (
-        soak.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both
+        judge.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both
     )
     assert only.findings
     assert (only.findings, only.levels) == (alike.findings, alike.levels)
@@ -190,7 +190,7 @@ def test_the_footprint_names_what_changed_beyond_its_margin() -> None:
         "a": {"memory": 100.0, "start": 1.0},
         "b": {"memory": 107.0, "start": 1.4},
     }
-    result = soak.judge(document(["a", "b"], [*slices("a", [1.0] * 5), *slices("b", [1.0] * 5)], ends=ends))
+    result = judge.judge(document(["a", "b"], [*slices("a", [1.0] * 5), *slices("b", [1.0] * 5)], ends=ends))
     assert {each.measure: each.changed for each in result.comparisons[0].footprint} == {
         "memory": True,
         "start": False,

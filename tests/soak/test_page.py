@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 from playwright.sync_api import Browser
 
 from shootout.report import judgement_cache, site
-from shootout.soak import judge as soak
-from shootout.soak import page as pages
-from shootout.soak import report as words
-from shootout.soak.values import Gauge, SoakDocument, SoakFailure
+from shootout.report.site.page import Listing
+from shootout.soak import judge, report
+from shootout.soak.page import POINTS_MAX, SoakPage, listing
+from shootout.soak.values import Gauge, SoakDocument, SoakFailure, SoakResult
 from tests import builders
 from tests.report.site.pages import (
     Document,
@@ -27,6 +28,11 @@ from tests.report.site.pages import (
 from tests.soak.builders import SOAK, document, slices
 
 SHORT = "20261124T100000Z-000002"
+
+
+def listed(soaks: Sequence[SoakResult]) -> list[Listing]:
+    listed = listing(soaks)
+    return [] if listed is None else [listed]
 
 
 def long(seconds: int = 900) -> SoakDocument:
@@ -54,8 +60,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of these pages in a site."""
     short = document(["a"], slices("a", [9.0] * 5), [SoakFailure(server="a", reason="<crashed>")], soak=SHORT)
     runs = [judgement_cache.in_memory(*builders.a_result())]
-    soaks = [soak.judge(long()), soak.judge(short)]
-    return site.build(runs, tmp_path_factory.mktemp("site"), soaked=soaks).parent / "soaks"
+    soaks = [judge.judge(long()), judge.judge(short)]
+    return site.build(runs, tmp_path_factory.mktemp("site"), listings=listed(soaks)).parent / "soaks"
 
 
 def test_a_page_has_the_findings_and_the_curves(folder: Path) -> None:
@@ -71,7 +77,7 @@ def test_a_page_has_the_findings_and_the_curves(folder: Path) -> None:
 
 def test_a_soak_of_one_server_has_one_column_of_values(tmp_path: Path) -> None:
     taken = slices("a", [1000.0 + second % 7 for second in range(600)])
-    site.build([], tmp_path, soaked=[soak.judge(document(["a"], taken))])
+    site.build([], tmp_path, listings=listed([judge.judge(document(["a"], taken))]))
     (table,) = tables(tmp_path / "soaks" / f"{SOAK}.html").values()
     assert re.findall(r'<th scope="col"[^>]*>([^<]*)<', table) == ["finding", "a", "verdict"]
     assert {len(row) for row in rows_in(table)} == {3}
@@ -97,7 +103,7 @@ def test_the_csv_has_a_line_for_each_finding(folder: Path) -> None:
 
 
 def test_a_site_of_soaks_alone_begins_with_their_list(tmp_path: Path) -> None:
-    index = site.build([], tmp_path, soaked=[soak.judge(long(200))])
+    index = site.build([], tmp_path, listings=listed([judge.judge(long(200))]))
     page = Document(index.read_text("utf-8"))
     check_links(tmp_path)
     assert f"soaks/{SOAK}.html" in page.links
@@ -122,9 +128,9 @@ def test_everyone_can_read_them(folder: Path, chromium: Browser, scheme: str, wi
 
 
 def test_no_curve_is_heavier_than_a_page_can_be() -> None:
-    result = soak.judge(long(7200))
-    built = sum(len(chart.lines[0].points) for _, _, chart in pages.SoakPage(result).charts)
-    assert built <= 4 * pages.POINTS_MAX
+    result = judge.judge(long(7200))
+    built = sum(len(chart.lines[0].points) for _, _, chart in SoakPage(result).charts)
+    assert built <= 4 * POINTS_MAX
 
 
 def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common() -> None:
@@ -132,7 +138,7 @@ def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common()
         return [{"memory": 5e8} if second % 10 == first else {} for second in range(600)]
 
     taken = [slices(name, [1000.0] * 600, gauges=gauges(first)) for name, first in (("a", 2), ("b", 7))]
-    page = pages.SoakPage(soak.judge(document(["a", "b"], [*taken[0], *taken[1]])))
+    page = SoakPage(judge.judge(document(["a", "b"], [*taken[0], *taken[1]])))
     (chart,) = (chart for name, _, chart in page.charts if name == "memory")
     first, second = ([x for x, _ in line.points] for line in chart.lines)
     assert first == second
@@ -141,8 +147,8 @@ def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common()
 
 
 def test_values_have_their_units() -> None:
-    (only,) = soak.judge(long()).comparisons
-    texts = {each.kind: words.value(each.kind, each.head) for each in only.findings}
+    (only,) = judge.judge(long()).comparisons
+    texts = {each.kind: report.value(each.kind, each.head) for each in only.findings}
     assert texts["stalls"].startswith(("0.97 (", "1.03 ("))
     assert texts["memory"].startswith("60.00 (")
     assert texts["slope"].startswith("−1.")

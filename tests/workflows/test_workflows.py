@@ -784,8 +784,8 @@ def test_a_comment_says_what_the_gate_says_and_believes_no_ledger_of_a_fork(
     path = saved(document, tmp_path)
     noisy = [made_up.an_entry(0.1)] * 9
     runner = document.header.runner.fingerprint
-    alone = markdown.comment([compare.compare(document)])
-    gate = markdown.comment([compare.compare(document, ledger_entries=noisy)])
+    alone = markdown.comment([markdown.summary(compare.compare(document))])
+    gate = markdown.comment([markdown.summary(compare.compare(document, ledger_entries=noisy))])
     assert ("inconclusive" in alone, "inconclusive" in gate) == (False, True)
 
     def posted(repository: str, artifacts: list[LedgerEntry], branch: list[LedgerEntry]) -> str:

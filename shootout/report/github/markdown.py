@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -29,9 +28,9 @@ def summary(comparison: Comparison, sections: Sections = NO_SECTIONS) -> str:
     return "\n".join(_lines(comparison, sections)) + "\n"
 
 
-def comment(judged: Iterable[tuple[Comparison, Sections]], link: str | None = None) -> str:
+def comment(summaries: Iterable[str], link: str | None = None) -> str:
     """A pull request's comment: all runs' summaries, truncated to GitHub's limit; `link`: the report."""
-    text = "\n".join([MARKER, *itertools.starmap(summary, judged)])
+    text = "\n".join([MARKER, *summaries])
     if len(text) > COMMENT_MAX:
         text = (
             text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… truncated to the length that GitHub allows.\n"

@@ -63,8 +63,8 @@ def build(
     """Write the site; returns the path of its index, the overview of the newest run, or of profile `front`'s.
 
     Without runs it has the listings' pages alone, and begins with the first list. `sections` says what
-    else is known of a run's cells. Raises InputError if there is nothing to show, if a run occurs twice, if none is
-    of that profile, or if `out` cannot be written.
+    else is known of a run's cells. Raises InputError if there is nothing to show, if a run occurs twice,
+    if none is of that profile, or if `out` cannot be written.
     """
     if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")

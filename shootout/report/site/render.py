@@ -6,6 +6,7 @@ import math
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
 from shootout import numbers
 from shootout.analysis import metrics, warnings
@@ -13,6 +14,7 @@ from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
 from shootout.report import commands, wording
+from shootout.report.sections import Section
 from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
 from shootout.report.site.page import Render
@@ -118,6 +120,18 @@ def renderer() -> Render:
         "runner_page": runner.page_of,
         "server_page": server_page,
     }
+
+    def section_html(section: Section, root: str) -> Markup:
+        """A section of a cell's page; one that cannot be drawn says so, and costs no page."""
+        try:
+            text = environment.get_template(f"{section.template}.html.j2").render(
+                section=section.context, root=root
+            )
+        except Exception as error:
+            text = f'<p class="notice">{escape(f"{section.title}: {type(error).__name__}: {error}")}</p>'
+        return Markup(text)
+
+    environment.filters["section"] = section_html
 
     def render(template: str, **values: object) -> str:
         return environment.get_template(f"{template}.j2").render(values)

@@ -52,14 +52,14 @@ def plain(text: str) -> str:
 
 
 def test_a_comment_has_every_run_and_the_link() -> None:
-    text = markdown.comment([a_comparison(), a_comparison()], "https://example.org/run")
+    text = markdown.comment(2 * [markdown.summary(a_comparison())], "https://example.org/run")
     assert text.startswith(f"{markdown.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
     assert text.count("| workload | threads | server |") == 2
     assert text.endswith("[The full report](https://example.org/run)\n")
 
 
 def test_a_comment_is_never_longer_than_github_takes() -> None:
-    text = markdown.comment([a_comparison(reason="x" * 9_000)], "https://example.org/run")
+    text = markdown.comment([markdown.summary(a_comparison(reason="x" * 9_000))], "https://example.org/run")
     assert 50_000 < len(text) < 65_536
     assert "truncated to the length that GitHub allows" in text
     assert text.endswith("(https://example.org/run)\n")
@@ -69,7 +69,7 @@ def test_a_comment_has_each_reason_for_failures_once() -> None:
     cells = tuple(
         structs.replace(each, verdict=Verdict.FAILED) for each in a_comparison(reason="x" * 900).cells
     )
-    text = markdown.comment([structs.replace(made(), cells=cells)])
+    text = markdown.comment([markdown.summary(structs.replace(made(), cells=cells))])
     assert text.count("x" * 900) == 1
     assert "- oltp&#95;point&#95;select, 1 thread, and 8 more, both servers" in text
 
@@ -84,10 +84,10 @@ def test_a_row_has_the_change_that_decided_its_verdict() -> None:
 @given(st.text(max_size=80))
 @example("@org/team a@host.tld o/r#1 gh-1 GH-1 www.host.tld https://host.tld ftp://host.tld :+1: :tada:")
 def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
-    comment = markdown.comment([a_comparison(reason=text, workload=text)])
+    comment = markdown.comment([markdown.summary(a_comparison(reason=text, workload=text))])
     assert not LINKED.search(html.unescape(comment))
     shown = plain(comment)
-    template = plain(markdown.comment([a_comparison(reason="x", workload="x")]))
+    template = plain(markdown.comment([markdown.summary(a_comparison(reason="x", workload="x"))]))
     for active in ("<", "`", "@", "[", "](", "!", "#", "~", "\r", "\x1b"):
         assert shown.count(active) == template.count(active)
     assert len(shown.splitlines()) == len(template.splitlines())

@@ -1,6 +1,6 @@
 """Slow servers down by known shares: stop each for its share of every 100 ms.
 
-    python -m benchmarks.verdicts.injector CACHE LOG PLACE=SHARE…
+    python -m benchmarks.verdict.injector CACHE LOG PLACE=SHARE…
 
 PLACE: the server's place in its run, from 0, or `control`. Runs until killed, finds the servers by their pid
 files, and logs for each life of a server the share for which it was stopped. Needs the right to real-time

@@ -4,6 +4,8 @@ The first part simulates. Each other one is a soak of a server against itself, i
 over is not measured again.
 """
 
+# needs: mvn
+
 from __future__ import annotations
 
 import argparse
@@ -25,10 +27,8 @@ from shootout.inputs.options import Selection
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
-from shootout.soak import documents as soaks
-from shootout.soak import judge as analysis
-from shootout.soak import measure as soak
-from shootout.soak import report as words
+from shootout.soak import judge, measure, report
+from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
 from tests.soak.test_judge import curve, decided, dipping, found, leaking, sloping, stalled, stepping
 
@@ -92,12 +92,12 @@ def main() -> None:
         for number in range(1, args.times + 1):
             results = args.out / f"{part}-{number}" / "results"
             result = _known(results) or _measured(args, results, part.split(","))
-            print(f"\n{part} {number}: {words.headline(result)} {words.conditions(result.document.header)}")
+            print(f"\n{part} {number}: {report.headline(result)} {report.conditions(result.document.header)}")
             for each in result.comparisons:
                 print(
                     f"\n| finding | {each.base} | {each.head} | difference | verdict |\n|---|---|---|---|---|"
                 )
-                for row in words.rows(result, each):
+                for row, _ in report.rows(result, each):
                     print(f"| {' | '.join(row)} |", flush=True)
 
 
@@ -120,10 +120,10 @@ def simulated() -> None:
 
 def _known(results: Path) -> SoakResult | None:
     """The newest soak that ran through."""
-    for path in reversed(soaks.find(results)):
-        document = soaks.read(path)
+    for path in reversed(SOAKS.find(results)):
+        document = SOAKS.read(path)
         if len(document.ends) == len(document.header.servers):
-            return analysis.judge(document)
+            return judge.judge(document)
     return None
 
 
@@ -131,10 +131,10 @@ def _measured(args: argparse.Namespace, results: Path, faults: Sequence[str]) ->
     named = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
     plan = app.plan(Selection.read(profile="soak", servers=named))
     with _faulty([none, *(FAULTS[fault] for fault in faults)], args.every):
-        path = soak.measure(
+        path = measure.measure(
             plan, results, 60 * args.minutes, lambda at: print(at.detail, at.round, end="\r", file=sys.stderr)
         )
-    return analysis.judge(soaks.read(path))
+    return judge.judge(SOAKS.read(path))
 
 
 @contextmanager

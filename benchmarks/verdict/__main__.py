@@ -1,4 +1,4 @@
-"""How good verdicts are: false alarms, power, precision against the usual ways, bias.
+"""How good verdicts are, by false alarms, power, usual methods, bias: `make bench-verdict`.
 
     aa        a server against itself, five instances per block; each head is judged as its own gate
     paused    the same for writing workloads, with idle servers stopped
@@ -14,6 +14,8 @@ Results go to reports/verdict/ as they come and are not measured again: stop and
 Everything takes seven and a half hours, on an otherwise idle machine. Prints Markdown. The published runs are
 in reports/showcase/verdict/, without latencies and counters; --recorded judges them again.
 """
+
+# needs: mvn sysbench
 
 from __future__ import annotations
 
@@ -32,8 +34,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.verdicts import campaign, judging, simulated, usual
-from benchmarks.verdicts.usual import Repeat
+from benchmarks.verdict import campaign, judging, simulated, usual
+from benchmarks.verdict.usual import Repeat
 from shootout.analysis import compare, pairs, stats
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
@@ -297,7 +299,7 @@ def slowed(log: Path) -> Iterator[None]:
     """Run the injector: each head loses a share relative to the base and its A/A control."""
     heads = [f"{place}={1 - (1 - loss) * (1 - STOPPED)}" for place, loss in enumerate(LOSSES, 1)]
     targets = [f"0={STOPPED}", f"control={STOPPED}", *heads]
-    command = [sys.executable, "-m", "benchmarks.verdicts.injector", str(cache_folder()), str(log), *targets]
+    command = [sys.executable, "-m", "benchmarks.verdict.injector", str(cache_folder()), str(log), *targets]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, env=environment)
     try:

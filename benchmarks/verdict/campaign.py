@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.showcase import record
-from benchmarks.verdicts import judging
+from benchmarks.verdict import judging
 from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument

@@ -1,0 +1,30 @@
+"""What a terminal shows."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable
+
+from rich.console import Console
+
+from shootout import numbers
+from shootout.report import terminal
+from shootout.report.judged import Judged
+
+
+def lines_of(show: Callable[[Console], None], width: int = 132) -> list[str]:
+    """The lines that a terminal without colours shows; their narrow spaces are plain ones here."""
+    screen = io.StringIO()
+    show(Console(file=screen, width=width))
+    return [line.rstrip().replace(numbers.SPACE, " ") for line in screen.getvalue().splitlines()]
+
+
+def lines_judged(judged: Judged) -> list[str]:
+    """The lines of a result."""
+    return lines_of(lambda console: terminal.print_judged(console, judged))
+
+
+def row(line: str) -> list[str]:
+    """The cells of a table's line."""
+    return re.split(r"  +", line)
