@@ -59,7 +59,7 @@ class Instrument(Protocol):
 
     name: str  # of its option, and of the command that compares two servers by it
     title: str  # "instructions"
-    profile: str  # the default where it measures
+    profile: str  # what a comparison by it measures by default
 
     def check(self, plan: Plan) -> None:
         """Raise InputError for servers that it cannot measure."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shootout.work import documents as work
+from shootout.work.documents import COUNTS
 from shootout.work.values import WorkDocument
 from tests.runs import BASE, PYTEST, SHOOTOUT, Lab
 
@@ -43,12 +43,12 @@ class Counted:
 
     @property
     def file(self) -> Path:
-        (file,) = work.find(self.out / "results")
+        (file,) = COUNTS.find(self.out / "results")
         return file
 
     @property
     def document(self) -> WorkDocument:
-        return work.read(self.file)
+        return COUNTS.read(self.file)
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +90,8 @@ def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: 
     profile = ("--profile", str(counted.out / "short.toml"), "--out", str(tmp_path))
     done = lab.run(SHOOTOUT, "work", *servers, *profile)
     assert done.returncode == 3, done.stderr
-    (file,) = work.find(tmp_path / "results")
-    document = work.read(file)
+    (file,) = COUNTS.find(tmp_path / "results")
+    document = COUNTS.read(file)
     (failure,) = document.failures
     assert (failure.server, failure.workload) == ("refused", "")
     assert "no-such-option" in failure.reason

@@ -7,8 +7,7 @@ from msgspec import structs
 
 from shootout.model.plan import DatasetSize
 from shootout.model.run import RunHeader
-from shootout.work import instructions
-from shootout.work import judge as work
+from shootout.work import instructions, judge
 from shootout.work.instructions import Instructions
 from shootout.work.values import TRANSACTION, WorkDocument, WorkFunctions
 from tests import builders
@@ -39,7 +38,7 @@ def counted(head: float = 1.1, text: str = "") -> WorkDocument:
 
 
 def found(made: WorkDocument) -> Instructions:
-    return instructions.of(work.compare(made), WORKLOAD, ("base", "head"))
+    return instructions.of(judge.compare(made), WORKLOAD, ("base", "head"))
 
 
 def test_every_statement_has_its_change_and_the_whole_comes_last() -> None:
