@@ -157,12 +157,10 @@ def _show_work(
     comparison: WorkComparison, args: argparse.Namespace, path: Path, page: Path | None = None
 ) -> None:
     if args.json:
-        places = {"document": str(path)} | ({} if page is None else {"page": str(page)})
-        print(app.work_as_json(comparison, **places).decode())
+        print(app.work_as_json(comparison, document=path, page=page).decode())
         return
     terminal.print_work(_console(), comparison)
-    if page is not None:
-        terminal.print_report(_console(), page)
+    terminal.print_report(_console(), page)
 
 
 def _soak(args: argparse.Namespace) -> int:
@@ -174,7 +172,7 @@ def _soak(args: argparse.Namespace) -> int:
             warn("interrupted; what was measured is kept, and `shootout site` shows it")
             raise
     if args.json:
-        print(app.soak_as_json(result, document=str(path), page=str(page)).decode())
+        print(app.soak_as_json(result, document=path, page=page).decode())
     else:
         terminal.print_soak(_console(), result)
         terminal.print_report(_console(), page)
@@ -266,13 +264,7 @@ def _merge(args: argparse.Namespace) -> int:
 def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
     conclusion = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
     harness.show(conclusion, json=args.json)
-    if not conclusion.unmeasured:
-        return conclusion.exit_code
-    warn(
-        f"{len(conclusion.unmeasured)} cells of {len(conclusion.comparison.cells)} were not measured; "
-        f"blocks in no document: {' '.join(conclusion.missing_blocks) or 'none'}"
-    )
-    return MeasureError.exit_code
+    return conclusion.exit_code
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -286,7 +278,7 @@ def _compare(args: argparse.Namespace) -> int:
     comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in args.documents]
     for path, comparison in zip(args.documents, comparisons, strict=True):
         if args.json:
-            print(app.as_json(comparison, document=str(path)).decode())
+            print(app.as_json(comparison, document=path).decode())
         else:
             terminal.print_verdicts(_console(), comparison)
     return gate.worst([*codes, *map(gate.exit_code, comparisons)])
