@@ -17,7 +17,7 @@ def exit_code(comparison: Comparison) -> int:
     """The first that applies. 3: a cell failed; 1: a regression counts; 3: a cell was not measured; 4: a cell
     is undecided and the policy fails that; 0.
     """
-    if any(cell.verdict is Verdict.FAILED for cell in comparison.cells):
+    if has_failed(comparison):
         return 3
     if any(counts(cell, comparison) for cell in comparison.cells):
         return 1
@@ -28,6 +28,11 @@ def exit_code(comparison: Comparison) -> int:
         for cell in comparison.cells
     )
     return 4 if undecided and comparison.policy.inconclusive_fails else 0
+
+
+def has_failed(comparison: Comparison) -> bool:
+    """Whether a cell failed."""
+    return any(cell.verdict is Verdict.FAILED for cell in comparison.cells)
 
 
 def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
