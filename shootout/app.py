@@ -121,39 +121,21 @@ class Request:
 
     def write_markdown(self, text: str, skip: Skip) -> None:
         """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
-        if self.markdown is not None:
-            try:
-                _write(self.markdown, text)
-            except InputError as error:
-                skip(str(error))
+        if (file := self.markdown) is not None:
+            _or_left_out(lambda: _write(file, text), skip)
 
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A judged run, with the paths of its document and its page."""
+    """A judged run, with the paths of its document and its page; None: the page could not be made."""
 
     document: RunDocument
     comparison: Comparison
     claims: tuple[ClaimResult, ...]
     path: Path
-    page: Path
+    page: Path | None
     explained: tuple[Explained, ...] = ()
     request: Request | None = None  # that it answers; None: a merged run, or some cells of one
-
-    @property
-    def unmeasured(self) -> list[Cell]:
-        """The cells that no shard of a merged run measured, though their servers were there."""
-        absent = {server.label for server in self.document.header.servers if server.absent}
-        return [
-            each.cell
-            for each in self.comparison.cells
-            if each.figures is None and each.verdict is Verdict.UNJUDGED and each.cell.server not in absent
-        ]
-
-    @property
-    def missing_blocks(self) -> list[str]:
-        """The blocks that are in no document of a merged run."""
-        return [block.key for block in merge.missing(self.document.header)]
 
     @property
     def exit_code(self) -> int:
@@ -174,7 +156,7 @@ class Conclusion:
     @property
     def json(self) -> bytes:
         """The conclusion as JSON."""
-        return as_json(self.comparison, self.claims, document=str(self.path), page=str(self.page))
+        return as_json(self.comparison, self.claims, document=self.path, page=self.page)
 
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
@@ -186,14 +168,14 @@ def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> P
 def run(request: Request, observe: Observe, skip: Skip, cells: Collection[Cell] | None = None) -> Conclusion:
     """Measure, judge and publish a request, through all layers of the architecture.
 
-    `cells` selects some of the plan's cells. Raises InputError and MeasureError.
+    `cells` selects some of the plan's cells; `skip` receives why a part of the result cannot be written.
+    Raises InputError and MeasureError.
     """
     planned = request.plan if cells is None else request.plan.judging(cells)
     path = campaign.measure(planned, request.out / "results", observe)
-    conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
+    conclusion = _concluded(path, request, skip)
     if _explain_changes(conclusion, request, observe, skip):
-        conclusion = conclude(path, request.out / "site", request.acknowledged, skip)
-    request.write_markdown(markdown.summary(conclusion.comparison, conclusion.explained), skip)
+        conclusion = _concluded(path, request, skip)
     return replace(conclusion, request=request if planned.cells == request.plan.cells else None)
 
 
@@ -202,14 +184,25 @@ def unlike_results(request: Request, observe: Observe) -> tuple[str, ...]:
     return tuple(map(str, results_.compared(request.plan, observe)))
 
 
-def conclude(path: Path, out: Path, acknowledged: Path, skip: Skip) -> Conclusion:
-    """Judge the run at `path`, add its A/A cells to the ledger, and publish it with the other runs."""
+def _concluded(path: Path, request: Request, skip: Skip) -> Conclusion:
+    """Judge, write and publish the request's run at `path`."""
+    judged = _judged(path, request.acknowledged, skip)
+    request.write_markdown(markdown.summary(judged.comparison, judged.explained), skip)
+    return replace(judged, page=_page(path.parent, request.out, request.acknowledged, skip))
+
+
+def _judged(path: Path, acknowledged: Path, skip: Skip) -> Conclusion:
+    """Judge the run at `path`, and add its A/A cells to the ledger; it has no page yet."""
     judged = judgement_cache.run(path, load_acknowledged(acknowledged))
-    ledger.record(path.parent / ledger.FOLDER, judged.aa_entries)
-    page = publish(path.parent, out, acknowledged, skip)
+    _or_left_out(lambda: ledger.record(path.parent / ledger.FOLDER, judged.aa_entries), skip)
     whole = judged.whole()
     found = claims.evaluate_all(whole.document, whole.comparison.policy)
-    return Conclusion(whole.document, whole.comparison, tuple(found), path, page, whole.explained)
+    return Conclusion(whole.document, whole.comparison, tuple(found), path, None, whole.explained)
+
+
+def _page(results: Path, out: Path, acknowledged: Path, skip: Skip) -> Path | None:
+    """Publish what was measured; None, and no loss of results, if the page cannot be made."""
+    return _or_left_out(lambda: publish(results, out / "site", acknowledged, skip), skip)
 
 
 def publish(results: Path, out: Path, acknowledged: Path, skip: Skip, *, front: str | None = None) -> Path:
@@ -258,7 +251,7 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
     """Join the documents of a run's shards, then judge and publish them as one run."""
     load_acknowledged(acknowledged)  # report its errors before anything is written
     path = merge.merge(documents, out / "results", skip)
-    return conclude(path, out / "site", acknowledged, skip)
+    return replace(_judged(path, acknowledged, skip), page=_page(path.parent, out, acknowledged, skip))
 
 
 def judge(
@@ -275,20 +268,25 @@ def judge(
     return acknowledgements.applied(comparison, accepted)
 
 
-def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: str) -> bytes:
-    """Encode a comparison as JSON; `places`: its files, by key."""
+def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: Path | None) -> bytes:
+    """Encode a comparison as JSON; `places`: its files, by key, without those that there are not."""
     found = {
         "run": comparison.header.run,
         "rule": comparison.rule,
-        **places,
+        **_texts(places),
         "standing": gate.standing(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
+        "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
         "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
         "cells": comparison.cells,
         "curves": comparison.curves,
         "false_alarms": comparison.false_alarms,
     }
     return msgspec.json.encode(found | ({"claims": results} if results else {}))
+
+
+def _texts(places: Mapping[str, Path | None]) -> dict[str, str]:
+    return {key: str(path) for key, path in places.items() if path is not None}
 
 
 def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Baseline]:
@@ -321,7 +319,7 @@ def open_regressions(
 def explain(
     run: str | None, cell: str | None, out: Path, acknowledged: Path, skip: Skip,
     *, trials: Sequence[str] | None, budget_min: float, observe: Observe,
-) -> tuple[Explained, Path]:  # fmt: skip
+) -> tuple[Explained, Path | None]:  # fmt: skip
     """Find out why a cell changed, and publish it; returns the evaluated explanation and the report's page.
 
     `run`: a run document or its id, the newest by default; `cell`: WORKLOAD-tTHREADS, and -SERVER if the run
@@ -338,7 +336,7 @@ def explain(
         named = (each for each in question.trials if each != SUSPECTS)
         question = replace(question, trials=(*named, *first.suspects))
     found = _explained(question, budget_min, observe, {})
-    return found, publish(path.parent, out / "site", acknowledged, skip)
+    return found, _page(path.parent, out, acknowledged, skip)
 
 
 def _explained(
@@ -362,12 +360,12 @@ def explanations(documents: Iterable[Path]) -> list[Explained]:
     ]
 
 
-def explanation_as_json(found: Explained, page: Path) -> bytes:
+def explanation_as_json(found: Explained, page: Path | None) -> bytes:
     """Encode an explanation as JSON."""
-    return msgspec.json.encode({"page": str(page), **explanation.value(found)})
+    return msgspec.json.encode({**_texts({"page": page}), **explanation.value(found)})
 
 
-def work(request: Request, observe: Observe, skip: Skip) -> tuple[WorkComparison, Path, Path]:
+def work(request: Request, observe: Observe, skip: Skip) -> tuple[WorkComparison, Path, Path | None]:
     """Count the instructions of each kind of statement, judge and publish them; returns document and page."""
     path = work_.measure(request.plan, request.out / "results", observe)
     comparison = judge_work(path)
@@ -377,21 +375,21 @@ def work(request: Request, observe: Observe, skip: Skip) -> tuple[WorkComparison
 
 def merged_work(
     counted: Sequence[Path], out: Path, acknowledged: Path, skip: Skip
-) -> tuple[WorkComparison, Path, Path]:
+) -> tuple[WorkComparison, Path, Path | None]:
     """Join documents of work, then judge and publish them as one."""
     path = work_documents.write(out / "results", work_documents.joined(counted))
     comparison = judge_work(path)
     return comparison, path, _publish_work(comparison, out, acknowledged, skip)
 
 
-def _publish_work(comparison: WorkComparison, out: Path, acknowledged: Path, skip: Skip) -> Path:
-    publish(out / "results", out / "site", acknowledged, skip)
-    return out / "site" / work_pages.path_of(comparison.document.run)
+def _publish_work(comparison: WorkComparison, out: Path, acknowledged: Path, skip: Skip) -> Path | None:
+    page = _page(out / "results", out, acknowledged, skip)
+    return page and page.parent / work_pages.path_of(comparison.document.run)
 
 
 def bisect_versions(
     request: Request, instrument: Instrument, observe: Observe, *, skip: Skip
-) -> tuple[Answer, Path]:
+) -> tuple[Answer, Path | None]:
     """Since which of these servers later ones are slower or faster; returns the answer and its page."""
     plan = request.plan
     revisions = tuple(
@@ -403,7 +401,7 @@ def bisect_versions(
 def bisect_commits(
     request: Request, history: Sequence[Commit], link: str, instrument: Instrument, observe: Observe,
     *, skip: Skip,
-) -> tuple[Answer, Path]:  # fmt: skip
+) -> tuple[Answer, Path | None]:  # fmt: skip
     """Since which commit of a repository its servers are slower or faster; returns the answer and its page.
 
     The request's servers are these commits, in this order.
@@ -427,34 +425,34 @@ def bisect_commits(
     return _bisect(request, Question(plan, revisions, build, link, instrument), observe, skip)
 
 
-def _bisect(request: Request, question: Question, observe: Observe, skip: Skip) -> tuple[Answer, Path]:
+def _bisect(request: Request, question: Question, observe: Observe, skip: Skip) -> tuple[Answer, Path | None]:
     if len(question.plan.blocks) != 1 or len(question.revisions) < 2:
         raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
-    results = request.out / "results"
     measure = bisect_work if question.instrument == "work" else bisect_.bisect
-    answer = measure(question, results, observe)
-    page = publish(results, request.out / "site", request.acknowledged, skip)
-    page = page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
+    answer = measure(question, request.out / "results", observe)
     request.write_markdown(bisection_report.markdown(answer), skip)
-    return answer, page
+    page = _page(request.out / "results", request.out, request.acknowledged, skip)
+    return answer, page and page.parent / "bisections" / f"{file_stem(answer.bisection.id)}.html"
 
 
-def bisection_as_json(answer: Answer, page: Path) -> bytes:
+def bisection_as_json(answer: Answer, page: Path | None) -> bytes:
     """Encode a bisection's answer as JSON."""
-    return msgspec.json.encode({"page": str(page), **bisection_report.value(answer)})
+    return msgspec.json.encode({**_texts({"page": page}), **bisection_report.value(answer)})
 
 
-def soak(request: Request, minutes: float, observe: Observe, skip: Skip) -> tuple[SoakResult, Path, Path]:
+def soak(
+    request: Request, minutes: float, observe: Observe, skip: Skip
+) -> tuple[SoakResult, Path, Path | None]:
     """Load each server for so long, judge and publish what became of it; returns document and page."""
     path = soak_.measure(request.plan, request.out / "results", 60 * minutes, observe)
     result = _judged_soak(path)
-    publish(request.out / "results", request.out / "site", request.acknowledged, skip)
-    return result, path, request.out / "site" / soak_pages.path_of(result.document.header.soak)
+    page = _page(request.out / "results", request.out, request.acknowledged, skip)
+    return result, path, page and page.parent / soak_pages.path_of(result.document.header.soak)
 
 
-def soak_as_json(result: SoakResult, **places: str) -> bytes:
+def soak_as_json(result: SoakResult, **places: Path | None) -> bytes:
     """Encode a soak's findings as JSON; `places`: its files, by key."""
-    return msgspec.json.encode({**places, **soak_report.as_value(result)})
+    return msgspec.json.encode({**_texts(places), **soak_report.as_value(result)})
 
 
 def crash(request: Request, times: int, observe: Observe) -> tuple[CrashDocument, Path]:
@@ -478,9 +476,9 @@ def _judged_work(results: Path, skip: Skip) -> list[WorkComparison]:
     return _read(work_documents.find(results), judge_work, skip)
 
 
-def work_as_json(comparison: WorkComparison, **places: str) -> bytes:
+def work_as_json(comparison: WorkComparison, **places: Path | None) -> bytes:
     """Encode a comparison of work as JSON; `places`: its files, by key."""
-    return msgspec.json.encode({**places, **work_report.value(comparison)})
+    return msgspec.json.encode({**_texts(places), **work_report.value(comparison)})
 
 
 def _explain_changes(conclusion: Conclusion, request: Request, observe: Observe, skip: Skip) -> bool:
@@ -633,6 +631,15 @@ def learn(
     page = out / "fidelity.html"
     _write(page, single.of(FidelityPage(outcome), renderer()))
     return outcome, page.resolve()
+
+
+def _or_left_out(write: Callable[[], T], skip: Skip) -> T | None:
+    """What `write` returns; None if that cannot be written, and `skip` receives why."""
+    try:
+        return write()
+    except InputError as error:
+        skip(str(error))
+        return None
 
 
 def _write(file: Path, text: str) -> None:

@@ -302,7 +302,7 @@ def test_a_document_of_work(folder: Path, document: Any) -> None:
     def judge() -> None:
         comparison = app.judge_work(path)
         require_finite(msgspec.to_builtins(comparison.changes), "changes")
-        app.work_as_json(comparison, document=str(path))
+        app.work_as_json(comparison, document=path)
         work_report.markdown(comparison)
         work_verdicts.exit_code(comparison)
         terminal.print_work(nowhere(), comparison)
@@ -322,7 +322,7 @@ def test_a_soak(folder: Path, document: Any) -> None:
     def judge() -> None:
         result = soak.judge(soaks.read(path))
         require_finite(msgspec.to_builtins(result.comparisons), "comparisons")
-        app.soak_as_json(result, document=str(path))
+        app.soak_as_json(result, document=path)
         soak.exit_code(result)
         terminal.print_soak(nowhere(), result)
 

@@ -86,13 +86,6 @@ def three_servers(*labels: str, warnings: tuple[Warning, ...]) -> RunDocument:
     return a_document(starts_of(-5), blocks=(structs.replace(READS, servers=labels),), servers=servers)
 
 
-def test_what_an_absent_server_lacks_is_not_what_a_shard_lacks() -> None:
-    for warnings, lacking in ((), ["gone"]), ((ABSENT_HERE,), []):
-        document = three_servers("a", "b", "gone", warnings=warnings)
-        found = app.Conclusion(document, compare.compare(document), (), Path(), Path()).unmeasured
-        assert [cell.server for cell in found] == lacking
-
-
 def test_a_cell_is_explained_beside_the_server_that_was_there() -> None:
     for warnings, base in ((), "gone"), ((ABSENT_HERE,), "a"):
         header = three_servers("gone", "a", "b", warnings=warnings).header

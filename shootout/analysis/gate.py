@@ -14,16 +14,35 @@ Standing = Literal["proven", "provisional", "refuted"]
 
 
 def exit_code(comparison: Comparison) -> int:
-    """3: a cell failed; 1: a regression counts; 4: a cell is undecided and the policy fails that; else 0."""
-    if any(cell.verdict is Verdict.FAILED for cell in comparison.cells):
+    """The first that applies. 3: a cell failed; 1: a regression counts; 3: a cell was not measured; 4: a cell
+    is undecided and the policy fails that; 0.
+    """
+    if has_failed(comparison):
         return 3
     if any(counts(cell, comparison) for cell in comparison.cells):
         return 1
+    if unmeasured(comparison):
+        return 3
     undecided = any(
         cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
         for cell in comparison.cells
     )
     return 4 if undecided and comparison.policy.inconclusive_fails else 0
+
+
+def has_failed(comparison: Comparison) -> bool:
+    """Whether a cell failed."""
+    return any(cell.verdict is Verdict.FAILED for cell in comparison.cells)
+
+
+def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
+    """The cells that the run did not get to, though their servers were there; bases among them."""
+    absent = {server.label for server in comparison.header.servers if server.absent}
+    return tuple(
+        each
+        for each in comparison.cells
+        if each.figures is None and each.verdict is Verdict.UNJUDGED and each.cell.server not in absent
+    )
 
 
 def worst(codes: Iterable[int]) -> int:

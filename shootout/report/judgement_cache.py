@@ -109,30 +109,35 @@ def runs(
 ) -> list[JudgedRun]:
     """The runs in a folder that have the base, newest last, without those contained in another run.
 
-    By default a block's base is its first server; what is compared with another one is not cached. Calls
-    `skipped` for what cannot be read.
+    By default a block's base is its first server; what is compared with another one is not cached. Of several
+    documents of a run one counts (`journal.copies`). Calls `skipped` for what cannot be read, and for others
+    of a run that say something else.
     """
     judge = Judge(results)
     paths = journal.find(results)
     for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_cache_file, paths)}:
         with suppress(OSError):
             orphan.unlink()
-    found: list[JudgedRun] = []
+    found: dict[Path, JudgedRun] = {}
     with gc_disabled():
         for path in paths:
             try:
                 if base is not None:
-                    found += _with_base(path, judge, acknowledged, base)
+                    if (compared := _with_base(path, judge, acknowledged, base)) is not None:
+                        found[path] = compared
                     continue
-                found.append(_run(path, judge, acknowledged))
-                for file in explanations.find(results, found[-1].id):
+                found[path] = _run(path, judge, acknowledged)
+                for file in explanations.find(results, found[path].id):
                     explained.documents(file)
             except InputError as error:
                 skipped(error)
+    for path, kept in journal.copies({path: each.id for path, each in found.items()}).items():
+        if found.pop(path).comparison != found[kept].comparison:
+            skipped(journal.differs(path, kept))
     hidden = merge.superseded(
-        {each.id: tuple(part.run for part in each.comparison.header.parts) for each in found}
+        {each.id: tuple(part.run for part in each.comparison.header.parts) for each in found.values()}
     )
-    return [each for each in found if each.id not in hidden]
+    return [each for each in found.values() if each.id not in hidden]
 
 
 @contextmanager
@@ -227,12 +232,13 @@ def _judge(path: Path, judge: Judge) -> Whole:
 
 def _with_base(
     path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement], base: str
-) -> Iterator[JudgedRun]:
-    """The run compared with another base; nothing if it lacks that server."""
+) -> JudgedRun | None:
+    """The run compared with another base; None if it lacks that server."""
     document = journal.read(path)
-    if any(base in block.servers for block in document.header.blocks):
-        comparison = judge.compare(document, base)
-        yield in_memory(document, acknowledgements.applied(comparison, acknowledged))
+    if not any(base in block.servers for block in document.header.blocks):
+        return None
+    comparison = judge.compare(document, base)
+    return in_memory(document, acknowledgements.applied(comparison, acknowledged))
 
 
 def _cache_file(path: Path) -> Path:

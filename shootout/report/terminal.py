@@ -159,7 +159,7 @@ def print_conclusion(
     comparison: Comparison,
     claims: Sequence[ClaimResult],
     document: Path,
-    page: Path,
+    page: Path | None,
     *,
     more_starts: str | None,
 ) -> None:
@@ -171,8 +171,10 @@ def print_conclusion(
         _say(console, f"more starts   {more_starts}")
 
 
-def print_report(console: Console, page: Path) -> None:
-    _say(console, f"report        {page.as_uri()}")
+def print_report(console: Console, page: Path | None) -> None:
+    """Print where the report is; nothing if there is none."""
+    if page is not None:
+        _say(console, f"report        {page.as_uri()}")
 
 
 def print_explanations(console: Console, explained: Iterable[Explained], out: Path) -> None:
@@ -276,7 +278,7 @@ def print_crashes(console: Console, document: CrashDocument, path: Path) -> None
     _say(console, f"\ndocument      {path}")
 
 
-def print_bisection(console: Console, answer: Answer, page: Path) -> None:
+def print_bisection(console: Console, answer: Answer, page: Path | None) -> None:
     """Print the answer, what is known of each revision, and where its page is."""
     console.print()
     _say(console, bisection.headline(answer), "bold")
@@ -507,7 +509,7 @@ def _print_whole(console: Console, table: Table) -> None:
 
 
 def print_verdicts(console: Console, comparison: Comparison) -> None:
-    """Print the headlines, the table, and the reason of each failed cell."""
+    """Print the headlines, the table, the reason of each failed cell, and which cells were not measured."""
     console.print()
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
@@ -533,6 +535,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     for failure in wording.failures(comparison):
         console.print()
         _say(console, failure, "magenta")
+    for line in wording.unmeasured(comparison):
+        _say(console, line, "magenta")
     console.print()
 
 

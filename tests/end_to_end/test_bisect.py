@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks import commits
 from shootout.document import bisections
-from tests.runs import SHOOTOUT, Lab, until
+from tests.runs import BASE, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
@@ -79,6 +79,21 @@ def test_ends_that_do_not_build_are_named(lab: Lab, tmp_path: Path) -> None:
     assert done.returncode == 3
     assert f"{history[2][:10]}, an end of the history, cannot be measured" in done.stderr
     assert "error: #error not finished" in done.stderr
+
+
+def test_an_answer_needs_no_page(lab: Lab, tmp_path: Path) -> None:
+    profile, out, markdown = tmp_path / "short.toml", tmp_path / "out", tmp_path / "bisect.md"
+    profile.write_text(SHORT, "utf-8")
+    out.mkdir()
+    (out / "site").touch()
+    done = lab.run(
+        *(SHOOTOUT, "bisect", "--over", f"one={BASE},two={BASE}", "--budget", "0.1"),
+        *("--profile", str(profile), "--out", str(out), "--markdown", str(markdown)),
+    )
+    assert done.returncode in (0, 1, 4), done.stderr
+    assert f"shootout: left out: {out}/site: cannot write the site: File exists\n" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("one", "two"))]
+    assert "| two |" in markdown.read_text("utf-8")
 
 
 def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path) -> None:

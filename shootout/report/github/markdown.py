@@ -19,7 +19,7 @@ _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
 def summary(comparison: Comparison, explained: Sequence[Explained] = ()) -> str:
-    """The headlines, a table of all cells that have a base, and the reasons for failures and regressions."""
+    """The headlines, a table of all cells that have a base, and why cells failed, regressed or lack."""
     return "\n".join(_lines(comparison, explained)) + "\n"
 
 
@@ -115,6 +115,7 @@ def _lines(comparison: Comparison, explained: Sequence[Explained]) -> Iterator[s
             yield f"- {_place(each)}: {escaped(each.reason)}"
             yield from (f"  - {escaped(wording.cause(cause))}" for cause in each.causes[:3])
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
+    yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for found in explained:
         if found.explanation.run == comparison.header.run:
             yield f"- Why: {escaped(explanation.title(found))}"
