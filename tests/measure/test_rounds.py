@@ -91,7 +91,7 @@ def measured(
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
         return ServerHandle(
-            name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index), index == control,
+            name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index), index == control,
             disk,
         )  # fmt: skip
 
