@@ -54,7 +54,7 @@ GAUGES = (
     *("_tablespaces_", "_undo_logs", "_uuid"),
 )
 COUNTERS_LIKE_GAUGES = ("_pages_flushed", "_pages_read", "_pages_written", "_pages_created")
-# Seconds that the load's connections waited, by event; without what contains work (io/table) or waits for clients.
+# Seconds that the load waited, by event; without what contains work (io/table) or waits for clients.
 WAITS = """SELECT event_name, SUM(sum_timer_wait) / 1e12
     FROM performance_schema.events_waits_summary_by_thread_by_event_name
     JOIN performance_schema.threads USING (thread_id)

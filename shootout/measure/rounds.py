@@ -227,7 +227,7 @@ class _Slices:
             self._stop(server, True)
 
     def counters(self, server: int, step: int) -> Mapping[str, float]:
-        """A live server's counters, read in their order (`step` 1) or in the other (-1); none if it has failed."""
+        """A live server's counters, in their order (`step` 1) or the other (-1); none if it has failed."""
         readings = self.servers[server].counters[::step]
         none: Mapping[str, float] = {}
         with self._in_turn(server):

@@ -91,8 +91,8 @@ def measured(
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
         return ServerHandle(
-            name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index), index == control,
-            disk,
+            name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index),
+            index == control, disk,
         )  # fmt: skip
 
     return measure_block(
