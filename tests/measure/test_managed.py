@@ -105,7 +105,7 @@ def test_a_slower_server_counts_the_same_work_for_each_transaction(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(lab.folder))
         plan = app.plan(Selection.read(profile=str(lab.profile), servers=f"path:{tmp_path / 'tree'}"))
-        server = ManagedServer.find(plan, *plan.servers)
+        server = ManagedServer.find(plan, next(iter(plan.servers)))
         with server.start(server.load(), tmp_path / "instance", (0,)) as instance:
             of_point, of_insert = (
                 [measured(server, kind, instance, size, share) for share in (0.0, 0.05, 0.3)]
