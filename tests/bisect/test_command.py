@@ -10,7 +10,7 @@ import pytest
 
 from benchmarks.bisect import commits
 from shootout.bisect.documents import BISECTIONS
-from tests.runs import SHOOTOUT, Lab, until
+from tests.runs import BASE, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
