@@ -53,7 +53,7 @@ def test_a_soak_needs_no_page(lab: Lab, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     assert f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n" in done.stderr
     printed = json.loads(done.stdout)
-    assert soaks.read(Path(printed["document"])).slices
+    assert SOAKS.read(Path(printed["document"])).slices
     assert "page" not in printed
 
 
