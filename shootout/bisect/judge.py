@@ -43,7 +43,7 @@ class Timed:
         for document in self.documents.values():
             by_start: dict[int, dict[int, float]] = {}
             for label, logs in _log_ratios(self.bisection, document).items():
-                for start, log in logs.items():
+                for start, log in logs.items() if label in numbers else ():
                     by_start.setdefault(start, {0: 0.0})[numbers[label]] = log
             starts += by_start.values()
         return Evidence(

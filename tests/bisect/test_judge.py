@@ -95,6 +95,11 @@ def test_the_same_files_as_an_older_revision_are_never_the_step() -> None:
     assert (found.kind, found.first, found.last) == ("step", "e", "e")
 
 
+def test_servers_that_are_no_revisions_are_no_evidence() -> None:
+    known = Timed(a_bisection("ah"), {"1": a_run({"a": 0.0, "b": -0.5, "h": 0.0}, starts=2)})
+    assert [sorted(start) for start in known.evidence.starts] == [[0, 1]] * 2
+
+
 def test_builds_and_runs_are_what_was_spent() -> None:
     runs = {"1": a_run({"a": 0.0, "h": 0.0})}  # took 1 s
     assert Timed(a_bisection(builds={"a": built("1"), "c": BROKEN}), runs).answer.spent_s == 16
