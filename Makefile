@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 INSTALLED := .venv/installed
-ENGINE := $(wildcard engine/src/* engine/src/*/*) engine/Cargo.toml engine/Cargo.lock
+ENGINE := $(wildcard engine/src/* engine/*/src/* engine/Cargo.* engine/*/Cargo.toml)
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
 bench test-servers: NEEDS = mvn
@@ -38,15 +38,15 @@ lint: $(INSTALLED)
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	cargo fmt --manifest-path engine/Cargo.toml --check
+	cargo fmt --manifest-path engine/Cargo.toml --all --check
 
 # Their files run first: the last minutes then have short ones for all processes.
 LONG := tests/workflows/ tests/end_to_end/ tests/servers/ tests/measure/
 test: lint $(BIN)/actionlint
 	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
-	cargo clippy --manifest-path engine/Cargo.toml --locked --all-targets --features python -- -D warnings
-	cargo test --manifest-path engine/Cargo.toml --locked
+	cargo clippy --manifest-path engine/Cargo.toml --locked --workspace --all-targets --features python -- -D warnings
+	cargo test --manifest-path engine/Cargo.toml --locked --workspace
 	$(TESTED) -m "alone and not large"
 	$(TESTED) -m "not alone and not large" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 		--benchmark-disable $(LONG) $(filter-out $(LONG) tests/__pycache__/,$(wildcard tests/*/ tests/test_*.py))

@@ -115,6 +115,13 @@ def progress() -> Iterator[Observe]:
         yield display.show
 
 
+@contextmanager
+def fetching() -> Iterator[Callable[[str], None]]:
+    """What shows the current step on standard error; all output goes there inside the block."""
+    with redirect_stdout(sys.stderr), terminal.fetching(Console(stderr=True)) as report:
+        yield report
+
+
 def show(judged: Judged, args: argparse.Namespace) -> int:
     """Print a result; returns its exit code."""
     if args.json:

@@ -3,7 +3,7 @@
 //! `program` (what to send) and `wire` (what comes back) meet in `connection`, one state machine per connection.
 //! `lane` runs many of them on one thread at a `pace` and counts; `engine` joins a server's lanes. `address` and
 //! `login` open connections. `load` fills tables with the `rows` of a `dataset`. `levels` finds change points in
-//! a series of results. `log` reads what other servers ran. Only `python` knows Python.
+//! a series of results. Only `python` knows Python.
 
 pub mod address;
 pub mod connection;
@@ -14,7 +14,6 @@ pub mod lane;
 pub mod learned;
 pub mod levels;
 pub mod load;
-pub mod log;
 pub mod login;
 pub mod pace;
 pub mod packet;

@@ -8,7 +8,6 @@ use std::time::Duration;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
 use crate::address::Address;
 use crate::connection::{Failure, Target};
@@ -18,9 +17,6 @@ use crate::histogram;
 use crate::lane::Course;
 use crate::levels;
 use crate::load::{LoadOptions, load};
-use crate::log;
-use crate::log::statement::Options;
-use crate::log::templates::Cost;
 use crate::login::Account;
 use crate::program::Program;
 use crate::rows::{self, Table, Tables};
@@ -281,45 +277,13 @@ fn saved(values: Vec<f64>, orders: Vec<Vec<usize>>, shortest: usize) -> PyResult
     Ok(levels::saved(&values, &orders, shortest))
 }
 
-#[pyclass(module = "shootout._engine")]
-struct LogReader(log::Reader);
-
-#[pymethods]
-impl LogReader {
-    #[new]
-    #[pyo3(signature = (families = Vec::new()))]
-    fn new(families: Vec<String>) -> Self {
-        let families = families.into_iter().map(String::into_bytes).collect();
-        Self(log::Reader::new(Options { families }))
-    }
-
-    fn feed(&mut self, py: Python<'_>, bytes: &[u8]) {
-        let reader = &mut self.0;
-        py.detach(|| reader.feed(bytes));
-    }
-
-    fn digested(&mut self, text: &[u8], count: u64, seconds: f64, rows_examined: u64, rows_sent: u64) {
-        let cost = Cost { seconds, rows_examined, rows_sent };
-        self.0.digested(text, count, cost);
-    }
-
-    fn end_file(&mut self) {
-        self.0.end_file();
-    }
-
-    fn finish(&mut self, py: Python<'_>) -> Py<PyBytes> {
-        let reader = std::mem::replace(&mut self.0, log::Reader::new(Options::default()));
-        PyBytes::new(py, &py.detach(|| reader.finish())).unbind()
-    }
-}
-
 #[pymodule]
 fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LoadError", module.py().get_type::<LoadError>())?;
     module.add_class::<Histogram>()?;
     module.add_class::<Slice>()?;
     module.add_class::<Engine>()?;
-    module.add_class::<LogReader>()?;
+    shootout_learn::python::add_to(module)?;
     module.add_function(wrap_pyfunction!(load_rows, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)?;

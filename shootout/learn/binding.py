@@ -77,19 +77,20 @@ def bind(template: Template, schema: Schema) -> Bound:
         return Bound(_slots(template, schema, {}), (), problem=_first_line(error))
     if isinstance(tree, exp.Command):
         return Bound(_slots(template, schema, {}), (), problem="not a statement that sqlglot reads")
-    found: dict[int, Binding] = {}
+    bindings: dict[int, Binding] = {}
     for node in tree.find_all(exp.Literal, exp.HexString):
         number = _slot_of(node)
         if number is not None:
-            found[number] = _binding(node, schema)
+            bindings[number] = _binding(node, schema)
     tables = [table for table in tree.find_all(exp.Table) if table.name]
-    known = {*schema.tables, *schema.views, *(each.alias for each in tree.find_all(exp.CTE)), "dual"}
+    common = (table.alias for table in tree.find_all(exp.CTE))
+    known = {*schema.tables, *schema.views, *common, "dual"}
     names = dict.fromkeys(table.name for table in tables if table.name in schema.tables)
     selected = tree.selects if isinstance(tree, exp.Select) and not tree.is_star else []
     return Bound(
-        _slots(template, schema, found),
+        _slots(template, schema, bindings),
         tuple(names),
-        tuple(_resolved(each.unalias(), schema) for each in selected),
+        tuple(_resolved(output.unalias(), schema) for output in selected),
         tuple(dict.fromkeys(table.name for table in tables if table.name not in known)),
         tuple(dict.fromkeys(table.db for table in tables if table.db and table.name in known)),
     )
@@ -97,17 +98,17 @@ def bind(template: Template, schema: Schema) -> Bound:
 
 def joined(log: Log, schema: Schema) -> frozenset[tuple[Column, Column]]:
     """The columns that statements compare with each other."""
-    found: set[tuple[Column, Column]] = set()
+    pairs: set[tuple[Column, Column]] = set()
     for template in log.templates:
         try:
             tree = _parsed(template, schema)
         except SqlglotError:
             continue
         for equal in tree.find_all(exp.EQ):
-            sides = _resolved(equal.this, schema), _resolved(equal.expression, schema)
-            if sides[0] and sides[1]:
-                found.add((sides[0], sides[1]))
-    return frozenset(found)
+            left, right = _resolved(equal.this, schema), _resolved(equal.expression, schema)
+            if left and right:
+                pairs.add((left, right))
+    return frozenset(pairs)
 
 
 def unqualified(log: Log, schema: Schema) -> Log:
@@ -132,11 +133,11 @@ def _parsed(template: Template, schema: Schema) -> exp.Expr:
         raise SqlglotError("nested too deep for sqlglot") from None
 
 
-def _slots(template: Template, schema: Schema, found: Mapping[int, Binding]) -> tuple[Binding, ...]:
-    """A binding for each slot: of a table's digits, or as it was found."""
+def _slots(template: Template, schema: Schema, bindings: Mapping[int, Binding]) -> tuple[Binding, ...]:
+    """A binding for each slot: of a table's digits, or the one with its number."""
     texts = [*pieces(template.sql, template.slots)][::2]
     return tuple(
-        Binding("table", family=_family(text, schema)) if slot.table else found.get(number, UNBOUND)
+        Binding("table", family=_family(text, schema)) if slot.table else bindings.get(number, UNBOUND)
         for number, (text, slot) in enumerate(zip(texts, template.slots, strict=False))
     )
 
@@ -207,8 +208,8 @@ def _is_start(node: exp.Expr) -> bool:
 
 
 def _other(parent: exp.Expr, node: exp.Expr) -> exp.Expr:
-    found: exp.Expr = parent.expression if parent.this is node else parent.this
-    return found
+    other: exp.Expr = parent.expression if parent.this is node else parent.this
+    return other
 
 
 def _assigns(equal: exp.Expr) -> bool:
@@ -223,7 +224,7 @@ def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
         table = into.this if isinstance(into, exp.Schema) else into
         columns = schema.tables.get(table.name, {})
         names = (
-            [each.name.lower() for each in into.expressions]
+            [name.name.lower() for name in into.expressions]
             if isinstance(into, exp.Schema)
             else list(columns)
         )
@@ -259,24 +260,24 @@ def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
         for name, source in sources.items():
             if column.table and column.table != name:
                 continue
-            if found := _within(source, column.name, schema):
-                return found
+            if inner := _within(source, column.name, schema):
+                return inner
         scope = scope.find_ancestor(*_SCOPES)
     return None
 
 
 def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
     """What a query reads, by the names that it gives."""
-    found = scope.find_all(exp.Table, exp.Subquery)
-    own = (each for each in found if each.find_ancestor(*_SCOPES) is scope and each.alias_or_name)
-    return {each.alias_or_name: each for each in own}
+    sources = scope.find_all(exp.Table, exp.Subquery)
+    own = (source for source in sources if source.find_ancestor(*_SCOPES) is scope)
+    return {source.alias_or_name: source for source in own if source.alias_or_name}
 
 
 def _within(source: exp.Expr, name: str, schema: Schema) -> Column | None:
     if isinstance(source, exp.Table):
         if known := schema.tables.get(source.name):
             return known.get(name.lower())
-        commons = (each for each in source.root().find_all(exp.CTE) if each.alias == source.name)
+        commons = (table for table in source.root().find_all(exp.CTE) if table.alias == source.name)
         source = next(commons, source)
     query = source.this
     for selected in query.selects if isinstance(query, exp.Query) else ():

@@ -77,8 +77,8 @@ def _batch(data: bytes) -> Iterator[Row]:
         }
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    return _ESCAPED.get(found[1], found[1])
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    return _ESCAPED.get(escape[1], escape[1])
 
 
 def _number(value: bytes | None) -> int:

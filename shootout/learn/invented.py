@@ -41,10 +41,10 @@ class Kind:
 
 def kind(name: str, type: str) -> Kind:
     """That of a column. Raises InputError with its name if no values of this type can be invented."""
-    found = _BYTES if is_bytes(type) and type != "bit" else _KINDS.get(type)
-    if found is None:
+    known = _BYTES if is_bytes(type) and type != "bit" else _KINDS.get(type)
+    if known is None:
         raise InputError(f"{name}: values of type {type} cannot be invented")
-    return found
+    return known
 
 
 # --- numbers and times ----------------------------------------------------------------------------
@@ -52,11 +52,11 @@ def kind(name: str, type: str) -> Kind:
 
 def _named(_: str, ordered: Sequence[int]) -> list[str]:
     """Values that the schema has, as they are."""
-    return [str(each) for each in ordered]
+    return [str(number) for number in ordered]
 
 
 def _integers(_: str, ordered: Sequence[int]) -> list[str]:
-    return [str(each) for each in _lattice(ordered)]
+    return [str(number) for number in _lattice(ordered)]
 
 
 def _floats(_: str, ordered: Sequence[float]) -> list[str]:
@@ -83,28 +83,28 @@ def _ends(low: int, high: int, count: int) -> tuple[int, int]:
 
 
 def _decimals(_: str, ordered: Sequence[Decimal]) -> list[str]:
-    scale = max(-int(each.as_tuple().exponent) for each in ordered)
-    units = _lattice([int(each.scaleb(scale)) for each in ordered])
-    return [f"{Decimal(each).scaleb(-scale):f}" for each in units]
+    scale = max(-int(number.as_tuple().exponent) for number in ordered)
+    units = _lattice([int(number.scaleb(scale)) for number in ordered])
+    return [f"{Decimal(number).scaleb(-scale):f}" for number in units]
 
 
 def _lattice_of(ordered: Sequence[int], unit: int) -> list[int]:
-    return [unit * each for each in _lattice([each // unit for each in ordered])]
+    return [unit * number for number in _lattice([number // unit for number in ordered])]
 
 
 def _unit(microseconds: Sequence[int]) -> int:
     """The largest power of ten that divides all: a column's resolution."""
     units: tuple[int, ...] = tuple(10**power for power in range(6, -1, -1))
-    return next(unit for unit in units if not any(each % unit for each in microseconds))
+    return next(unit for unit in units if not any(moment % unit for moment in microseconds))
 
 
 def _dates(_: str, ordered: Sequence[str]) -> list[str]:
     """Dates with or without times of day; those of no calendar, such as 0000-00-00, stay as they are."""
-    moments = {each: moment for each in ordered if (moment := _moment(each)) is not None}
+    moments = {text: moment for text in ordered if (moment := _moment(text)) is not None}
     unit = _DAY if len(ordered[0]) == len("2000-01-01") else _unit([*moments.values()])
     invented = iter(_lattice_of([*moments.values()], unit) if moments else ())
     texts = (
-        str(_EPOCH + timedelta(microseconds=next(invented))) if each in moments else each for each in ordered
+        str(_EPOCH + timedelta(microseconds=next(invented))) if text in moments else text for text in ordered
     )
     return [f"'{text}'" for text in texts]
 
@@ -119,16 +119,16 @@ def _moment(text: str) -> int | None:
 
 
 def _times(_: str, ordered: Sequence[int]) -> list[str]:
-    return [_as_time(each) for each in _lattice_of(ordered, _unit(ordered))]
+    return [_as_time(time) for time in _lattice_of(ordered, _unit(ordered))]
 
 
 def _time(text: str) -> int:
     """Microseconds of a TIME, which may be negative."""
-    found = _TIME.fullmatch(text)
-    assert found is not None
-    whole = 3600 * int(found["h"]) + 60 * int(found["m"]) + int(found["s"])
-    number = 1_000_000 * whole + int((found["fraction"] or "").ljust(6, "0"))
-    return -number if found["sign"] else number
+    time = _TIME.fullmatch(text)
+    assert time is not None  # the server has written it
+    whole = 3600 * int(time["h"]) + 60 * int(time["m"]) + int(time["s"])
+    number = 1_000_000 * whole + int((time["fraction"] or "").ljust(6, "0"))
+    return -number if time["sign"] else number
 
 
 def _as_time(microseconds: int) -> str:
@@ -142,19 +142,23 @@ def _as_time(microseconds: int) -> str:
 
 
 def _binaries(name: str, ordered: Sequence[bytes]) -> list[str]:
-    return [f"X'{text.encode().hex()}'" for text in _words(name, [len(each) for each in ordered])]
+    return [f"X'{text.encode().hex()}'" for text in _words(name, [*map(len, ordered)])]
 
 
 def _texts(name: str, ordered: Sequence[bytes]) -> list[str]:
     if all(map(_is_object, ordered)):  # a check may want it
         return _objects(name, ordered)
-    return [f"'{text}'" for text in _words(name, [len(each.decode(errors="replace")) for each in ordered])]
+    return [f"'{text}'" for text in _words(name, _characters(ordered))]
 
 
 def _objects(name: str, ordered: Sequence[bytes]) -> list[str]:
     least = len(_digits(len(ordered) - 1, 0))
-    lengths = [len(each.decode(errors="replace")) - len(_OBJECT.format("")) for each in ordered]
-    return [f"'{_OBJECT.format(text)}'" for text in _words(name, [max(each, least) for each in lengths])]
+    lengths = [max(length - len(_OBJECT.format("")), least) for length in _characters(ordered)]
+    return [f"'{_OBJECT.format(text)}'" for text in _words(name, lengths)]
+
+
+def _characters(texts: Sequence[bytes]) -> list[int]:
+    return [len(text.decode(errors="replace")) for text in texts]
 
 
 def _words(name: str, lengths: Sequence[int]) -> list[str]:

@@ -37,7 +37,7 @@ class RefusedError(MeasureError):
         self.name, self.message = name, message
 
 
-class Same(Value):
+class StatementPair(Value):
     """A statement in the log and in what the workload sent; shares are of all statements, rows are means."""
 
     name: str
@@ -54,7 +54,7 @@ class Fidelity(Value):
     """A learned workload beside its log."""
 
     score: Quantity  # share of the log's statements that are sent as often, and with as many rows
-    statements: tuple[Same, ...]  # frequent ones first
+    statements: tuple[StatementPair, ...]  # frequent ones first
     per_transaction: Quantity  # statements, in the log
     sent_per_transaction: Quantity
     tps: Quantity | None  # in the log, at its own pace; None: not known
@@ -111,7 +111,7 @@ def compared(
 ) -> Fidelity:
     """Compare two logs by the texts of their templates."""
     before, after = _by_text(log), _by_text(sent)
-    wholes = [max(1, sum(each.count for each in logged.values())) for logged in (before, after)]
+    wholes = [max(1, sum(template.count for template in logged.values())) for logged in (before, after)]
     rows = []
     score = 0.0
     for text, template in sorted(before.items(), key=lambda pair: -pair[1].count):
@@ -124,7 +124,7 @@ def compared(
         faithful = other is not None and _near(examined, sent_examined) and _near(returned, sent_returned)
         score += min(share, sent_share) if faithful else 0.0
         rows.append(
-            Same(
+            StatementPair(
                 name=names.get(text, text),
                 share=share,
                 sent_share=sent_share,
@@ -149,14 +149,14 @@ def compared(
 
 def _by_text(log: Log) -> dict[str, Template]:
     """The templates by text: those that named the dump's database, or did not, are one."""
-    found: dict[str, Template] = {}
+    templates: dict[str, Template] = {}
     for template in log.templates:
-        known = found.setdefault(template.sql, template)
+        known = templates.setdefault(template.sql, template)
         if known is not template:
-            each = {name: (getattr(known, name), getattr(template, name)) for name in _SUMMED}
-            sums = {name: None if None in pair else sum(pair) for name, pair in each.items()}
-            found[template.sql] = replace(known, **sums)
-    return found
+            pairs = {name: (getattr(known, name), getattr(template, name)) for name in _SUMMED}
+            sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
+            templates[template.sql] = replace(known, **sums)
+    return templates
 
 
 def _mean(template: Template, total: int | None) -> float | None:

@@ -12,11 +12,10 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound
-from shootout.learn.schema import Column, Schema
+from shootout.learn.schema import Schema
 from shootout.learn.shapes import Learner, Values, is_child
 from shootout.learn.transactions import Builder, Statement
-from shootout.learn.values import LeftOut, Log, Slot, Template
-from shootout.learn.values import Sequence as LogSequence
+from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
 from shootout.measure import columns
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.value import Count, Quantity, Value
@@ -101,14 +100,7 @@ def learn(
 
     Raises InputError if the log has nothing to send, and what `values` raises.
     """
-    grown = frozenset(
-        column.full_name
-        for one in bound
-        for each in one.slots
-        if each.use == "insert" and each.column is not None
-        for column in (each.column, *filter(_is_automatic, known.tables[each.column.table].values()))
-    )
-    learner = Learner(values, grown, keep)
+    learner = Learner(values, _grown(bound, known), keep)
     statements = _statements(log.templates, bound, learner)
     reasons = {
         number: why
@@ -119,30 +111,7 @@ def learn(
     sequences, rare = _sequences(log, reasons)
     if not sequences:
         raise InputError("the log has no statement that a workload can send")
-    whole = sum(sequence.count for sequence in sequences)
-    transactions, notes = [], []
-    for sequence in sequences:
-        made = builder.transaction(sequence, max(1, round(WEIGHTS * sequence.count / whole)))
-        transactions.append(made)
-        sent = [
-            (each.name, 1 if step.repeat == 1 else int(step.repeat))
-            for step in made.steps
-            for each in step.statements
-        ]
-        notes.append(f"{100 * sequence.count / whole:.3g} % of transactions: {writing.summary(sent)}")
-    used = _used(builder.parameters, transactions)
-    only_text = any(
-        (isinstance(each, Learned) and each.counts) or name.startswith(TABLE_NUMBER)
-        for name, each in used.items()
-    )
-    workload = Workload(
-        title="Learned",
-        description=f"Learned from {log.statements} statements in {log.transactions} transactions.",
-        dataset=Dump(dump=dump),
-        protocol="text" if only_text else None,
-        parameters=used,
-        transactions=tuple(transactions),
-    )
+    workload, notes = _workload(log, sequences, builder, dump)
     report = LearningReport(
         logs=tuple(logs),
         server=server,
@@ -161,9 +130,55 @@ def learn(
     return writing.text(workload, _head(report), notes), report
 
 
+def _grown(bound: Sequence[Bound], known: Schema) -> frozenset[str]:
+    """The columns that statements insert, and those that the server numbers in their rows."""
+    inserted = {
+        to.column
+        for template in bound
+        for to in template.slots
+        if to.use == "insert" and to.column is not None
+    }
+    return frozenset(
+        column.full_name
+        for own in inserted
+        for column in (own, *(other for other in known.tables[own.table].values() if other.automatic))
+    )
+
+
+def _workload(
+    log: Log, sequences: Sequence[LogSequence], builder: Builder, dump: str
+) -> tuple[Workload, list[str]]:
+    """The workload that sends these, and a note for each transaction."""
+    whole = sum(sequence.count for sequence in sequences)
+    transactions, notes = [], []
+    for sequence in sequences:
+        transaction = builder.transaction(sequence, max(1, round(WEIGHTS * sequence.count / whole)))
+        transactions.append(transaction)
+        sent = [
+            (statement.name, 1 if step.repeat == 1 else int(step.repeat))
+            for step in transaction.steps
+            for statement in step.statements
+        ]
+        notes.append(f"{100 * sequence.count / whole:.3g} % of transactions: {writing.summary(sent)}")
+    used = _used(builder.parameters, transactions)
+    only_text = any(
+        (isinstance(parameter, Learned) and parameter.counts) or name.startswith(TABLE_NUMBER)
+        for name, parameter in used.items()
+    )
+    workload = Workload(
+        title="Learned",
+        description=f"Learned from {log.statements} statements in {log.transactions} transactions.",
+        dataset=Dump(dump=dump),
+        protocol="text" if only_text else None,
+        parameters=used,
+        transactions=tuple(transactions),
+    )
+    return workload, notes
+
+
 def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: Learner) -> list[Statement]:
     names: Counter[str] = Counter()
-    found = []
+    statements = []
     order = sorted(range(len(templates)), key=lambda number: -templates[number].count)
     named: dict[int, str] = {}
     for number in order:
@@ -177,12 +192,8 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
             for slot, binding in zip(template.slots, one.slots, strict=True)
         )
         labels = tuple(map(_label, template.slots, one.slots))
-        found.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels))
-    return found
-
-
-def _is_automatic(column: Column) -> bool:
-    return column.automatic
+        statements.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels))
+    return statements
 
 
 def _label(slot: Slot, binding: Binding) -> str:
@@ -195,7 +206,7 @@ def _unsent(template: Template, bound: Bound) -> str:
     """Why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
-    if any(is_child(each) and each.column is not None and each.column.unique for each in bound.slots):
+    if any(is_child(to) and to.column is not None and to.column.unique for to in bound.slots):
         return "writes a unique foreign key, whose parents run out"
     word = re.match(r"[\s(]*(\w*)", template.sql)
     assert word is not None  # matches anything
@@ -204,7 +215,7 @@ def _unsent(template: Template, bound: Bound) -> str:
 
 def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence], list[LeftOut]]:
     """The kinds of transactions to send, frequent first, without statements that cannot be."""
-    found: dict[tuple[object, ...], LogSequence] = {}
+    kinds: dict[tuple[object, ...], LogSequence] = {}
     for sequence in log.sequences:
         kept = [place for place, number in enumerate(sequence.statements) if number not in reasons]
         if not kept:
@@ -220,11 +231,11 @@ def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence],
             (moved[place], slot, number) for place, slot, number in sequence.constants if place in moved
         )
         key = (statements, sequence.explicit, sequence.end)
-        if key in found:
-            found[key] = replace(found[key], count=found[key].count + sequence.count)
+        if key in kinds:
+            kinds[key] = replace(kinds[key], count=kinds[key].count + sequence.count)
         else:
-            found[key] = replace(sequence, statements=statements, links=links, constants=constants)
-    ordered = sorted(found.values(), key=lambda sequence: -sequence.count)
+            kinds[key] = replace(sequence, statements=statements, links=links, constants=constants)
+    ordered = sorted(kinds.values(), key=lambda sequence: -sequence.count)
     rest = ordered[SEQUENCES_MAX:]
     rare = sum(sequence.count * len(sequence.statements) for sequence in rest)
     why = LeftOut(reason="a rare kind of transaction", statements=rare, example="")
@@ -236,7 +247,7 @@ def warnings(log: Log) -> Iterator[str]:
     if log.kind == "slow" and log.fastest_s > FASTEST_MAX_S:
         fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
         yield f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
-    if calls := sum(each.count for each in log.templates if each.sql.upper().startswith("CALL ")):
+    if calls := sum(template.count for template in log.templates if template.sql.upper().startswith("CALL ")):
         yield f"{calls} statements are CALLs; if the log also has what the procedures run, that is sent twice"
 
 
@@ -250,9 +261,9 @@ def _left_out(log: Log, reasons: Mapping[int, str]) -> list[LeftOut]:
 
 def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transaction]) -> dict[str, Parameter]:
     """The parameters that statements need, or that other parameters are made of."""
-    sent = [each for transaction in transactions for step in transaction.steps for each in step.statements]
-    texts = [each.sql for each in sent]
-    needed = {name for each in sent for name in each.into}
+    steps = [step for transaction in transactions for step in transaction.steps]
+    texts = [statement.sql for step in steps for statement in step.statements]
+    needed = {name for step in steps for statement in step.statements for name in statement.into}
     for name, parameter in reversed(list(parameters.items())):
         if name in needed or any(f"{{{name}}}" in text for text in texts):
             needed.add(name)
@@ -266,7 +277,7 @@ def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transactio
 def mean_statements(sequences: Sequence[LogSequence]) -> float:
     """Statements of a transaction."""
     count = max(1, sum(sequence.count for sequence in sequences))
-    return sum(each.count * len(each.statements) for each in sequences) / count
+    return sum(sequence.count * len(sequence.statements) for sequence in sequences) / count
 
 
 def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
@@ -285,11 +296,11 @@ def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[Lear
                 seconds=template.seconds,
                 rows_examined=None if examined is None else examined / count,
                 rows_sent=None if sent is None else sent / count,
-                unbound=sum(each.use == "other" for each in one.slots),
+                unbound=sum(to.use == "other" for to in one.slots),
                 problem=one.problem,
             )
         )
-    return tuple(sorted(said, key=lambda each: -each.count))
+    return tuple(sorted(said, key=lambda statement: -statement.count))
 
 
 def _head(report: LearningReport) -> list[str]:
@@ -303,7 +314,7 @@ def _head(report: LearningReport) -> list[str]:
         else "No literal of the log is in this file, "
         "except for small numbers and formats that belong to no column.",
     ]
-    lines += [f"Warning: {each}." for each in report.warnings]
+    lines += [f"Warning: {warning}." for warning in report.warnings]
     if not report.ordered:
         lines.append("The log does not have the order of statements: each is a transaction of its own.")
     return lines

@@ -14,14 +14,12 @@ from pathlib import Path
 import msgspec
 
 from shootout.errors import InputError
-from shootout.inputs import workload as workloads
-from shootout.learn import judge as fidelity
-from shootout.learn import learning, logs, synthetic
-from shootout.learn import schema as schemas
+from shootout.inputs.workload import compile_program, dump_dataset, load
+from shootout.learn import judge, learning, logs, synthetic
 from shootout.learn.binding import bind, joined, unqualified
 from shootout.learn.judge import Fidelity, RefusedError
 from shootout.learn.learning import LearningReport
-from shootout.learn.schema import Schema
+from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
 from shootout.measure.signals import interrupting
@@ -77,7 +75,7 @@ def learn(
         started = _Starts(program, options, held, observe)
         loaded, instance = started.with_dump(dump)
         schema = dataset.schema_of(instance, loaded)
-        known = schemas.read(instance, schema)
+        known = read_schema(instance, schema)
         observe("reading the log")
         log = unqualified(logs.read(queries, families=known.families), known)
         sent, target = loaded, instance
@@ -90,8 +88,8 @@ def learn(
             sent, target = started.with_dump(dump)
         bench = _Bench(log, instance, schema, known, sent, target, out, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
-        report, found = bench.learned(relative, [file.name for file in queries], keep=keep)
-    outcome = LearnedWorkload(workload=str(out / WORKLOAD), learned=report, fidelity=found)
+        report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
+    outcome = LearnedWorkload(workload=str(out / WORKLOAD), learned=report, fidelity=fidelity)
     with _writing(out / REPORT):
         (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
     return outcome
@@ -117,7 +115,7 @@ class _Starts:
 
     def with_dump(self, dump: Path) -> tuple[Dataset, Instance]:
         """The dump as a dataset, and a server that has it until `held` closes."""
-        loaded = workloads.dump_dataset(dump, DatasetSize())
+        loaded = dump_dataset(dump, DatasetSize())
         self.observe(f"loading {dump.name}")
         template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
         place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
@@ -163,15 +161,15 @@ class _Bench:
             try:
                 return report, self._sent(report)
             except RefusedError as error:
-                named = {each.sql for each in report.statements if each.name == error.name} - refused.keys()
+                named = {one.sql for one in report.statements if one.name == error.name} - refused.keys()
                 if not named or len(refused) == REFUSED_MAX:
                     raise
                 refused |= dict.fromkeys(named, f"the server refused it: {error.message}")
 
     def _sent(self, report: LearningReport) -> Fidelity:
         file = str(self.out / WORKLOAD)
-        program = workloads.compile_program(Path(file).stem, workloads.load(file), self.sent)
-        names = {each.sql: each.name for each in report.statements}
-        return fidelity.measured(
+        program = compile_program(Path(file).stem, load(file), self.sent)
+        names = {statement.sql: statement.name for statement in report.statements}
+        return judge.measured(
             self.log, names, program, self.target, self.sent, families=tuple(self.known.families)
         )

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
+from shootout import app
 from shootout.learn.measure import LearnedWorkload
+from shootout.report.site import single
 from shootout.report.site.page import Page
+from shootout.report.site.render import renderer
 
 
 @dataclass(frozen=True)
@@ -13,9 +17,17 @@ class FidelityPage(Page):
     """A learned workload beside its log."""
 
     outcome: LearnedWorkload
-    template = "fidelity"
+    template = "learn/page"
 
     @property
     def path(self) -> str:
         """It belongs to no site."""
         return "fidelity.html"
+
+
+def write(outcome: LearnedWorkload, folder: Path) -> Path:
+    """Write the page to the folder, as one file; returns its whole path. Raises InputError."""
+    page = FidelityPage(outcome)
+    file = folder / page.path
+    app.write(file, single.of(page, renderer()))
+    return file.resolve()

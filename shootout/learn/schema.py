@@ -44,18 +44,18 @@ class Schema:
     @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:
         """The digits that end the names of tables which have them alone apart, and equal columns; by stem."""
-        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        numbered: dict[str, dict[str, tuple[str, ...]]] = {}
         for table, columns in self.tables.items():
-            if numbered := _FAMILY.fullmatch(table):
-                found.setdefault(numbered[1], {})[numbered[2]] = tuple(columns)
+            if name := _FAMILY.fullmatch(table):
+                numbered.setdefault(name[1], {})[name[2]] = tuple(columns)
         return {
             stem: tuple(sorted(tables, key=lambda digits: (int(digits), digits)))
-            for stem, tables in found.items()
+            for stem, tables in numbered.items()
             if len(tables) > 1 and len(set(tables.values())) == 1
         }
 
 
-def read(instance: Running, schema: str) -> Schema:
+def read_schema(instance: Running, schema: str) -> Schema:
     """Read it from the server that has loaded the dump. Raises MeasureError."""
     keys: dict[tuple[str, str], list[str]] = {}
     for table, key, column in instance.query(

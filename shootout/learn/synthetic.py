@@ -76,8 +76,8 @@ def write(
             if created := _TABLE.match(statement):
                 name = created["name"].decode()
                 missing.discard(name)
-                own = {each: columns[each.full_name] for each in known.tables.get(name, {}).values()}
-                file.writelines(_inserts(name, {each: of for each, of in own.items() if of}, keys))
+                own = {column: columns[column.full_name] for column in known.tables.get(name, {}).values()}
+                file.writelines(_inserts(name, {column: of for column, of in own.items() if of}, keys))
     if missing:
         raise InputError(f"{original}: no CREATE TABLE for {', '.join(sorted(missing))}")
 
@@ -108,8 +108,8 @@ def _invented(
     instance: Running, schema: str, known: Schema, keys: _Keys
 ) -> dict[str, tuple[Ranks, list[str]] | None]:
     """For each column its rows' ranks, and a literal for each rank; None: the server fills it."""
-    every = {each.full_name: each for columns in known.tables.values() for each in columns.values()}
-    found: dict[str, tuple[Ranks, list[str]] | None] = dict.fromkeys(every)
+    every = {column.full_name: column for columns in known.tables.values() for column in columns.values()}
+    invented_columns: dict[str, tuple[Ranks, list[str]] | None] = dict.fromkeys(every)
     generated = {
         f"{table}.{column}"
         for table, column in instance.query(
@@ -121,13 +121,13 @@ def _invented(
     alike = [(one, other) for one, other in keys.related if kinds.get(one) == kinds.get(other)]
     for related in _united(sorted(kinds), alike):
         values = {name: _values(instance, schema, every[name], kinds[name], keys) for name in related}
-        ordered = sorted({each for of in values.values() for each in of if each is not None})
+        ordered = sorted({value for of in values.values() for value in of if value is not None})
         ranks = {value: rank for rank, value in enumerate(ordered)}
         literals = kinds[related[0]].literals(related[0], ordered) if ordered else []
         for name, of in values.items():
-            numbers = np.array([_NULL if each is None else ranks[each] for each in of], np.int64)
-            found[name] = numbers, literals
-    return found
+            numbers = np.array([_NULL if value is None else ranks[value] for value in of], np.int64)
+            invented_columns[name] = numbers, literals
+    return invented_columns
 
 
 def _values(instance: Running, schema: str, column: Column, kind: Kind, keys: _Keys) -> list[Key | None]:
@@ -145,14 +145,14 @@ def _united(names: Sequence[str], pairs: Iterable[tuple[str, str]]) -> list[list
         if one in group and other in group and group[one] is not group[other]:
             group[one] += group[other]
             group |= dict.fromkeys(group[other], group[one])
-    return list({id(each): each for each in group.values()}.values())
+    return list({id(names): names for names in group.values()}.values())
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
 def _inserts(table: str, columns: Mapping[Column, tuple[Ranks, list[str]]], keys: _Keys) -> Iterator[bytes]:
-    names = {each.full_name: each for each in columns}
+    names = {column.full_name: column for column in columns}
     pairs = [pair for columns_ in keys.together for pair in pairwise(columns_)]
     texts: dict[str, list[str]] = {}
     for group in _united(sorted(names), pairs):
@@ -162,7 +162,7 @@ def _inserts(table: str, columns: Mapping[Column, tuple[Ranks, list[str]]], keys
             literals = [*columns[names[name]][1], "NULL"]  # the last is that of rank -1
             texts[name] = [literals[rank] for rank in ranks[name][order]]
     listed = [texts[name] for name in names]
-    head = f"INSERT INTO {quoted(table)} ({', '.join(quoted(each.name) for each in columns)}) VALUES\n"
+    head = f"INSERT INTO {quoted(table)} ({', '.join(quoted(column.name) for column in columns)}) VALUES\n"
     for rows in _batches(",".join(row) for row in zip(*listed, strict=True)):
         yield (head + ",\n".join(f"({row})" for row in rows) + ";\n").encode()
 

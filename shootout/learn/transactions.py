@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from shootout.learn import writing
 from shootout.learn.binding import Binding, pieces
+from shootout.learn.blocks import SAME_MIN, Block, Place, blocks
 from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, is_child
-from shootout.learn.values import Link, Template
-from shootout.learn.values import Sequence as LogSequence
+from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.workload import (
     Group,
     Learned,
@@ -26,13 +26,10 @@ from shootout.model.workload import (
 )
 
 LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
-SAME_MIN = 0.995  # from this share on, it is the same parameter
 SURE = 1000  # values of a sample that leaves no doubt
-_BLOCK_MAX = 16  # statements in a repetition
 _ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
 _LIST = re.compile(r"\bIN\s*\(\{\w+\}\)", re.IGNORECASE)
 
-Place = tuple[int, int]  # statement and slot
 Sizes = Sequence[tuple[int, int]]  # of lists: length, how often
 
 
@@ -46,16 +43,6 @@ class Statement:
     bindings: tuple[Binding, ...]
     outputs: tuple[Column | None, ...]  # the columns that it returns
     labels: tuple[str, ...]  # of parameters: the slots' columns or kinds
-
-
-@dataclass(frozen=True)
-class Block:
-    """Statements of a sequence that are sent repeatedly."""
-
-    first: int
-    length: int
-    repeat: int
-    constant: frozenset[Place] = frozenset()  # that have the same value in all repetitions
 
 
 @dataclass
@@ -86,72 +73,11 @@ class Builder:
 
 def _strongest(links: Sequence[Link]) -> dict[Place, Link]:
     """The best link of each slot."""
-    found: dict[Place, Link] = {}
+    strongest: dict[Place, Link] = {}
     for link in sorted(links, key=lambda link: (link.share, link.difference == 0)):
         if link.share >= LINKED_MIN:
-            found[link.statement, link.slot] = link
-    return found
-
-
-def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block]:
-    """The sequence as blocks: a run of equal statements, or of equal groups of them, is one that repeats.
-
-    Values may be linked within a repetition or to a statement before the run, the same way in each.
-    """
-    found: list[Block] = []
-    at = 0
-    while at < len(statements):
-        best = Block(at, 1, 1)
-        for length in range(1, min(_BLOCK_MAX, (len(statements) - at) // 2) + 1):
-            block = _repeated(statements, links, at, length)
-            if block.repeat > 1 and length * block.repeat > best.length * best.repeat:
-                best = block
-        found.append(best)
-        at += best.length * best.repeat
-    return found
-
-
-def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int, length: int) -> Block:
-    """The group of statements at `first`, as often as it is repeated."""
-    repeat, constant = 1, frozenset[Place]()
-    own, _ = _relations(links, first, first, length)
-    while (at := first + repeat * length) + length <= len(statements):
-        if list(statements[first : first + length]) != list(statements[at : at + length]):
-            break
-        relations, repeated = _relations(links, at, first, length)
-        if relations != own or (repeat > 1 and repeated != constant):
-            break
-        constant = repeated
-        repeat += 1
-    after = first + repeat * length
-    # What is linked to one of several repetitions needs all of them.
-    into = {(link.of_statement, link.of_slot) for link in links.values() if link.statement >= after}
-    for statement, slot in into:
-        if first <= statement < after and (first + (statement - first) % length, slot) not in constant:
-            return Block(first, length, 1)
-    return Block(first, length, repeat, constant)
-
-
-def _relations(
-    links: Mapping[Place, Link], at: int, first: int, length: int
-) -> tuple[set[tuple[int, ...]], frozenset[Place]]:
-    """The links of the group at `at`, relative to it, and the places that repeat their value.
-
-    Links to what is before the run stay as they are.
-    """
-    relations: set[tuple[int, ...]] = set()
-    repeated: set[Place] = set()
-    for link in links.values():
-        if not at <= link.statement < at + length:
-            continue
-        before = first <= link.of_statement < at
-        same = (link.statement - link.of_statement) % length == 0 and link.slot == link.of_slot
-        if before and same and not link.difference and link.share >= SAME_MIN:
-            repeated.add((first + link.statement - at, link.slot))
-            continue
-        target = link.of_statement if link.of_statement < first else link.of_statement - at + 1_000_000
-        relations.add((link.statement - at, link.slot, target, link.of_slot, link.difference))
-    return relations, frozenset(repeated)
+            strongest[link.statement, link.slot] = link
+    return strongest
 
 
 @dataclass
@@ -225,8 +151,8 @@ class _Writer:
 
     def _rows(self, sql: str, sizes: Mapping[str, Sizes]) -> str:
         """Many rows, of VALUES or IN, as groups; `sizes` are those of lists, by parameter."""
-        for found in reversed([*_ROWS.finditer(sql)]):
-            row = whole = _balanced(sql[found.end() :])
+        for rows in reversed([*_ROWS.finditer(sql)]):
+            row = whole = _balanced(sql[rows.end() :])
             names = re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row)
             if not names or _LIST.search(row) or not all(map(sizes.get, names)):
                 continue
@@ -235,11 +161,11 @@ class _Writer:
                 assert isinstance(parameter, Learned)
                 own = self.builder.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
                 row = row.replace(f"{{{name}}}", f"{{{own}}}")
-            each = sizes[names[0]]
-            mean = sum(size * count for size, count in each) / sum(count for _, count in each)
+            lengths = sizes[names[0]]
+            mean = sum(size * count for size, count in lengths) / sum(count for _, count in lengths)
             group = Group(sql=row, count=max(1, round(mean)))
-            after = sql[found.end() + len(whole) :]
-            sql = f"{sql[: found.end()]}{{{self.builder.name('rows', group, set())}}}{after}"
+            after = sql[rows.end() + len(whole) :]
+            sql = f"{sql[: rows.end()]}{{{self.builder.name('rows', group, set())}}}{after}"
         return sql
 
     def _of(self, number: int) -> Statement:
@@ -318,7 +244,7 @@ class _Writer:
                 return known
             if parameter.like and known.like and self._root(place) == root:
                 patterns.append(known)
-        return min(patterns, key=lambda each: each.absent)
+        return min(patterns, key=lambda pattern: pattern.absent)
 
     def _source(self, place: Place) -> Place:
         """The place whose value this one has in some transactions."""
@@ -327,7 +253,7 @@ class _Writer:
         return self._first(place)
 
     def _shape(self, place: Place) -> Shape:
-        """The shape of a slot; of one that has the same number in all transactions, of this number."""
+        """The shape of a slot; a constant slot gets its constant."""
         statement, slot = self._of(place[0]), place[1]
         template = statement.template
         known, constant = template.slots[slot], self.constants.get(place)
@@ -344,9 +270,13 @@ class _Writer:
         )
         if block is None or block.repeat == 1 or self._of(place[0]).template.slots[place[1]].kind != "number":
             return None
-        found = [self.constants.get((place[0] + n * block.length, place[1])) for n in range(block.repeat)]
-        first = found[0]
-        if first is None or abs(first) >= STRUCTURAL_MAX or found != list(range(first, first + block.repeat)):
+        numbers = [self.constants.get((place[0] + n * block.length, place[1])) for n in range(block.repeat)]
+        first = numbers[0]
+        if (
+            first is None
+            or abs(first) >= STRUCTURAL_MAX
+            or numbers != list(range(first, first + block.repeat))
+        ):
             return None
         return first
 
@@ -363,7 +293,8 @@ class _Writer:
         if binding.use != "equal" or column is None or not column.key or known:
             return None
         step = self._step_of(place[0])
-        for number in sorted((each for statements, _ in self.steps for each in statements), reverse=True):
+        sent = (number for statements, _ in self.steps for number in statements)
+        for number in sorted(sent, reverse=True):
             if number >= place[0] or (
                 self.steps[self._step_of(number)][1] > 1 and self._step_of(number) != step
             ):

@@ -47,7 +47,7 @@ class Link(Value):
     share: Quantity  # of the transactions in which both are there
 
 
-class Sequence(Value):
+class LogSequence(Value):
     """A kind of transaction: the same templates in the same order."""
 
     statements: tuple[Count, ...]  # indexes into templates
@@ -73,7 +73,7 @@ class Log(Value):
 
     kind: Literal["slow", "general", "digests"]
     templates: tuple[Template, ...]
-    sequences: tuple[Sequence, ...]  # those of digests have one statement each
+    sequences: tuple[LogSequence, ...]  # those of digests have one statement each
     left_out: tuple[LeftOut, ...]
     statements: Count  # of templates and left_out; BEGIN, COMMIT, SET autocommit, … are not among them
     transactions: Count  # of sequences; each statement that commits by itself is one

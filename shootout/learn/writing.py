@@ -30,7 +30,7 @@ def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
         lines.append(f"protocol = {_string(workload.protocol)}")
     lines += ["", "[dataset]", f"dump = {_string(workload.dataset.dump)}"]
     if workload.parameters:
-        lines += ["", "[parameters]", *(_parameter(*each) for each in workload.parameters.items())]
+        lines += ["", "[parameters]", *(_parameter(*named) for named in workload.parameters.items())]
     for transaction, note in zip(workload.transactions, notes, strict=True):
         lines += ["", f"# {note}", *_transaction(transaction)]
     return "\n".join(lines) + "\n"
@@ -49,9 +49,9 @@ def _transaction(transaction: Transaction) -> Iterable[str]:
         if step.repeat != 1:
             yield f"repeat = {step.repeat}"
         yield "statements = ["
-        for each in step.statements:
-            into = f"into = {_value(each.into)}, " if each.into else ""
-            yield f"    {{ name = {_string(each.name)}, {into}sql = {_string(each.sql)} }},"
+        for statement in step.statements:
+            into = f"into = {_value(statement.into)}, " if statement.into else ""
+            yield f"    {{ name = {_string(statement.name)}, {into}sql = {_string(statement.sql)} }},"
         yield "]"
 
 
@@ -86,8 +86,8 @@ def _string(text: str) -> str:
 
 def summary(names: Sequence[tuple[str, int]]) -> str:
     """What a transaction sends: names, each with how often if more than once."""
-    found = []
+    parts = []
     for name, group in groupby(names, key=lambda pair: pair[0]):
         times = sum(count for _, count in group)
-        found.append(name if times == 1 else f"{times} x {name}")
-    return ", ".join(found)
+        parts.append(name if times == 1 else f"{times} x {name}")
+    return ", ".join(parts)

@@ -18,7 +18,7 @@ from shootout.servers.running import Running, wait_for
 
 T = TypeVar("T", int, str)
 
-VALUES_MAX = 65_536  # of a column; of more, every so manieth
+VALUES_MAX = 65_536  # of a column; larger columns are sampled evenly
 _ASKED = 500  # literals at once
 _DENSE = 0.98  # share of the numbers in a range that must be there to draw from all of them
 

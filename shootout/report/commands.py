@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping
 
-from shootout.bisect.values import Bisection, Revision
 from shootout.document import journal
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
@@ -51,16 +50,6 @@ def go_on(given: Mapping[str, str]) -> str:
 def judge_with_base(header: RunHeader, base: str) -> str:
     """Judges a run's servers against another base, in the folder of its results."""
     return line("compare", {"--base": base}, journal.new_name(header.run))
-
-
-def why(found: Bisection, before: Revision, after: Revision) -> str:
-    """Asks what two neighbours of a history differ in: functions, plans, settings."""
-    omitted = ("--servers", "--threads", "--seed", *OF_THE_RUN, *OF_THE_MACHINE)
-    given = {flag: text for flag, text in found.given.items() if flag not in omitted}
-    compared = {"--servers": f"{before.server},{after.server}", "--workloads": found.workload} | given
-    if found.instrument == "work":
-        return line("work", compared)
-    return line("run", compared | {"--threads": str(found.threads), "--explain": "5"})
 
 
 def line(name: str, options: Mapping[str, str], *arguments: str) -> str:

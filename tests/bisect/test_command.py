@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import commits
-from shootout.bisect import documents as bisections
+from benchmarks.bisect import commits
+from shootout.bisect.documents import BISECTIONS
 from tests.runs import SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.runs"]
@@ -44,8 +44,8 @@ def test_a_commit_is_found_after_kill_9(lab: Lab, tmp_path: Path) -> None:
         run.process.send_signal(signal.SIGKILL)
         run.ended()
     until(lambda: not lab.servers(), 5)
-    (folder,) = bisections.find(out / "results", lambda reason: None)
-    before = bisections.read(folder)
+    (path,) = BISECTIONS.find(out / "results")
+    before = BISECTIONS.read(path)
     assert len(before.builds) == 2
 
     done = lab.run(*command, "--json")
@@ -60,6 +60,7 @@ def test_a_commit_is_found_after_kill_9(lab: Lab, tmp_path: Path) -> None:
     assert len(found["documents"]) > 1
     assert history[4][:10] in markdown.read_text("utf-8")
     assert Path(found["page"]).is_file()
+    assert found["document"] == str(path)
     assert lab.left() == ([], [])
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 from shootout.learn.binding import Bound, bind, pieces
 from shootout.learn.schema import Column, Schema
-from shootout.learn.values import Log, Sequence, Slot, Template
+from shootout.learn.values import Log, LogSequence, Slot, Template
 
 
 def a_schema() -> Schema:
@@ -73,7 +73,7 @@ def targets(sql: str, *slots: Slot) -> list[str]:
 def a_log(*templates: Template, sequences: tuple[Sequence, ...] | None = None) -> Log:
     """A log of these templates, each by itself unless there are sequences."""
     alone = (
-        Sequence(statements=(at,), count=each.count, explicit=False) for at, each in enumerate(templates)
+        LogSequence(statements=(at,), count=each.count, explicit=False) for at, each in enumerate(templates)
     )
     every = tuple(alone) if sequences is None else sequences
     return Log(

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
@@ -10,16 +9,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from shootout import app
+from shootout import command
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
+from shootout.learn import measure, page, report
 from shootout.learn.measure import REPORT, SYNTHETIC, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
 from shootout.report import terminal
-from shootout.servers import instances
+from shootout.servers import instances, reference
 from tests.measure import dumps
 from tests.report.site.pages import Document
 from tests.runs import a_tree
@@ -32,10 +32,10 @@ pytestmark = pytest.mark.real
 
 
 def learned(dump: Path, log: Path, out: Path, *, keep: bool = False, invent: bool = False) -> LearnedWorkload:
-    server = f"path:{a_tree(SERVER).files.top}"
-    found, page = app.learn(dump, [log], out, server, keep=keep, invent=invent, observe=lambda step: None)
-    assert page.is_file()
-    return found
+    server = reference.parse(f"path:{a_tree(SERVER).files.top}")
+    outcome = measure.learn(dump, [log], out, server, keep=keep, invent=invent, observe=lambda step: None)
+    assert page.write(outcome, out).is_file()
+    return outcome
 
 
 @dataclass(frozen=True)
@@ -210,7 +210,7 @@ def test_a_log_of_slow_statements_only_is_called_incomplete(
     assert found.learned.warnings == (said,)
     assert said in (out / WORKLOAD).read_text("utf-8").replace("\n# ", " ")
     assert said in Document((out / "fidelity.html").read_text("utf-8")).text
-    terminal.print_learned(terminal.console(sys.stdout), found)
+    terminal.print_judged(command.console(), report.judged(found, out / "fidelity.html"))
     assert f"warning       {said}" in capsys.readouterr().out
 
 

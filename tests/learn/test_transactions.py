@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from shootout.learn.binding import bind
 from shootout.learn.shapes import Learner, Values
 from shootout.learn.transactions import Block, Builder, Statement, blocks
-from shootout.learn.values import Link, Sequence, Template
+from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Group, Learned, Repetition, Result, Transaction
 from tests.learn.builders import a_schema, a_slot, a_template
@@ -46,7 +46,7 @@ def built(
         labels = tuple(to.column.name if to.column else "number" for to in bound.slots)
         statements.append(Statement(f"s{number}", template, shapes, bound.slots, bound.outputs, labels))
     builder = Builder(statements, learner)
-    sequence = Sequence(statements=tuple(order), count=1, explicit=True, links=links, constants=constants)
+    sequence = LogSequence(statements=tuple(order), count=1, explicit=True, links=links, constants=constants)
     return builder.transaction(sequence, 1), builder
 
 

@@ -52,8 +52,7 @@ WORKFLOWS = paths.ROOT / ".github" / "workflows"
 ACTIONS = paths.ROOT / ".github" / "actions"
 SOURCES = (  # those of .github/actions/install, and what GitHub reads
     ".ci/needs", ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
-    "requirements.lock", "shootout", "suites", "templates", "engine/Cargo.lock", "engine/Cargo.toml",
-    "engine/src",
+    "requirements.lock", "shootout", "suites", "templates", "engine",
 )  # fmt: skip
 PROFILE = """
 description = "A second, two blocks"
@@ -107,13 +106,16 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+IGNORED = shutil.ignore_patterns("__pycache__", "*.so", "target")
+
+
 def copied(target: Path) -> None:
     """The project's sources as a checkout has them."""
     for name in SOURCES:
         source = paths.ROOT / name
         (target / name).parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
-            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+            shutil.copytree(source, target / name, ignore=IGNORED)
         else:
             shutil.copy2(source, target / name)
 

@@ -2,10 +2,10 @@
 
 #![no_main]
 
-use _engine::log::Reader;
-use _engine::log::statement::{Options, Statement};
 use libfuzzer_sys::fuzz_target;
 use shootout_fuzz::{Input, within};
+use shootout_learn::Reader;
+use shootout_learn::statement::{Options, Statement};
 
 /// What a reader of so short a log may hold: inputs have 4 KiB, and samples and sums are bounded.
 const MEMORY: usize = 4 * 1024 * 1024;

@@ -3,7 +3,7 @@
 //!
 //! `slow` and `general` find statements in lines; `statement` takes each apart; `control` tells those that begin and
 //! end transactions. `learner` counts them in `templates`, whose `values` are sampled, and in `connections`, whose
-//! transactions become `sequences`. `learned` writes all of it down.
+//! transactions become `sequences`. `learned` writes all of it down. Only `python` knows Python.
 
 pub mod connections;
 pub mod control;
@@ -11,6 +11,9 @@ pub mod general;
 pub mod learned;
 pub mod learner;
 pub mod lives;
+#[cfg(feature = "python")]
+pub mod python;
+mod random;
 pub mod sequences;
 pub mod slow;
 pub mod statement;

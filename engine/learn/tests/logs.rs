@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use _engine::log::Reader;
-use _engine::log::statement::Options;
 use serde_json::{Value, json};
+use shootout_learn::Reader;
+use shootout_learn::statement::Options;
 
 fn learned(log: &[u8]) -> Value {
     let mut reader = Reader::new(Options::default());

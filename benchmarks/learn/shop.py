@@ -1,4 +1,4 @@
-"""`shootout learn` on a real shop, django-oscar: `make bench-shop`.
+"""`shootout learn` on a real shop, django-oscar: `make bench-learn-shop`; half an hour.
 
 Its migrations and models make its database, and customers visit its pages. What MySQL logs meanwhile is
 learned, compared with the log, and run on two servers. What the folder has is not made again.
@@ -20,9 +20,8 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import app
 from shootout.inputs import workload
-from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload
+from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload, learn
 from shootout.measure import dataset
 from shootout.model.plan import DatasetSize
 from shootout.servers import installations, instances, reference
@@ -266,7 +265,7 @@ with ThreadPoolExecutor(THREADS) as pool:
 def main() -> None:
     """Make what is missing, and print tables in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("reports/bench-shop"))
+    parser.add_argument("--out", type=Path, default=Path("reports/bench-learn-shop"))
     parser.add_argument("--threads", type=int, default=4, help="that visit the shop")
     parser.add_argument("--visits", type=int, default=240, help="of some fifteen pages; half as many before")
     parser.add_argument("--budget", type=float, default=3.0, metavar="MIN", help="of the run")
@@ -280,7 +279,9 @@ def main() -> None:
         (log, lambda: visit(out, dump, log, args.threads, args.visits)),
         (
             learned / REPORT,
-            lambda: app.learn(dump, [log], learned, SERVER, keep=False, invent=False, observe=say),
+            lambda: learn(
+                dump, [log], learned, reference.parse(SERVER), keep=False, invent=False, observe=say
+            ),
         ),
         (verdict, lambda: run(learned, verdict, args.budget)),
     )
@@ -365,29 +366,29 @@ def run(learned: Path, verdict: Path, budget_min: float) -> None:
     part.rename(verdict)
 
 
-def show(found: LearnedWorkload) -> None:
+def show(outcome: LearnedWorkload) -> None:
     """Print what was learned, and how faithful it is."""
-    learned, fidelity = found.learned, found.fidelity
+    learned, fidelity = outcome.learned, outcome.fidelity
     sequences = f"{learned.transactions} in {learned.kinds} kinds that are sent"
-    whole = sum(each.count for each in learned.statements)
+    whole = sum(statement.count for statement in learned.statements)
     _table(
         ("rows in the dump", "statements", "templates", "transactions", "not parsed", "score"),
         [(
             sum(learned.rows.values()), whole, len(learned.statements), sequences,
-            sum(bool(each.problem) for each in learned.statements), f"{100 * fidelity.score:.1f} %",
+            sum(bool(statement.problem) for statement in learned.statements), f"{100 * fidelity.score:.1f} %",
         )],
     )  # fmt: skip
     _table(
         ("left out", "statements", "share", "of the kind"),
-        [(each.reason, each.statements, f"{each.statements / whole:.2%}", each.example.replace("`", "")[:80])
-         for each in learned.left_out],
+        [(left.reason, left.statements, f"{left.statements / whole:.2%}", left.example.replace("`", "")[:80])
+         for left in learned.left_out],
     )  # fmt: skip
     _table(
         ("statement", "in the log", "sent", "rows examined", "sent", "rows returned", "sent", "faithful"),
-        [(each.name, f"{each.share:.2%}", f"{each.sent_share:.2%}", *map(_mean, (
-            each.examined, each.sent_examined, each.returned, each.sent_returned
-         )), "yes" if each.faithful else "no")
-         for each in fidelity.statements if each.share >= FEW],
+        [(pair.name, f"{pair.share:.2%}", f"{pair.sent_share:.2%}", *map(_mean, (
+            pair.examined, pair.sent_examined, pair.returned, pair.sent_returned
+         )), "yes" if pair.faithful else "no")
+         for pair in fidelity.statements if pair.share >= FEW],
     )  # fmt: skip
 
 

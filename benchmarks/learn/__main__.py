@@ -16,10 +16,9 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import app
 from shootout._engine import Engine
 from shootout.inputs import workload
-from shootout.learn.measure import WORKLOAD, LearnedWorkload
+from shootout.learn.measure import WORKLOAD, LearnedWorkload, learn
 from shootout.measure import columns, dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
@@ -69,9 +68,10 @@ def learned(
                 instance.query(f"SET GLOBAL {setting}")
             sent(instance, compiled, schema, seconds)
             instance.query("SET GLOBAL slow_query_log = 0")
-            found, _ = app.learn(
-                dump, [log], folder / "out", server, keep=False, invent=invent, observe=lambda step: None
-            )
+            outcome = learn(
+                dump, [log], folder / "out", reference.parse(server),
+                keep=False, invent=invent, observe=lambda step: None,
+            )  # fmt: skip
             file = str(folder / "out" / WORKLOAD)
             own = workload.load(file)
             loaded = workload.dataset_of(own, SIZE, file)
@@ -82,28 +82,28 @@ def learned(
             for _ in range(ROUNDS):
                 fresh = columns.continued(again, where, instance)
                 costs.append((sent(instance, compiled, schema, 0.5), sent(instance, fresh, where, 0.5)))
-    return found, sorted(other / one for one, other in costs)[ROUNDS // 2]
+    return outcome, sorted(other / one for one, other in costs)[ROUNDS // 2]
 
 
-def row(server: str, name: str, found: LearnedWorkload, cost: float) -> str:
+def row(server: str, name: str, outcome: LearnedWorkload, cost: float) -> str:
     """A line of the table."""
-    same = found.fidelity.statements
-    share = max(abs(each.share - each.sent_share) for each in same)
+    pairs = outcome.fidelity.statements
+    share = max(abs(pair.share - pair.sent_share) for pair in pairs)
     compared = [
-        (each.name, each.examined, each.sent_examined)
-        for each in same
-        if each.share >= RARE and each.examined and each.sent_examined is not None
+        (pair.name, pair.examined, pair.sent_examined)
+        for pair in pairs
+        if pair.share >= RARE and pair.examined and pair.sent_examined is not None
     ]
     off = [(what, then, now) for what, then, now in compared if abs(now / then - 1) > 0.05]
     names = ", ".join(f"{what} {then:.1f} to {now:.1f}" for what, then, now in off)
     cells = (
         server,
         name,
-        str(len(same)),
+        str(len(pairs)),
         f"{100 * share:.2f}",
         f"{len(compared) - len(off)} of {len(compared)}",
         names or "none",
-        f"{100 * found.fidelity.score:.1f} %",
+        f"{100 * outcome.fidelity.score:.1f} %",
         f"{cost:.2f}",
     )
     return f"| {' | '.join(cells)} |"
@@ -120,8 +120,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for server in args.servers.split(","):
         for name in args.workloads.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                found = learned(server, name, args.seconds, Path(folder), invent=args.synthetic)
-                print(row(server, name, *found), flush=True)
+                outcome, cost = learned(server, name, args.seconds, Path(folder), invent=args.synthetic)
+                print(row(server, name, outcome, cost), flush=True)
 
 
 if __name__ == "__main__":

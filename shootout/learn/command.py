@@ -1,0 +1,54 @@
+"""`shootout learn`: its command line. It fills a folder that the user names, and keeps no documents."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+
+from shootout import command
+from shootout.capability import Capability
+from shootout.command import Commands
+from shootout.errors import InputError
+from shootout.servers import reference
+
+
+class Learn(Capability):
+    """Makes a workload of a log and a dump."""
+
+    name = "learn"
+
+    def command(self, commands: Commands) -> None:
+        """Declare `learn`."""
+        parser = command.add(commands, "learn", self._run, "make a workload of what a server ran")
+        schema = "a dump of its database, as mysqldump writes it"
+        parser.add_argument("--schema", metavar="DUMP.sql", type=Path, required=True, help=schema)
+        queries = "slow query logs (long_query_time = 0), general query logs or performance_schema's digests"
+        parser.add_argument("--queries", metavar="LOG", type=Path, nargs="+", required=True, help=queries)
+        out = "the folder for workload.toml, learned.json and fidelity.html"
+        parser.add_argument("--out", metavar="DIR", type=Path, required=True, help=out)
+        server = "the server that loads the dump and runs what was learned (default: mysql-8.0.33)"
+        parser.add_argument("--server", metavar="REF", default="mysql-8.0.33", help=server)
+        keep = "keep the log's values in the file; by default it has none of them"
+        parser.add_argument("--keep-values", action="store_true", help=keep)
+        invented = (
+            "write synthetic.sql, a dump of invented rows, and run on it: the real rows stay where they are"
+        )
+        parser.add_argument("--synthetic", action="store_true", help=invented)
+
+    def _run(self, args: argparse.Namespace) -> int:
+        if find_spec("sqlglot") is None:
+            raise InputError("`shootout learn` needs sqlglot: pip install 'shootout[learn]'")
+        from shootout.learn import measure, page, report  # noqa: PLC0415 (they import it)
+
+        server = reference.parse(args.server)
+        with command.fetching() as observe:
+            outcome = measure.learn(
+                args.schema, args.queries, args.out, server,
+                keep=args.keep_values, invent=args.synthetic, observe=observe,
+            )  # fmt: skip
+            file = page.write(outcome, args.out)
+        return command.show(report.judged(outcome, file), args)
+
+
+CAPABILITY = Learn()

@@ -1,0 +1,61 @@
+"""The words of a learned workload, for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec.structs import asdict
+
+from shootout.learn.judge import Fidelity, StatementPair
+from shootout.learn.learning import LearningReport
+from shootout.learn.measure import LearnedWorkload
+from shootout.numbers import grouped
+from shootout.report import wording
+from shootout.report.judged import Judged, Line, Table
+
+COLUMNS = ("statement", "#log %", "#sent %", "#examined", "#sent", "#returned", "#sent", "as many rows")
+
+
+def judged(outcome: LearnedWorkload, page: Path) -> Judged:
+    """How faithful a learned workload is, statement by statement, and what was left out."""
+    return Judged(
+        text=(
+            Line(),
+            Line(headline(outcome.fidelity), "bold"),
+            Line(),
+            Table(COLUMNS, tuple(map(_row, outcome.fidelity.statements))),
+            Line(),
+            *_missing(outcome.learned),
+            Line(f"workload      {outcome.workload}"),
+            Line(f"report        {page.as_uri()}"),
+        ),
+        value=asdict(outcome),
+    )
+
+
+def headline(fidelity: Fidelity) -> str:
+    """The score."""
+    return f"{100 * fidelity.score:.1f} % of the log's statements are sent as often, with as many rows"
+
+
+def _row(pair: StatementPair) -> tuple[str, ...]:
+    rows = (pair.examined, pair.sent_examined, pair.returned, pair.sent_returned)
+    return (
+        pair.name,
+        f"{100 * pair.share:.2f}",
+        f"{100 * pair.sent_share:.2f}",
+        *(wording.NONE if mean is None else grouped(mean, 1) for mean in rows),
+        "yes" if pair.faithful else "no",
+    )
+
+
+def _missing(learned: LearningReport) -> Iterator[Line]:
+    """What the workload may lack."""
+    for warning in learned.warnings:
+        yield Line(f"warning       {warning}", "yellow")
+    for left in learned.left_out:
+        yield Line(f"left out      {left.statements} statements: {left.reason} {left.example}".rstrip())
+    for statement in learned.statements:
+        if statement.problem:
+            yield Line(f"not parsed    {statement.name}: {statement.problem}")
