@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from benchmarks import provoked
-from benchmarks.provoked import BIG, OPTIONS, SCHEMA
+from benchmarks.explain import provoked
+from benchmarks.explain.provoked import BIG, OPTIONS, SCHEMA
 from shootout.errors import MeasureError
 from shootout.explain import plan_changes, plans
 from shootout.explain.plan_changes import PlanChange
