@@ -266,6 +266,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
         **{key: str(path) for key, path in places.items() if path is not None},
         "standing": gate.standing(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
+        "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
         "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
         "cells": comparison.cells,
         "curves": comparison.curves,

@@ -99,3 +99,18 @@ def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path
     assert found["size"]["estimate"] > 1.005
     assert "instructions" in Path(found["page"]).read_text("utf-8")
     assert lab.left() == ([], [])
+
+
+def test_an_answer_needs_no_page(lab: Lab, tmp_path: Path) -> None:
+    profile, out, markdown = tmp_path / "short.toml", tmp_path / "out", tmp_path / "bisect.md"
+    profile.write_text(SHORT, "utf-8")
+    out.mkdir()
+    (out / "site").touch()
+    done = lab.run(
+        *(SHOOTOUT, "bisect", "--over", f"one={BASE},two={BASE}", "--budget", "0.1"),
+        *("--profile", str(profile), "--out", str(out), "--markdown", str(markdown)),
+    )
+    assert done.returncode in (0, 1, 4), done.stderr
+    assert f"shootout: left out: {out}/site: cannot write the site: File exists\n" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("one", "two"))]
+    assert "| two |" in markdown.read_text("utf-8")
