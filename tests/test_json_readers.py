@@ -53,12 +53,13 @@ def of_file(read: Callable[[Path], object]) -> Callable[[Path, bytes], None]:
     return written
 
 
-STORES = {each.name: each.store for each in capability.every() if each.store is not None}
-READERS = (a_run, a_ledger, of_file(baseline.read), *(of_file(store.read) for store in STORES.values()))
+STORES = {each.name: each.store.read for each in capability.every() if each.store is not None}
+READERS = {"run": a_run, "ledger": a_ledger, "baseline": of_file(baseline.read)}
+READERS |= {name: of_file(read) for name, read in STORES.items()}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=range(len(FAULTS)))
-@pytest.mark.parametrize("read", READERS, ids=("run", "ledger", "baseline", *STORES))
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_a_reader_refuses_it_with_one_line(
     read: Callable[[Path, bytes], None], fault: bytes, tmp_path: Path
 ) -> None:

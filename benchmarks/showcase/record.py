@@ -2,7 +2,8 @@
 
 Usage: `python -m benchmarks.showcase.record DOC --statements 1`
 
-The result, in reports/showcase, leaves out latencies of statement kinds and the measuring machine's folders.
+The result, in reports/showcase, leaves out latencies of statement kinds and the
+measuring machine's folders.
 `--starts` leaves out starts, too, which changes the verdicts.
 """
 
@@ -55,24 +56,23 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
         detailed = {block.key for block in document.header.blocks if block.threads in statements}
         selected = [s if s.block in detailed else _without_statements(s) for s in selected]
     short = replace(placeless(document), starts=tuple(selected))
-    return packed(journal.encoded(short), path.name)
+    return pack(journal.encoded(short), path.name)
 
 
-def packed(content: bytes, name: str) -> Path:
-    """Write a document of the showcase, packed; `name`: its path below the results."""
-    file = SHOWCASE / f"{name}.gz"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_bytes(gzip.compress(content, 9, mtime=0))
-    return file
+def pack(content: bytes, name: str) -> Path:
+    packed = SHOWCASE / f"{name}.gz"
+    packed.parent.mkdir(parents=True, exist_ok=True)
+    packed.write_bytes(gzip.compress(content, 9, mtime=0))
+    return packed
 
 
 def unpacked(folder: Path) -> tuple[Path, ...]:
     """Unpack the showcase's documents into a folder; return those of its runs, the newest last."""
     paths = []
-    for file in sorted(SHOWCASE.rglob("*.gz")):
-        path = folder / file.relative_to(SHOWCASE).with_suffix("")
+    for packed in sorted(SHOWCASE.rglob("*.gz")):
+        path = folder / packed.relative_to(SHOWCASE).with_suffix("")
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.decompress(file.read_bytes()))
+        path.write_bytes(gzip.decompress(packed.read_bytes()))
         if path.parent == folder:
             paths.append(path)
     return tuple(paths)
