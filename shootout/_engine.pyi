@@ -1,5 +1,7 @@
 """The load engine (engine/src): drives open connections, generates table rows, finds change points."""
 
+from shootout.learn.reader import LogReader as LogReader  # room: learn
+
 class LoadError(Exception):
     """Why a slice or a load stopped. `args` is (server, code, message); code 0: no error from the server.
 
@@ -75,30 +77,6 @@ class Engine:
         An equal program and seed send the same statements to every server, whatever its speed, if none is
         refused. Raises as `slice` does.
         """
-
-class LogReader:
-    """Reads a slow or general query log, which it tells apart, in memory that does not grow with the log."""
-
-    def __init__(self, families: list[str] = []) -> None:
-        """`families`: stems of numbered tables, such as sbtest."""
-    def feed(self, bytes: bytes) -> None:
-        """Read the next piece, of any size. Releases the GIL."""
-    def digested(
-        self,
-        text: bytes,
-        count: int,
-        seconds: float,
-        rows_examined: int,
-        rows_sent: int,
-    ) -> None:
-        """Count executions of a kind of statement instead.
-
-        `text` is one of them, or their digest; empty: not known.
-        """
-    def end_file(self) -> None:
-        """What is fed next begins a statement."""
-    def finish(self) -> bytes:
-        """The JSON of a Log; its kind is "digests" if no line told. The reader is then empty."""
 
 def load_rows(
     address: str,

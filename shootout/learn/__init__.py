@@ -6,7 +6,7 @@ OWN = (
     "tests/learn",
     "benchmarks/learn",
     "docs/learn.md",
-    "engine/learn",  # named by engine/Cargo.toml, engine/src/python.rs (add_to), shootout/_engine.pyi
-    "engine/fuzz/targets/log.rs",  # named by engine/fuzz/Cargo.toml
+    "engine/learn",
+    "engine/fuzz/targets/log.rs",
     "engine/fuzz/seeds/log",
 )

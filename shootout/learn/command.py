@@ -38,7 +38,7 @@ class Learn(Capability):
 
     def _run(self, args: argparse.Namespace) -> int:
         if find_spec("sqlglot") is None:
-            raise InputError("`shootout learn` needs sqlglot: pip install 'shootout[learn]'")
+            raise InputError("`shootout learn` needs sqlglot: `pip install 'shootout[learn]'` installs it")
         from shootout.learn import measure, page, report  # noqa: PLC0415 (they import it)
 
         server = reference.parse(args.server)

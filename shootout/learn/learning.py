@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound
+from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
-from shootout.learn.shapes import Learner, Values, is_child
+from shootout.learn.shapes import Learner, is_child
 from shootout.learn.transactions import Builder, Statement
 from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
 from shootout.measure import columns

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,17 +17,17 @@ from shootout.errors import MeasureError
 _CHUNK = 1 << 20
 _WORD = b"DELIMITER"
 
-_TOKENS = rb"""(?:(?!%(delimiter)s)(?:
-    [^'"`/\-\#%(first)s]++
-  | '(?:[^'\\]++|\\.|'')*+' | "(?:[^"\\]++|\\.|"")*+" | `(?:[^`]++|``)*+`
-  | /\*.*?\*/ | /(?!\*)(?=.) | \#[^\n]*+\n | --[\x20\t\r][^\n]*+\n | --\n | -(?!-(?:\s|\Z))(?=.)
-  | (?!['"`/\-\#])%(first)s(?=.)
-))*+"""
-_BLANK = re.compile(rb"(?:\s++|--[^\n]*+(?:\n|\Z)|#[^\n]*+(?:\n|\Z)|/\*(?!M?!(?!999999)).*?\*/)*+", re.DOTALL)
+_LINE_COMMENT = re.compile(rb"#|--(?:\s|\Z)")
+_FOR_A_SERVER = re.compile(rb"/\*M?!(?!999999)")  # begins a comment that is none; no server is that new
+_SPACE = re.compile(rb"\s*")
 _DELIMITER = re.compile(rb"DELIMITER[ \t]+(\S+)[^\n]*(?:\n|\Z)", re.IGNORECASE)
+
+_HEAD = 1000  # bytes of a statement that say what it is
+_MARKS = re.compile(rb"/\*M?!\d*|\*/|/\*.*?\*/", re.DOTALL)  # around what is for some servers; comments
+_WORDS = re.compile(rb"[@\w]+")
 _NAME = rb"""(?:`[^`]*`|'[^']*'|"[^"]*"|[\w.$%-]+)"""
-_DEFINER = re.compile(rb"DEFINER\s*=\s*%b@%b" % (_NAME, _NAME), re.IGNORECASE)
-_DEFINED = re.compile(rb"(?:/\*!\d+\s+)?CREATE\b(?!\s+TABLE)|/\*!50013\b", re.IGNORECASE)
+_ACCOUNT = re.compile(rb"DEFINER\s*=\s*%b@%b" % (_NAME, _NAME), re.IGNORECASE)
+_DEFINER = re.compile(rb"DEFINER\s*=\s*%b(?:@%b|\(\))?" % (_NAME, _NAME), re.IGNORECASE)
 _USE = re.compile(rb"USE\s+`?(?P<schema>[^`;]+)", re.IGNORECASE)
 UTC = "SET time_zone = '+00:00'"  # as mysqldump writes TIMESTAMPs; servers' own zones may differ
 # Versions that name the collation of every table in a dump have another default: MySQL 8.0 and MariaDB 11.5.
@@ -36,19 +37,6 @@ SETTINGS = (
     "SET default_collation_for_utf8mb4 = utf8mb4_general_ci",
     "SET character_set_collations = 'utf8mb4=utf8mb4_general_ci'",
 )
-# What belongs to the server that was dumped, or would go on by itself.
-_LEFT_OUT = re.compile(
-    rb"""(?:/\*M?!\d*\s*)?(?:
-        (?:CREATE|DROP|ALTER)\s+(?:/\*.*?\*/\s*)*(?:DATABASE|SCHEMA)\b
-      | (?:LOCK|UNLOCK)\s+TABLES\b
-      | SET\s+(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY|(?:SESSION[.\s])?SQL_LOG_BIN)\b
-      | (?:CHANGE|FLUSH|PURGE|RESET)\s
-      | (?:START|STOP)\s+(?:ALL\s+)?(?:SLAVES?|REPLICAS?|GROUP_REPLICATION)\b
-      | CREATE\b(?:\s|\*/|/\*M?!\d*|OR\s+REPLACE\b|DEFINER\s*=\s*%(name)b(?:@%(name)b|\(\))?)+EVENT\b
-    )"""
-    % {b"name": _NAME},
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
-)
 
 
 def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
@@ -57,25 +45,19 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
     A `DELIMITER` line changes what ends a statement, as in the mysql client. Reads only as far as it must.
     """
     buffer, line, whole = b"", 1, False
-    body = _body(b";")
     delimiter = b";"
     while True:
-        blank = _BLANK.match(buffer)
-        assert blank is not None  # matches nothing, too
-        start = blank.end()
+        start = _begin(buffer)
         changed = _DELIMITER.match(buffer, start)
         if changed and (whole or changed[0].endswith(b"\n")):
             delimiter = changed[1]
-            body = _body(delimiter)
             line += buffer.count(b"\n", 0, changed.end())
             buffer = buffer[changed.end() :]
             continue
-        found = body.match(buffer, start)
-        assert found is not None
-        end = found.end()
         word = buffer[start : start + len(_WORD)].upper()
         torn = not whole and _WORD.startswith(word) and b"\n" not in buffer[start:]
-        if buffer.startswith(delimiter, end) and not torn:
+        end = None if torn else _end(buffer, start, delimiter)
+        if end is not None:
             yield line + buffer.count(b"\n", 0, start), buffer[start:end].rstrip()
             line += buffer.count(b"\n", 0, end)
             buffer = buffer[end + len(delimiter) :]
@@ -88,11 +70,61 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
             buffer, whole = buffer + more, not more
 
 
-def _body(delimiter: bytes) -> re.Pattern[bytes]:
-    """What matches a statement up to its delimiter, or up to what the buffer has only a part of."""
-    first = re.escape(delimiter[:1])
-    pattern = _TOKENS.replace(b"%(delimiter)s", re.escape(delimiter)).replace(b"%(first)s", first)
-    return re.compile(pattern, re.DOTALL | re.VERBOSE)
+def _begin(buffer: bytes) -> int:
+    """Where the first statement begins, behind white space and comments."""
+    at = 0
+    while True:
+        at = _past_space(buffer, at)
+        if buffer.startswith((b"#", b"--"), at):
+            at = _past(b"\n", buffer, at) or len(buffer)
+        elif buffer.startswith(b"/*", at) and not _FOR_A_SERVER.match(buffer, at):
+            end = _past(b"*/", buffer, at + 2)
+            if end is None:
+                return at
+            at = end
+        else:
+            return at
+
+
+def _end(buffer: bytes, start: int, delimiter: bytes) -> int | None:
+    """Where a statement ends: at a delimiter outside of quotes and comments; None: not in this buffer."""
+    plain = _plain(delimiter[:1])
+    at: int | None = start
+    while at is not None and at < len(buffer):
+        skipped = plain.match(buffer, at)
+        assert skipped is not None  # matches nothing, too
+        at = skipped.end()
+        if buffer.startswith(delimiter, at):
+            return at
+        if buffer.startswith(b"/*", at):
+            at = _past(b"*/", buffer, at + 2)
+        elif _LINE_COMMENT.match(buffer, at):
+            at = _past(b"\n", buffer, at)
+        elif buffer.startswith((b"'", b'"', b"`"), at):
+            return None  # a quote without its end
+        else:
+            at += 1
+    return None
+
+
+@cache
+def _plain(first: bytes) -> re.Pattern[bytes]:
+    """Texts in quotes, and whatever begins no quote, no comment, and no delimiter with this first byte."""
+    other = rb"[^'\"`/#%b-]" % re.escape(first)
+    quoted = rb"""'(?:[^'\\]++|\\.|'')*+'|"(?:[^"\\]++|\\.|"")*+"|`(?:[^`]++|``)*+`"""
+    signs = rb"" if first in (b"-", b"/") else rb"|-(?=[^-])|/(?=[^*])"
+    return re.compile(rb"(?:%b++|%b%b)*+" % (other, quoted, signs), re.DOTALL)
+
+
+def _past(text: bytes, buffer: bytes, start: int) -> int | None:
+    at = buffer.find(text, start)
+    return None if at < 0 else at + len(text)
+
+
+def _past_space(buffer: bytes, start: int) -> int:
+    space = _SPACE.match(buffer, start)
+    assert space is not None  # matches nothing, too
+    return space.end()
 
 
 def prepared(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -107,17 +139,42 @@ def prepared(path: Path) -> Iterator[tuple[int, bytes]]:
                 schemas.add(use["schema"].strip())
                 if len(schemas) > 1:
                     raise MeasureError(f"{path}, line {line}: expected a dump of one database, found another")
-            elif _LEFT_OUT.match(statement):
+            elif _is_left_out(statement):
                 continue
-            elif _DEFINED.match(statement):
-                yield line, _DEFINER.sub(b"", statement, count=1)
+            elif is_program(statement):
+                yield line, _ACCOUNT.sub(b"", statement, count=1)
             elif statement:
                 yield line, statement
 
 
 def is_program(statement: bytes) -> bool:
     """Whether it creates a view, a trigger or a routine, whose text may have a `;`."""
-    return _DEFINED.match(statement) is not None
+    words = _words(statement)
+    return words[:1] == [b"CREATE"] and words[1:2] != [b"TABLE"]
+
+
+def _is_left_out(statement: bytes) -> bool:
+    """Whether it belongs to the server that was dumped, or would go on by itself."""
+    match _words(statement):
+        case [b"CREATE" | b"DROP" | b"ALTER", b"DATABASE" | b"SCHEMA", *_]:
+            return True
+        case [b"CREATE", b"EVENT", *_] | [b"CREATE", b"OR", b"REPLACE", b"EVENT", *_]:
+            return True
+        case [b"LOCK" | b"UNLOCK", b"TABLES", *_]:
+            return True
+        case [b"SET", b"SESSION" | b"@@SESSION", variable, *_] | [b"SET", variable, *_]:
+            return variable.removeprefix(b"@@") in (b"GLOBAL", b"PERSIST", b"PERSIST_ONLY", b"SQL_LOG_BIN")
+        case [b"START" | b"STOP", b"ALL", replica, *_] | [b"START" | b"STOP", replica, *_]:
+            return replica in (b"SLAVE", b"SLAVES", b"REPLICA", b"REPLICAS", b"GROUP_REPLICATION")
+        case [b"CHANGE" | b"FLUSH" | b"PURGE" | b"RESET", *_]:
+            return True
+    return False
+
+
+def _words(statement: bytes) -> list[bytes]:
+    """Its first words in upper case, also those for some servers only; without a definer."""
+    head = _DEFINER.sub(b"", statement[:_HEAD], count=1)
+    return _WORDS.findall(_MARKS.sub(b" ", head).upper())[:4]
 
 
 def load(path: Path, cursor: Cursor) -> None:

@@ -70,7 +70,7 @@ def targets(sql: str, *slots: Slot) -> list[str]:
     ]
 
 
-def a_log(*templates: Template, sequences: tuple[Sequence, ...] | None = None) -> Log:
+def a_log(*templates: Template, sequences: tuple[LogSequence, ...] | None = None) -> Log:
     """A log of these templates, each by itself unless there are sequences."""
     alone = (
         LogSequence(statements=(at,), count=each.count, explicit=False) for at, each in enumerate(templates)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shootout.inputs import workload as workloads
+from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import learning
 from shootout.learn.binding import bind
+from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
-from shootout.learn.shapes import Values
 from shootout.learn.values import Template
 from shootout.model.plan import DatasetSize
 from shootout.model.program import Numbers, Program, ProgramColumn, ProgramLearned
@@ -38,8 +38,8 @@ def learned(folder: Path, *templates: Template, known: Schema | None = None) -> 
     file = folder / "workload.toml"
     text, _ = learning.learn(log, bound, known, values, server="8.0", dump="dump.sql", logs=["slow.log"])
     file.write_text(text)
-    dataset = workloads.dump_dataset(folder / "dump.sql", DatasetSize())
-    return text, workloads.compile_program("workload", workloads.load(str(file)), dataset)
+    dataset = dump_dataset(folder / "dump.sql", DatasetSize())
+    return text, compile_program("workload", load(str(file)), dataset)
 
 
 def test_names_are_those_that_a_workload_may_have(tmp_path: Path) -> None:

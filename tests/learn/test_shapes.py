@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from shootout.learn.binding import Binding, Use
+from shootout.learn.ranks import Values
 from shootout.learn.schema import Column
-from shootout.learn.shapes import Learner, Values, curve, spread
+from shootout.learn.shapes import Learner
+from shootout.learn.spreads import curve, spread
 from shootout.learn.values import Slot
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Learned

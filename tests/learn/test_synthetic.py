@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from shootout.learn import schema as schemas
 from shootout.learn import synthetic
-from shootout.learn.schema import Schema
+from shootout.learn.schema import Schema, read_schema
 from shootout.measure import dataset, dump
 from shootout.model.plan import Dataset
 from shootout.servers import instances
@@ -103,7 +102,7 @@ def test_invented_rows_are_as_many_as_distinct_and_related_as_they_were(server: 
     )
     with ExitStack() as held:
         instance, schema = held.enter_context(loaded(server, original, tmp_path / "0"))
-        known = schemas.read(instance, schema)
+        known = read_schema(instance, schema)
         synthetic.write(original, copy, instance, schema, known=known, joined=())
         before = said(instance, schema, known)
     text = copy.read_text()
@@ -124,7 +123,7 @@ def test_the_same_dump_gives_the_same_copy(tmp_path: Path) -> None:
     original = tmp_path / "original.sql"
     original.write_text(CREATED + ";\n".join(rows(random.Random(2))))
     with loaded("mysql-5.7.22", original, tmp_path / "0") as (instance, schema):
-        known = schemas.read(instance, schema)
+        known = read_schema(instance, schema)
         for name in ("a.sql", "b.sql"):
             synthetic.write(original, tmp_path / name, instance, schema, known=known, joined=())
     assert (tmp_path / "a.sql").read_bytes() == (tmp_path / "b.sql").read_bytes()

@@ -5,8 +5,10 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.learn.binding import bind
-from shootout.learn.shapes import Learner, Values
-from shootout.learn.transactions import Block, Builder, Statement, blocks
+from shootout.learn.blocks import Block, blocks
+from shootout.learn.ranks import Values
+from shootout.learn.shapes import Learner
+from shootout.learn.transactions import Builder, Statement
 from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Group, Learned, Repetition, Result, Transaction

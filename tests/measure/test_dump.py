@@ -83,6 +83,24 @@ def test_no_delimiter_is_missed_wherever_a_chunk_ends(delimiter: str, chunk: int
     assert found == [*bodies, "SELECT 3", "SELECT 4"]
 
 
+PIECES = (
+    *("SELECT 1", "-2.5", "6 / 2", "a--b", "'it''s; '", r"'\'; --'", '"a;""b"', "`a;``b`", "'/*'"),
+    *("/* ; ' */", "/*!50003 ; */", "-- ; '\n", "--\n", "# ; `\n", "\n", "é"),
+)
+
+
+@given(
+    bodies=st.lists(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), max_size=5),
+    chunk=st.integers(1, 40),
+)
+def test_no_delimiter_is_seen_within_quotes_and_comments(bodies: list[list[str]], chunk: int) -> None:
+    texts = [" ".join(["DO", *body, "1"]) for body in bodies]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(dump, "_CHUNK", chunk)
+        found = every("".join(f"-- x;\n{text};\n/* y; */ " for text in texts).encode())
+    assert [statement.decode() for _, statement in found] == texts
+
+
 @pytest.mark.parametrize("chunk", range(1, 30))
 def test_a_comment_that_is_torn_has_no_delimiter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump, "_CHUNK", chunk)

@@ -1,4 +1,4 @@
-//! `LogReader` of the Python module `shootout._engine`; `_engine.pyi` documents it.
+//! `LogReader` of the Python module `shootout._engine`; `shootout/learn/reader.pyi` documents it.
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
