@@ -12,7 +12,7 @@ import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from shootout import app, capability, command, harness
-from shootout.analysis import claims
+from shootout.analysis import claims, gate
 from shootout.app import Conclusion
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, PREPARED
@@ -105,10 +105,13 @@ def cell(
 ) -> CellComparison:
     """The item's judged cell; pytest-benchmark gets the durations of its slices.
 
-    JUnit files get the columns of the verdict table. A regression that fails nothing is an expected failure.
+    JUnit files get the columns of the verdict table. A regression that fails nothing is an expected failure;
+    a cell that was not measured is skipped.
     """
     compared = next(each for each in run.comparison.cells if each.cell == request.param)
     request.node.user_properties.extend(wording.properties(compared).items())
+    if compared in gate.unmeasured(run.comparison):
+        pytest.skip(compared.reason)
     if compared.verdict is Verdict.REGRESSED and (why := wording.gate_exemption(compared, run.comparison)):
         request.applymarker(pytest.mark.xfail(reason=why, strict=False))
     clock.durations_s = _transaction_s(run.document, request.param)

@@ -5,19 +5,15 @@ from __future__ import annotations
 import ctypes
 import subprocess
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from shootout.servers import installations, reference
 from shootout.servers.native import Tree
-from shootout.work import measure as work
-from shootout.work.units import Unit
 
 FUNCTION = "extra_work [extra]"  # as profiles name it
 LIBRARY = "extra.so"
-Burn = Callable[[Unit], float]  # instructions for each command
 
 SIZE = "SHOOTOUT_EXTRA"  # names the file that says how much, unless that is compiled in
 SOURCE = r"""
@@ -146,25 +142,3 @@ def _ticks_per_s(library: Path) -> float:
     began, began_s = clock(), time.monotonic()
     time.sleep(0.2)
     return float((clock() - began) / (time.monotonic() - began_s))
-
-
-@dataclass(frozen=True)
-class Counted(work.Watcher):
-    """Starts heads of `shootout work` with the library, and tells it before each kind how much to add."""
-
-    library: Path
-    heads: Mapping[str, Burn | None]
-
-    def starting(self, server: str, tree: Tree, home: Path) -> Tree:
-        """With the library, unless nothing is added to it."""
-        if self.heads.get(server) is None:
-            return tree
-        size = Size(home / "extra")
-        size.write(0)
-        added = {"LD_PRELOAD": str(self.library), SIZE: str(size.file)}
-        return replace(tree, launch=replace(tree.launch, variables={**tree.launch.variables, **added}))
-
-    def sending(self, server: str, unit: Unit, home: Path) -> None:
-        """Add what the kind needs."""
-        if (burn := self.heads.get(server)) is not None:
-            Size(home / "extra").write(round(burn(unit) / 2))

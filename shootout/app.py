@@ -150,7 +150,7 @@ def run(
     planned = prepared.plan if cells is None else prepared.plan.judging(cells)
     path = campaign.measure(planned, prepared.results, observe)
     conclusion = replace(judge_run(path, prepared.acknowledged, skip), prepared=prepared)
-    follow(conclusion, observe, skip)
+    follow(conclusion, prepared.request.wishes, observe, skip)
     conclusion = replace(conclusion, sections=sections(path, conclusion.comparison, skip))
     text = markdown.summary(conclusion.comparison, conclusion.sections)
     prepared.request.write_markdown(text, skip)
@@ -169,9 +169,8 @@ def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -
     return Conclusion(whole.document, whole.comparison, tuple(results), path)
 
 
-def follow(conclusion: Conclusion, observe: Observe, skip: Skip) -> None:
+def follow(conclusion: Conclusion, wishes: Mapping[str, Any], observe: Observe, skip: Skip) -> None:
     """Have the capabilities go on that were asked to; whatever fails there costs nothing here."""
-    wishes = {} if conclusion.prepared is None else conclusion.prepared.request.wishes
     for name, wish in wishes.items():
         try:
             capability.load(name).follow(conclusion, wish, observe, skip)
@@ -267,6 +266,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
         **{key: str(path) for key, path in places.items() if path is not None},
         "standing": gate.standing(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
+        "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
         "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
         "cells": comparison.cells,
         "curves": comparison.curves,

@@ -57,8 +57,9 @@ class Counted:
 class Instrument(Protocol):
     """Another measure than time, by which servers can be compared exactly."""
 
-    name: str  # of its option
+    name: str  # of its option, and of the command that compares two servers by it
     title: str  # "instructions"
+    profile: str  # what a comparison by it measures by default
 
     def check(self, plan: Plan) -> None:
         """Raise InputError for servers that it cannot measure."""

@@ -1,7 +1,7 @@
 """The run's workloads, one item per cell: `test_oltp[<workload>-<server>-t<threads>]`.
 
 An item fails if its cell regressed, could not be measured, or left tables that a check of the workload
-refuses; the message says which.
+refuses; the message says which. It is skipped if the run did not get to its cell.
 """
 
 from shootout.model.verdict import CellComparison, Verdict

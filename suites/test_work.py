@@ -13,21 +13,18 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from shootout import app
 from shootout.errors import InputError, MeasureError
-from shootout.harness import REQUEST
+from shootout.harness import PREPARED
 from shootout.model.verdict import Verdict
-from shootout.work import units as work_units
-from shootout.work.report import percent
+from shootout.work import judge, measure, report
+from shootout.work.documents import COUNTS
+from shootout.work.units import kinds_of, units
 from shootout.work.values import WorkChange, WorkComparison
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per kind and head."""
-    plan = metafunc.config.stash[REQUEST].plan
-    kinds = [
-        kind
-        for name, bound in plan.workloads.items()
-        for kind in work_units.kinds_of(work_units.units(name, bound))
-    ]
+    plan = metafunc.config.stash[PREPARED].plan
+    kinds = [kind for name, bound in plan.workloads.items() for kind in kinds_of(units(name, bound))]
     heads = list(plan.servers)[1:]
     items = [(kind.workload, kind.name, head) for kind in kinds for head in heads]
     metafunc.parametrize("item", items, ids=map("-".join, items))
@@ -35,23 +32,28 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture(scope="session")
 def counted(request: pytest.FixtureRequest) -> WorkComparison:
-    """All counts, made once."""
+    """All counts, made and published once."""
+    prepared = request.config.stash[PREPARED]
     try:
-        return app.work(request.config.stash[REQUEST], lambda progress: None, warnings.warn)[0]
+        path = measure.measure(prepared.plan, prepared.results, lambda progress: None)
     except (InputError, MeasureError) as error:
         pytest.exit(str(error), returncode=error.exit_code)
+    comparison = judge.compare(COUNTS.read(path))
+    prepared.request.write_markdown(report.markdown(comparison), warnings.warn)
+    app.published(prepared.request.out, prepared.acknowledged, warnings.warn)
+    return comparison
 
 
 @pytest.fixture
 def change(item: tuple[str, str, str], counted: WorkComparison, benchmark: BenchmarkFixture) -> WorkChange:
     """The item's kind on its head, compared with the base."""
-    (found,) = (each for each in counted.changes if (each.workload, each.kind, each.server) == item)
-    benchmark.extra_info.update(to_builtins(found))
+    (change,) = (one for one in counted.changes if (one.workload, one.kind, one.server) == item)
+    benchmark.extra_info.update(to_builtins(change))
     benchmark.pedantic(int)  # type: ignore[no-untyped-call]  # it keeps nothing without a time
-    return found
+    return change
 
 
 def test_work(change: WorkChange) -> None:
-    more = change.reason or (percent(change.ratio) if change.ratio else "")
+    more = change.reason or (report.percent(change.ratio) if change.ratio else "")
     fails = (Verdict.FAILED, Verdict.REGRESSED, Verdict.UNJUDGED)  # unjudged: without counts of the base
     assert change.verdict not in fails, f"instructions: {more}"

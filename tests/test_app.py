@@ -14,8 +14,8 @@ from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
-from shootout.model.run import ABSENT, EndRecord, RunDocument, Warning
-from tests.analysis.builders import READS, a_document, a_server, confirming, starts_of
+from shootout.model.run import EndRecord, RunDocument
+from tests.analysis.builders import a_document, confirming, starts_of
 
 
 class Clock:
@@ -69,22 +69,6 @@ def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch
     with pytest.raises(MeasureError):
         app.run(prepared, lambda progress: None, lambda reason: None, [head])
     assert [plan.cells for plan in measured] == [(base, head)]
-
-
-ABSENT_HERE = Warning(code=ABSENT, text="not here")
-
-
-def three_servers(*labels: str, warnings: tuple[Warning, ...]) -> RunDocument:
-    """A run of `a`, `b` and `gone`, which has these warnings and no starts."""
-    servers = [a_server(label, *(warnings if label == "gone" else ())) for label in labels]
-    return a_document(starts_of(-5), blocks=(structs.replace(READS, servers=labels),), servers=servers)
-
-
-def test_what_an_absent_server_lacks_is_not_what_a_shard_lacks() -> None:
-    for warnings, lacking in ((), ["gone"]), ((ABSENT_HERE,), []):
-        document = three_servers("a", "b", "gone", warnings=warnings)
-        found = app.Conclusion(document, compare.compare(document), (), Path(), Path()).unmeasured
-        assert [cell.server for cell in found] == lacking
 
 
 @pytest.mark.parametrize(

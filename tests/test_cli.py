@@ -359,6 +359,19 @@ def test_site_shows_a_run_that_was_cut_short(tmp_path: Path, capsys: pytest.Capt
     assert "interrupted" in page.read_text()
 
 
+def test_a_copied_document_is_no_second_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    path = saved(a_document(), results)
+    (results / "copy.jsonl").write_bytes(path.read_bytes())
+    assert cli.main(["site", "--results", str(results), "--out", str(tmp_path / "site")]) == 0
+    capsys.readouterr()
+    assert cli.main(["history", "--results", str(results), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert [len(series["points"]) for series in json.loads(printed.out)] == [1, 1]
+    assert printed.err == ""
+
+
 def test_site_needs_a_document_and_a_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     results = tmp_path / "results"
     results.mkdir()

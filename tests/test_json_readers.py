@@ -8,17 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from shootout import cli
+from shootout import capability, cli
 from shootout.analysis import baseline, ledger
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.explain import documents as explanations
 from shootout.model.plan import Cell
 from shootout.model.value import decoded
 from shootout.report import judgement_cache
 from shootout.report.site import output
 from shootout.servers import cache
-from shootout.work import documents as work
 from tests import builders
 
 DEPTH = 200_000
@@ -55,11 +53,13 @@ def of_file(read: Callable[[Path], object]) -> Callable[[Path, bytes], None]:
     return written
 
 
-READERS = (a_run, a_ledger, *map(of_file, (explanations.read, work.read, baseline.read)))
+STORES = {each.name: each.store.read for each in capability.every() if each.store is not None}
+READERS = {"run": a_run, "ledger": a_ledger, "baseline": of_file(baseline.read)}
+READERS |= {name: of_file(read) for name, read in STORES.items()}
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=range(len(FAULTS)))
-@pytest.mark.parametrize("read", READERS, ids=("run", "ledger", "explanation", "work", "baseline"))
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
 def test_a_reader_refuses_it_with_one_line(
     read: Callable[[Path, bytes], None], fault: bytes, tmp_path: Path
 ) -> None:

@@ -22,7 +22,9 @@ def run(root: Path, *command: str) -> None:
 
 def require_unnamed(root: Path, name: str) -> None:
     """Nothing that remains leads to a deleted capability."""
-    path = re.compile(rf"\b(?:shootout|tests|templates|benchmarks)[./]{name}\b|docs/{name}\.md|test_{name}\.py")
+    path = re.compile(
+        rf"\b(?:shootout|tests|templates|benchmarks)[./]{name}\b|docs/{name}\.md|test_{name}\.py"
+    )
     for file in (*rooms.texts(root), *(str(page.relative_to(root)) for page in root.glob("*.md"))):
         text = (root / file).read_text("utf-8")
         assert not (hit := path.search(text)), f"{file}: {hit and hit[0]}"

@@ -2,7 +2,7 @@
 
 Usage: `python -m benchmarks.showcase.record DOC --statements 1`
 
-The result, in reports/showcase with what explains its cells, leaves out latencies of statement kinds and the
+The result, in reports/showcase, leaves out latencies of statement kinds and the
 measuring machine's folders.
 `--starts` leaves out starts, too, which changes the verdicts.
 """
@@ -15,14 +15,11 @@ import gzip
 from collections.abc import Collection
 from pathlib import Path, PurePath
 
-import msgspec
 from msgspec.structs import replace
 
 from shootout.document import journal
-from shootout.explain import documents as explanations
 from shootout.model.run import RunDocument, Samples, StartRecord
 from shootout.paths import REPORTS
-from shootout.work import documents as work
 
 SHOWCASE = REPORTS / "showcase"
 
@@ -59,25 +56,10 @@ def record(path: Path, starts: int | None = None, statements: Collection[int] | 
         detailed = {block.key for block in document.header.blocks if block.threads in statements}
         selected = [s if s.block in detailed else _without_statements(s) for s in selected]
     short = replace(placeless(document), starts=tuple(selected))
-    for each in explanations.find(path.parent, document.header.run):
-        _explanation(each)
-    return _packed(journal.encoded(short), path.name)
+    return pack(journal.encoded(short), path.name)
 
 
-def _explanation(path: Path) -> None:
-    """Record why one of its cells changed, without variables that name files."""
-    found = explanations.read(path)
-    variables = {
-        server: {name: text for name, text in own.items() if not text.startswith("/")}
-        for server, own in found.variables.items()
-    }
-    folder = path.relative_to(explanations.results_of(path)).parent
-    _packed(msgspec.json.encode(replace(found, variables=variables)), str(folder / path.name))
-    starts = placeless(journal.read(path.with_name(found.document)))
-    _packed(journal.encoded(starts), str(folder / found.document))
-
-
-def _packed(content: bytes, name: str) -> Path:
+def pack(content: bytes, name: str) -> Path:
     packed = SHOWCASE / f"{name}.gz"
     packed.parent.mkdir(parents=True, exist_ok=True)
     packed.write_bytes(gzip.compress(content, 9, mtime=0))
@@ -85,17 +67,14 @@ def _packed(content: bytes, name: str) -> Path:
 
 
 def unpacked(folder: Path) -> tuple[Path, ...]:
-    """Unpack the showcase's documents into a folder; return their paths, the newest last."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Unpack the showcase's documents into a folder; return those of its runs, the newest last."""
     paths = []
-    for packed in sorted(SHOWCASE.glob("*.jsonl.gz")):
-        paths.append(folder / packed.stem)
-        paths[-1].write_bytes(gzip.decompress(packed.read_bytes()))
-    beside = (work.FOLDER, explanations.FOLDER)
-    for packed in sorted(each for name in beside for each in (SHOWCASE / name).rglob("*.gz")):
-        unpacked_ = folder / packed.relative_to(SHOWCASE).with_suffix("")
-        unpacked_.parent.mkdir(parents=True, exist_ok=True)
-        unpacked_.write_bytes(gzip.decompress(packed.read_bytes()))
+    for packed in sorted(SHOWCASE.rglob("*.gz")):
+        path = folder / packed.relative_to(SHOWCASE).with_suffix("")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(gzip.decompress(packed.read_bytes()))
+        if path.parent == folder:
+            paths.append(path)
     return tuple(paths)
 
 

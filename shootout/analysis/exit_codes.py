@@ -8,12 +8,14 @@ NOTHING, REGRESSED, UNMEASURED, UNDECIDED = 0, 1, 3, 4
 _WORST_FIRST = (UNMEASURED, REGRESSED, UNDECIDED, NOTHING)
 
 
-def exit_code(*, failed: bool, regressed: bool, undecided: bool = False) -> int:
-    """A result's exit code: something failed, regressed, or is undecided where that counts."""
+def exit_code(*, failed: bool, regressed: bool, unmeasured: bool = False, undecided: bool = False) -> int:
+    """A result's exit code, by the first of these facts; `undecided` only where that counts."""
     if failed:
         return UNMEASURED
     if regressed:
         return REGRESSED
+    if unmeasured:
+        return UNMEASURED
     return UNDECIDED if undecided else NOTHING
 
 

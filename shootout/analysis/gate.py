@@ -19,9 +19,25 @@ def exit_code(comparison: Comparison) -> int:
         for cell in comparison.cells
     )
     return exit_codes.exit_code(
-        failed=any(cell.verdict is Verdict.FAILED for cell in comparison.cells),
+        failed=has_failed(comparison),
         regressed=any(counts(cell, comparison) for cell in comparison.cells),
+        unmeasured=bool(unmeasured(comparison)),
         undecided=undecided and comparison.policy.inconclusive_fails,
+    )
+
+
+def has_failed(comparison: Comparison) -> bool:
+    """Whether a cell failed."""
+    return any(cell.verdict is Verdict.FAILED for cell in comparison.cells)
+
+
+def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
+    """The cells that the run did not get to, though their servers were there; bases among them."""
+    absent = {server.label for server in comparison.header.servers if server.absent}
+    return tuple(
+        cell
+        for cell in comparison.cells
+        if cell.figures is None and cell.verdict is Verdict.UNJUDGED and cell.cell.server not in absent
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from shootout.explain.values import PROGRAMS
+from shootout.analysis.function_names import PROGRAMS
 
 KERNEL, LIBRARIES, OTHER, MEMORY = "the kernel", "libraries", "elsewhere in the server", "memory"
 

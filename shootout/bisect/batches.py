@@ -38,19 +38,19 @@ class Batch(NamedTuple):
     starts: int
 
 
-def answered(evidence: Evidence, found: Posterior) -> bool:
+def answered(evidence: Evidence, posterior: Posterior) -> bool:
     """Whether one history is likely enough: no step, several, or one step in one run of revisions.
 
     Never after fewer starts than the smallest batch has, unless no place is left for a step.
     """
-    if len(evidence.starts) < STARTS[0] and found.none < 1:
+    if len(evidence.starts) < STARTS[0] and posterior.none < 1:
         return False
-    step = max((found.within(run) for run in evidence.runs), default=0.0)
-    return max(found.none, found.several, step) >= ENOUGH
+    step = max((posterior.within(run) for run in evidence.runs), default=0.0)
+    return max(posterior.none, posterior.several, step) >= ENOUGH
 
 
 def next_batch(
-    evidence: Evidence, found: Posterior, costs: Costs, built: Collection[int], servers_max: int
+    evidence: Evidence, posterior: Posterior, costs: Costs, built: Collection[int], servers_max: int
 ) -> Batch:
     """The batch with the largest gain for its cost; at most `servers_max` servers run at a time.
 
@@ -60,29 +60,29 @@ def next_batch(
     last = evidence.usable[-1]
     measured = Counter(number for start in evidence.starts for number in start)
     best, best_value = Batch((0, last), FIRST), 0.0
-    for revisions in _candidates(evidence, found, servers_max - 1) if evidence.starts else ():
+    for revisions in _candidates(evidence, posterior, servers_max - 1) if evidence.starts else ():
         builds = len({0, *revisions} - {*built})
         for starts in STARTS:
             starts_s = starts * costs.start_s * (len(revisions) + 1)
             cost = costs.batch_s + builds * costs.build_s + starts_s
-            variances = np.array([_variance(found, measured[number], starts) for number in revisions])
-            value = _gain(found, revisions, variances, generator) / cost
+            variances = np.array([_variance(posterior, measured[number], starts) for number in revisions])
+            value = _gain(posterior, revisions, variances, generator) / cost
             if value > best_value:
                 best, best_value = Batch((0, *revisions), starts), value
     return best
 
 
-def _candidates(evidence: Evidence, found: Posterior, count_max: int) -> list[tuple[int, ...]]:
+def _candidates(evidence: Evidence, posterior: Posterior, count_max: int) -> list[tuple[int, ...]]:
     """Sets of revisions whose places divide the probability of one step evenly, with and without the last."""
     usable = np.array(evidence.usable[1:])
     last = int(usable[-1])
-    before = np.cumsum(found.at)[usable]  # that the step is there or earlier
-    whole = float(found.at.sum())
+    before = np.cumsum(posterior.at)[usable]  # that the step is there or earlier
+    whole = float(posterior.at.sum())
     sets: dict[tuple[int, ...], None] = {}
-    for count in sorted({min(each, count_max) for each in (*COUNTS, count_max)}):
+    for count in sorted({min(count, count_max) for count in (*COUNTS, count_max)}):
         shares = whole * (np.arange(count) + 1) / (count + 1)
         nearest = usable[np.abs(before[:, None] - shares).argmin(axis=0)]
-        chosen = {int(each) for each in nearest}
+        chosen = set(map(int, nearest))
         sets[tuple(sorted(chosen))] = None
         if len(chosen) < count_max or last in chosen:
             sets[tuple(sorted(chosen | {last}))] = None
@@ -90,26 +90,26 @@ def _candidates(evidence: Evidence, found: Posterior, count_max: int) -> list[tu
     return [*sets]
 
 
-def _variance(found: Posterior, measured: int, starts: int) -> float:
-    """Of what these starts add about a revision; no number of starts averages out its own difference."""
-    own, noise = found.own**2, found.noise**2
+def _variance(posterior: Posterior, measured: int, starts: int) -> float:
+    """Variance of the new evidence on one revision; no number of starts averages out its own difference."""
+    own, noise = posterior.own**2, posterior.noise**2
     before = 1 / (own + noise / measured) if measured else 0.0
     return 1 / (1 / (own + noise / (measured + starts)) - before)
 
 
 def _gain(
-    found: Posterior, revisions: tuple[int, ...], variances: Values, generator: np.random.Generator
+    posterior: Posterior, revisions: tuple[int, ...], variances: Values, generator: np.random.Generator
 ) -> float:
     """Mutual information, in nats, between what is seen of `revisions` and which of them the step moves."""
-    total = np.cumsum(found.at)[list(revisions)]
+    total = np.cumsum(posterior.at)[list(revisions)]
     places = np.clip(np.diff(total, prepend=0.0), 0, None)
-    places = np.append(places, max(float(found.at.sum()) - total[-1], 0.0) + found.none)  # moves none
+    places = np.append(places, max(float(posterior.at.sum()) - total[-1], 0.0) + posterior.none)  # moves none
     if places.sum() <= 0:
         return 0.0
     places /= places.sum()
     count = len(revisions)
     moved = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(float)
-    sizes = np.interp((np.arange(SIZES) + 0.5) / SIZES, np.cumsum(found.sizes), SIGNED)
+    sizes = np.interp((np.arange(SIZES) + 0.5) / SIZES, np.cumsum(posterior.sizes), SIGNED)
     means: Values = moved[:, None, :] * sizes[:, None]  # place, size, revision
     noise = np.sqrt(variances * (1 + 1 / count))  # the base has its own
     place = generator.choice(count + 1, SIMULATIONS, p=places)

@@ -1,7 +1,8 @@
 """A bisection, measured: runs of a few revisions each, chosen by what the starts so far say.
 
-Each run is an ordinary one, in the bisection's folder. What to do next follows from the run documents and the
-builds alone, so a bisection that was cut short goes on from there.
+Each run is an ordinary one, in the bisection's folder. What to do next follows from the documents there and
+the builds alone, so a bisection that was cut short goes on from there. With an instrument it is a build, a
+count, and half of what is left, which needs no quiet machine.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout import __version__
-from shootout.bisect import batches as bisection_batches
-from shootout.bisect import documents as bisections
-from shootout.bisect import judge as bisected
-from shootout.bisect import posterior as bisection
-from shootout.bisect.batches import FIRST, STARTS, Batch, Costs
-from shootout.bisect.values import Answer, Bisection, BuildRecord, Instrument, Revision
+from shootout.bisect.batches import FIRST, STARTS, Batch, Costs, next_batch
+from shootout.bisect.counts import Halved
+from shootout.bisect.documents import BISECTIONS, runs
+from shootout.bisect.judge import Timed
+from shootout.bisect.values import TIME, Answer, Bisection, BuildRecord, Revision
+from shootout.capability import Instrument
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.measure import campaign, schedule
@@ -29,8 +30,8 @@ from shootout.measure.plan import Plan
 from shootout.model.plan import Build
 from shootout.model.run import Observe, Progress
 from shootout.paths import cache_folder
-from shootout.servers.builds import BuildError, Source, fetch
-from shootout.servers.builds import digest as digest_of
+from shootout.servers import builds
+from shootout.servers.builds import BuildError, Source
 
 SERVERS_MAX = 8  # of a block
 BATCH_S = 15.0  # estimate: a run besides its starts
@@ -48,7 +49,7 @@ class Question:
     revisions: tuple[Revision, ...]
     build: Build | None = None  # None: there is nothing to build
     link: str = ""
-    instrument: Instrument = "time"
+    instrument: Instrument | None = None  # None: time
 
     def begin(self, id: str) -> Bisection:
         """The bisection before its first run."""
@@ -66,83 +67,107 @@ class Question:
             confidence=policy.confidence,
             trim=policy.trim,
             link=self.link,
-            instrument=self.instrument,
+            instrument=self.instrument.name if self.instrument else TIME,
         )
 
-    def is_of(self, found: Bisection) -> bool:
+    def is_of(self, bisection: Bisection) -> bool:
         """Whether that bisection asks the same, but perhaps for another budget."""
-        mine, other = (
-            structs.replace(
-                each,
-                given={flag: text for flag, text in each.given.items() if flag not in OF_THE_MOMENT},
-                started="",
-                builds={},
-                finished=False,
-            )
-            for each in (self.begin(found.id), found)
-        )
-        return mine == other
+        return _asked(self.begin(bisection.id)) == _asked(bisection)
 
 
-def bisect(question: Question, results: Path, observe: Observe) -> Answer:
-    """Measure until one history is likely enough or the budget is spent; returns what is known then.
+def _asked(bisection: Bisection) -> Bisection:
+    """Without what may differ between two that ask the same."""
+    given = {flag: text for flag, text in bisection.given.items() if flag not in OF_THE_MOMENT}
+    return structs.replace(bisection, given=given, started="", builds={}, finished=False)
+
+
+def bisect(question: Question, results: Path, observe: Observe) -> Path:
+    """Measure until the answer is known or the budget is spent; returns the bisection's file.
 
     With the plan's `resume`, the newest bisection in `results` goes on if it asks the same and is not over.
     Call this from the main thread. Raises InputError, and MeasureError if an end of the history cannot be
     measured.
     """
-    folder, found = begun(question, results, observe)
+    if question.instrument is None:
+        return _by_time(question, results, observe)
+    return _by_counts(question, question.instrument, results, observe)
+
+
+def _by_time(question: Question, results: Path, observe: Observe) -> Path:
+    path, bisection = begun(question, results, observe)
+    documents = runs(path.parent)
     said = 0  # starts
     while True:
-        documents = bisections.documents(folder)
-        known = bisected.evidence(found, documents)
-        require_ends(found, bisected.unusable(found, documents))
-        answer = bisected.answer(found, documents)
-        left_s = question.plan.profile.sampling.budget_s - answer.spent_s
-        if answer.kind != "open" or (documents and left_s < _least_s(question)):
-            found = structs.replace(found, finished=answer.kind != "open")
-            bisections.write(folder, found)
-            return structs.replace(answer, bisection=found)
-        if len(known.starts) != said:
-            said = len(known.starts)
-            observe(Progress(stage="note", detail=_so_far(answer)))
-        batch = _batch(question, found, known)
-        built = build(question, folder, found, batch.revisions, observe)
-        if built != found:  # perhaps some failed, or are the same files as others
-            found = built
+        known = Timed(bisection, documents)
+        require_ends(bisection, known.unusable)
+        left_s = question.plan.profile.sampling.budget_s - known.answer.spent_s
+        over = known.answer.kind != "open"
+        if over or (documents and left_s < _least_s(question)):
+            return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=over))
+        if len(known.evidence.starts) != said:
+            said = len(known.evidence.starts)
+            observe(Progress(stage="note", detail=_so_far(known.answer)))
+        batch = _batch(question, known)
+        built = build(question, results, bisection, batch.revisions, observe)
+        if built != bisection:  # perhaps some failed, or are the same files as others
+            bisection = built
             continue
-        labels = [found.revisions[number].label for number in batch.revisions]
+        labels = [bisection.revisions[number].label for number in batch.revisions]
         planned = _planned(question.plan, labels, batch.starts, left_s, len(documents))
-        campaign.measure(planned, folder, observe)
+        run = campaign.measure(planned, path.parent, observe)
+        documents[run.name] = journal.read(run)
+
+
+def _by_counts(question: Question, instrument: Instrument, results: Path, observe: Observe) -> Path:
+    instrument.check(question.plan)
+    path, bisection = begun(question, results, observe)
+    base = bisection.revisions[0].label
+    documents = instrument.counted(path.parent, base)
+    while True:
+        known = Halved(bisection, documents, instrument.title)
+        require_ends(bisection, known.unusable)
+        left_s = question.plan.profile.sampling.budget_s - known.answer.spent_s
+        numbers = known.next_revisions
+        if not numbers or (documents and left_s <= 0):
+            return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=not numbers))
+        if question.build is None and not documents and len(bisection.revisions) <= SERVERS_MAX:
+            numbers = tuple(range(1, len(bisection.revisions)))
+        built = build(question, results, bisection, (0, *numbers), observe)
+        if built != bisection:  # perhaps some failed, or are the same files as others
+            bisection = built
+            continue
+        labels = [bisection.revisions[number].label for number in (0, *numbers)]
+        observe(Progress(stage="note", detail=f"counting {', '.join(labels)}"))
+        plan = question.plan.only({cell for cell in question.plan.cells if cell.server in labels})
+        instrument.measure(plan, path.parent, observe)
+        documents = instrument.counted(path.parent, base)
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """The bisection to go on with, or a new one, and its folder.
+    """The bisection to go on with, or a new one, and its file.
 
     Builds that failed are made again, unless the bisection is over.
     """
     if question.plan.resume:
-        for folder in reversed(bisections.find(results, lambda reason: None)):
-            found = bisections.read(folder)
-            if question.is_of(found):
-                observe(Progress(stage="note", detail=f"going on with {found.id}"))
-                if not found.finished:
-                    built = {label: each for label, each in found.builds.items() if not each.reason}
-                    found = structs.replace(found, builds=built)
-                return folder, found
-    found = question.begin(journal.new_run(datetime.now(UTC)))
-    folder = bisections.folder_of(results, found.id)
+        for bisection in BISECTIONS.newest_first(results, lambda reason: None):
+            if question.is_of(bisection):
+                observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
+                if not bisection.finished:
+                    built = {label: record for label, record in bisection.builds.items() if not record.reason}
+                    bisection = structs.replace(bisection, builds=built)  # noqa: PLW2901
+                return BISECTIONS.path_of(results, bisection.id), bisection
+    bisection = question.begin(journal.new_run(datetime.now(UTC)))
+    folder = BISECTIONS.path_of(results, bisection.id).parent
     try:
         folder.mkdir(parents=True)
     except OSError as error:
         raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
-    bisections.write(folder, found)
-    return folder, found
+    return BISECTIONS.write(results, bisection.id, bisection), bisection
 
 
-def require_ends(found: Bisection, reasons: dict[str, str]) -> None:
+def require_ends(bisection: Bisection, reasons: dict[str, str]) -> None:
     """Raise MeasureError if the first or the last revision is among those that cannot be measured."""
-    for end in (found.revisions[0], found.revisions[-1]):
+    for end in (bisection.revisions[0], bisection.revisions[-1]):
         if end.label in reasons:
             raise MeasureError(
                 f"{end.label}, an end of the history, cannot be measured: {reasons[end.label]}"
@@ -154,43 +179,43 @@ def _least_s(question: Question) -> float:
     return BATCH_S + 2 * STARTS[0] * schedule.start_s(question.plan.profile.sampling)
 
 
-def _batch(question: Question, found: Bisection, known: bisection.Evidence) -> Batch:
+def _batch(question: Question, known: Timed) -> Batch:
     """What to measure next; all of a history that fits into one block and needs no builds."""
-    if question.build is None and len(known.usable) <= SERVERS_MAX:
-        return Batch(known.usable, FIRST)
-    seconds = [build.seconds for build in found.builds.values() if not build.reason]
-    measured = {number for start in known.starts for number in start}
-    built = {number for number, each in enumerate(found.revisions) if each.label in found.builds}
+    evidence, built = known.evidence, known.bisection.builds
+    if question.build is None and len(evidence.usable) <= SERVERS_MAX:
+        return Batch(evidence.usable, FIRST)
+    seconds = [record.seconds for record in built.values() if not record.reason]
     costs = Costs(
         build_s=(sum(seconds) / len(seconds) if seconds else BUILD_S) if question.build else LOAD_S,
         start_s=schedule.start_s(question.plan.profile.sampling),
         batch_s=BATCH_S,
     )
-    posterior = bisection.posterior(known)
-    return bisection_batches.next_batch(
-        known, posterior, costs, built if question.build else measured, SERVERS_MAX
-    )
+    if question.build:
+        ready = {n for n, revision in enumerate(known.bisection.revisions) if revision.label in built}
+    else:
+        ready = {number for start in evidence.starts for number in start}
+    return next_batch(evidence, known.posterior, costs, ready, SERVERS_MAX)
 
 
 def build(
-    question: Question, folder: Path, found: Bisection, numbers: Sequence[int], observe: Observe
+    question: Question, results: Path, bisection: Bisection, numbers: Sequence[int], observe: Observe
 ) -> Bisection:
     """The bisection with the builds of these revisions, each written when it ends."""
-    builds = dict(found.builds)
     for number in numbers:
-        revision = found.revisions[number]
-        if question.build is not None and revision.label not in builds:
-            observe(Progress(stage="prepare", detail=f"{revision.label}: building"))
-            source = Source.parse(question.plan.servers[revision.label].reference.target)
-            builds[revision.label] = _built(source, question.build)
-            bisections.write(folder, structs.replace(found, builds=builds))
-    return structs.replace(found, builds=builds)
+        label = bisection.revisions[number].label
+        if question.build is not None and label not in bisection.builds:
+            observe(Progress(stage="prepare", detail=f"{label}: building"))
+            source = Source.parse(question.plan.servers[label].reference.target)
+            record = _built(source, question.build)
+            bisection = structs.replace(bisection, builds={**bisection.builds, label: record})
+            BISECTIONS.write(results, bisection.id, bisection)
+    return bisection
 
 
 def _built(source: Source, build: Build) -> BuildRecord:
     began_s = time.monotonic()
     try:
-        digest, reason = digest_of(fetch(source, build, cache_folder())), ""
+        digest, reason = builds.digest(builds.fetch(source, build, cache_folder())), ""
     except BuildError as error:
         digest, reason = "", str(error)
     return BuildRecord(seconds=round(time.monotonic() - began_s, 3), digest=digest, reason=reason)

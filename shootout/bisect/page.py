@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from shootout import numbers
-from shootout.bisect import report as bisection
+from shootout.bisect import report
 from shootout.bisect.values import Answer, Revision, RevisionFinding
 from shootout.paths import file_stem
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
-from shootout.report.site.page import ListPage, Page
+from shootout.report.site.page import Listing, ListPage, Page
 
 FOLDER = "bisections"
 TICKS_MAX = 8
@@ -27,95 +27,90 @@ class BisectionPage(Page):
     """One bisection."""
 
     answer: Answer
-    template = "bisection"
+    template = "bisect/page"
     columns = COLUMNS
-    headings = bisection.COLUMNS
+    headings = report.COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the bisection."""
-        return f"{FOLDER}/{file_stem(self.answer.bisection.id)}.html"
+        return path_of(self.answer.bisection.id)
 
     @property
     def value(self) -> object:
         """The answer."""
-        return bisection.value(self.answer)
+        return report.judged(self.answer).value
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
         """One line for each revision."""
-        for number, found in enumerate(self.answer.findings):
-            what = found.revision
+        for number, finding in enumerate(self.answer.findings):
+            what = finding.revision
             yield (
                 number, what.label, what.server, what.commit, what.date, what.author, what.subject,
-                found.probability,
-                *(bound for ratio in (found.ratio, found.step) for bound in (
+                finding.probability,
+                *(bound for ratio in (finding.ratio, finding.step) for bound in (
                     (ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)
                 )),
-                found.starts, found.reason,
+                finding.starts, finding.reason,
             )  # fmt: skip
 
     @property
     def headline(self) -> str:
         """The answer in a sentence."""
-        return bisection.headline(self.answer)
+        return report.headline(self.answer)
 
     @property
     def steps(self) -> tuple[str, ...]:
         """Neighbours that differ, where there are several steps."""
-        return bisection.steps(self.answer)
+        return report.steps(self.answer)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What else there is to say."""
-        return tuple(bisection.notes(self.answer))
+        return tuple(report.notes(self.answer))
 
     @property
     def shown(self) -> tuple[tuple[RevisionFinding, tuple[str, ...], str], ...]:
         """The table: each revision, its cells, and its address."""
         return tuple(
-            (found, bisection.row(self.answer, found), bisection.link(self.answer, found.revision))
-            for found in bisection.shown(self.answer)
+            (finding, report.row(self.answer, finding), report.link(self.answer, finding.revision))
+            for finding in report.shown(self.answer)
         )
 
     @property
     def why(self) -> str:
         """The command that asks what the neighbours of the step differ in."""
-        return bisection.why(self.answer)
+        return report.why(self.answer)
 
     @property
     def probabilities(self) -> Chart | None:
         """The posterior, by revision; None for counts, which need none, and where no step is likely."""
-        likely = any(each.probability >= bisection.PROBABLE for each in self.answer.findings)
-        if self.answer.bisection.instrument == "work" or not likely:
+        chances = [finding.probability for finding in self.answer.findings]
+        if self.answer.bisection.is_exact or max(chances) < report.PROBABLE:
             return None
-        points = tuple((float(n), 100 * each.probability) for n, each in enumerate(self.answer.findings))
+        points = tuple((float(number), 100 * chance) for number, chance in enumerate(chances))
         line = Line(Series("probability", 1), points, marked=False, filled=True)
         return self._along(line, Axis(title="probability, %", from_zero=True), lambda y: f"{y:.1f}")
 
     @property
-    def measure(self) -> str:
-        """What is compared."""
-        return "instructions" if self.answer.bisection.instrument == "work" else "throughput"
-
-    @property
     def ratios(self) -> Chart | None:
         """What measured revisions have to the base's; None before two starts."""
-        measured = [(n, each.ratio) for n, each in enumerate(self.answer.findings) if each.ratio]
+        measured = [(n, finding.ratio) for n, finding in enumerate(self.answer.findings) if finding.ratio]
         if not measured:
             return None
         line = Line(
-            Series(self.measure, 1),
+            Series(self.answer.measure, 1),
             ((0.0, 1.0), *((float(n), ratio.estimate) for n, ratio in measured)),
             intervals=((1.0, 1.0), *((ratio.low, ratio.high) for _, ratio in measured)),
             dashed=False,
         )
-        title = f"{self.measure}, {self.answer.findings[0].revision.label} = 1"
+        title = f"{self.answer.measure}, {self.answer.findings[0].revision.label} = 1"
         return self._along(line, Axis(title=title), lambda y: numbers.number(y, 3))
 
     def _along(self, line: Line, y: Axis, text: Callable[[float], str]) -> Chart:
         """A chart over the history."""
-        revisions = [each.revision for each in self.answer.findings]
+        revisions = self.answer.bisection.revisions
         step = max(1, -(-len(revisions) // TICKS_MAX))
         return Chart(
             Axis(
@@ -133,7 +128,7 @@ class BisectionListPage(ListPage):
     """All bisections, the newest first."""
 
     every: tuple[BisectionPage, ...]
-    template = "bisections"
+    template = "bisect/list"
     columns = LIST_COLUMNS
     folder = FOLDER
 
@@ -146,10 +141,15 @@ class BisectionListPage(ListPage):
         ]
 
 
-def pages(answers: Iterable[Answer]) -> tuple[Page, ...]:
-    """The pages of these bisections, and their list, if there are any."""
-    every = tuple(BisectionPage(each) for each in answers)
-    return (*every, BisectionListPage(every)) if every else ()
+def path_of(bisection: str) -> str:
+    """The page of a bisection, from the site's root."""
+    return f"{FOLDER}/{file_stem(bisection)}.html"
+
+
+def listing(answers: Iterable[Answer]) -> Listing | None:
+    """The pages of these bisections, if there are any."""
+    every = tuple(map(BisectionPage, answers))
+    return Listing("Bisections", BisectionListPage(every), every) if every else None
 
 
 def _named(revision: Revision) -> str:

@@ -13,7 +13,7 @@ import itertools
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +66,48 @@ class Posterior(NamedTuple):
     noise: float  # standard deviation of one server's start
     own: float  # root mean square of what revisions differ by themselves
 
+    @classmethod
+    def of(cls, evidence: Evidence) -> Self:
+        """Probabilities of all histories."""
+        data = _Data.of(evidence)
+        count = len(data.revisions)
+        steps = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(float)  # by the first that moves
+        place = np.searchsorted(data.revisions, np.arange(evidence.last + 1))  # of revisions among `steps`
+        prior = _prior(evidence)
+        possible = sum(bool(prior[first : last + 1].any()) for first, last in evidence.runs)
+        one = 1 - NONE - SEVERAL if possible else 0.0
+        many = SEVERAL if possible > 1 else 0.0  # several steps take several places
+        flat, step, wandering = [], [], []
+        for own, share in OWN:
+            plain, stepping = data.steps(own, steps)
+            flat.append(plain + math.log(NONE * share))
+            step.append(stepping + math.log(share / len(SIGNED)))
+            for wander in WANDERS:
+                likelihood = data.wandering(own, wander, evidence.last)
+                wandering.append(likelihood + math.log(share / len(WANDERS)))
+        shares = ((flat, NONE), (step, one), (wandering, many))
+        peak = max(float(np.max(logs)) for logs, share in shares if share)
+
+        def relative(logs: Sequence[Values]) -> Values:
+            return np.exp(np.minimum(np.stack(logs) - peak, 0.0))  # above: histories that cannot be
+
+        # By own, noise, place and size.
+        by_step = one * relative(step)
+        placed = by_step * np.bincount(place, prior, minlength=count + 1)[:, None]
+        by_flat = relative(flat)
+        by_wandering = many * relative(wandering).reshape(len(OWN), len(WANDERS), -1).sum(axis=1)
+        by_own_and_noise = placed.sum(axis=(2, 3)) + by_flat + by_wandering
+        total = float(by_own_and_noise.sum())
+        sizes = placed.sum(axis=(0, 1, 2))
+        return cls(
+            at=by_step.sum(axis=(0, 1, 3))[place] * prior / total,
+            none=float(by_flat.sum()) / total,
+            several=float(by_wandering.sum()) / total,
+            sizes=sizes / sizes.sum() if sizes.any() else np.full(len(SIGNED), 1 / len(SIGNED)),
+            noise=float(by_own_and_noise.sum(axis=0) @ NOISES) / total,
+            own=math.sqrt(by_own_and_noise.sum(axis=1) @ np.array([own**2 for own, _ in OWN]) / total),
+        )
+
     @property
     def size(self) -> Interval:
         """The step as a logarithm: mean, and the central 95 %."""
@@ -84,48 +126,6 @@ class Level(NamedTuple):
     revision: int
     to_base: Interval
     to_previous: Interval  # to the measured revision before it
-
-
-def posterior(evidence: Evidence) -> Posterior:
-    """Probabilities of all histories."""
-    data = _Data.of(evidence)
-    count = len(data.revisions)
-    steps = (np.arange(count) >= np.arange(count + 1)[:, None]).astype(float)  # by the first one that moves
-    place = np.searchsorted(data.revisions, np.arange(evidence.last + 1))  # of each revision among `steps`
-    prior = _prior(evidence)
-    possible = sum(bool(prior[first : last + 1].any()) for first, last in evidence.runs)
-    one = 1 - NONE - SEVERAL if possible else 0.0
-    many = SEVERAL if possible > 1 else 0.0  # several steps take several places
-    flat, step, wandering = [], [], []
-    for own, share in OWN:
-        plain, stepping = data.steps(own, steps)
-        flat.append(plain + math.log(NONE * share))
-        step.append(stepping + math.log(share / len(SIGNED)))
-        for wander in WANDERS:
-            likelihood = data.wandering(own, wander, evidence.last)
-            wandering.append(likelihood + math.log(share / len(WANDERS)))
-    shares = ((flat, NONE), (step, one), (wandering, many))
-    peak = max(float(np.max(logs)) for logs, share in shares if share)
-
-    def relative(logs: Sequence[Values]) -> Values:
-        return np.exp(np.minimum(np.stack(logs) - peak, 0.0))  # above: histories that cannot be
-
-    # By own, noise, place and size.
-    by_step = one * relative(step)
-    placed = by_step * np.bincount(place, prior, minlength=count + 1)[:, None]
-    by_flat = relative(flat)
-    by_wandering = many * relative(wandering).reshape(len(OWN), len(WANDERS), -1).sum(axis=1)
-    by_own_and_noise = placed.sum(axis=(2, 3)) + by_flat + by_wandering
-    total = float(by_own_and_noise.sum())
-    sizes = placed.sum(axis=(0, 1, 2))
-    return Posterior(
-        at=by_step.sum(axis=(0, 1, 3))[place] * prior / total,
-        none=float(by_flat.sum()) / total,
-        several=float(by_wandering.sum()) / total,
-        sizes=sizes / sizes.sum() if sizes.any() else np.full(len(SIGNED), 1 / len(SIGNED)),
-        noise=float(by_own_and_noise.sum(axis=0) @ NOISES) / total,
-        own=math.sqrt(by_own_and_noise.sum(axis=1) @ np.array([own**2 for own, _ in OWN]) / total),
-    )
 
 
 def levels(evidence: Evidence, confidence: float) -> tuple[Level, ...]:
@@ -225,10 +225,9 @@ class _Data:
     def _plain(self, moments: Values, spread: Values, shrink: Values) -> Values:
         precision = 1 / NOISES**2
         fixed = -self.df * np.log(NOISES) - self.squares * precision / 2
-        found: Values = (
-            fixed + shrink @ moments**2 / 2 - np.log1p(spread * precision[:, None]).sum(axis=1) / 2
-        )
-        return found
+        lost = np.log1p(spread * precision[:, None]).sum(axis=1) / 2
+        likelihood: Values = fixed + shrink @ moments**2 / 2 - lost
+        return likelihood
 
     def _basis(self, root: Values) -> tuple[Values, Values]:
         """Independent directions of levels whose covariance has this root, and what is known of each."""

@@ -5,22 +5,24 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from shootout import numbers
+from shootout import capability, numbers
+from shootout.analysis.exit_codes import exit_code
 from shootout.bisect.values import Answer, Revision, RevisionFinding
 from shootout.model.verdict import Interval
 from shootout.report import commands, wording
 from shootout.report.github.markdown import code
+from shootout.report.judged import Judged, Line, Table
 from shootout.report.wording import escaped
 
 COLUMNS = ("revision", "#step here", "#to the base", "#to the one before", "#starts", "what")
-_WORDS = {"time": ("slower", "faster"), "work": ("fewer instructions", "more instructions")}
+FEW = 12  # revisions: a table lists all of them
 PROBABLE = 0.001  # revisions that are less likely, and were not measured, are left out of tables
 
 
 def headline(answer: Answer) -> str:
     """The answer in a sentence or two."""
     subject = f"{answer.bisection.workload}, {wording.threads(answer.bisection.threads)}"
-    exact = answer.bisection.instrument == "work"
+    exact = answer.bisection.is_exact
     chance = "" if exact else f" ({chance_text(answer.probability)})"
     match answer.kind:
         case "none":
@@ -43,17 +45,18 @@ def steps(answer: Answer) -> tuple[str, ...]:
     """Measured neighbours whose interval excludes no change, where there are several steps."""
     if answer.kind != "several":
         return ()
-    measured = [each for each in answer.findings if each.ratio or each == answer.findings[0]]
+    base, *others = answer.findings
+    measured = [base, *(finding for finding in others if finding.ratio)]
     return tuple(
-        f"{found.revision.label} beside {before.revision.label}: {_change(answer, found.step)}"
-        for before, found in itertools.pairwise(measured)
-        if found.step and not found.step.low <= 1 <= found.step.high
+        f"{finding.revision.label} beside {before.revision.label}: {_change(answer, finding.step)}"
+        for before, finding in itertools.pairwise(measured)
+        if finding.step and not finding.step.low <= 1 <= finding.step.high
     )
 
 
 def notes(answer: Answer) -> Iterator[str]:
     """What else there is to say."""
-    last = next(each.revision for each in answer.findings if each.revision.label == answer.last)
+    last = answer.bisection.revisions[_run(answer)[1]]
     if answer.kind == "step" and answer.first != answer.last:
         yield f"What lies between {answer.first} and {answer.last} cannot be measured apart."
     if answer.kind == "step" and last.parents > 1:
@@ -61,9 +64,8 @@ def notes(answer: Answer) -> Iterator[str]:
             f"{last.label} is a merge. Bisect its branch: "
             f"--good $(git merge-base {last.commit}^1 {last.commit}^2) --bad {last.commit}^2"
         )
-    failed = [each for each in answer.findings if each.reason]
-    if failed:
-        yield f"{len(failed)} of {len(answer.findings)} revisions cannot be measured."
+    if failed := sum(bool(finding.reason) for finding in answer.findings):
+        yield f"{failed} of {len(answer.findings)} revisions cannot be measured."
     yield (
         f"{answer.starts} starts of single servers, {len(answer.bisection.builds)} builds, "
         f"{answer.spent_s / 60:.0f} min; a start varies by {numbers.percents(answer.noise)}."
@@ -74,31 +76,43 @@ def why(answer: Answer) -> str:
     """The command that asks what the neighbours of a step differ in; empty without one."""
     if answer.kind != "step":
         return ""
-    labels = [each.revision.label for each in answer.findings]
-    first, last = labels.index(answer.first), labels.index(answer.last)
-    before = next(each for each in reversed(answer.findings[:first]) if each.starts and not each.reason)
-    return commands.why(answer.bisection, before.revision, answer.findings[last].revision)
+    first, last = _run(answer)
+    before = next(
+        finding for finding in reversed(answer.findings[:first]) if finding.starts and not finding.reason
+    )
+    bisection = answer.bisection
+    omitted = ("--servers", "--threads", "--seed", *commands.OF_THE_RUN, *commands.OF_THE_MACHINE)
+    given = {flag: text for flag, text in bisection.given.items() if flag not in omitted}
+    servers = f"{before.revision.server},{bisection.revisions[last].server}"
+    compared = {"--servers": servers, "--workloads": bisection.workload} | given
+    if bisection.is_exact:
+        return commands.line(bisection.instrument, compared)
+    explained = {"--explain": "5"} if "explain" in capability.NAMES else {}
+    return commands.line("run", compared | {"--threads": str(bisection.threads)} | explained)
 
 
 def shown(answer: Answer) -> tuple[RevisionFinding, ...]:
     """The revisions that a table lists."""
-    few = len(answer.findings) <= 12
+    if len(answer.findings) <= FEW:
+        return answer.findings
     return tuple(
-        each for each in answer.findings if few or each.starts or each.reason or each.probability >= PROBABLE
+        finding
+        for finding in answer.findings
+        if finding.starts or finding.reason or finding.probability >= PROBABLE
     )
 
 
-def row(answer: Answer, found: RevisionFinding) -> tuple[str, ...]:
-    """A line of a table, in the order of COLUMNS. Counts leave places, and no probabilities."""
+def row(answer: Answer, finding: RevisionFinding) -> tuple[str, ...]:
+    """A line of a table, in the order of COLUMNS. Counts give possible revisions, not probabilities."""
     possible = "possible" if answer.kind == "open" else "yes"
-    chance = possible if answer.bisection.instrument == "work" else chance_text(found.probability)
+    chance = possible if answer.bisection.is_exact else chance_text(finding.probability)
     return (
-        found.revision.label,
-        chance if found.probability else "",
-        _interval(found.ratio),
-        _interval(found.step),
-        str(found.starts or ""),
-        " ".join(found.reason.splitlines()[:2]) if found.reason else what(found.revision),
+        finding.revision.label,
+        chance if finding.probability else "",
+        _interval(finding.ratio),
+        _interval(finding.step),
+        str(finding.starts or ""),
+        " ".join(finding.reason.splitlines()[:2]) if finding.reason else what(finding.revision),
     )
 
 
@@ -116,7 +130,40 @@ def link(answer: Answer, revision: Revision) -> str:
     return template.replace("{commit}", revision.commit)
 
 
-def value(answer: Answer) -> dict[str, object]:
+def judged(answer: Answer) -> Judged:
+    """The answer, and what is known of each revision."""
+    command = why(answer)
+    return Judged(
+        text=(
+            Line(),
+            Line(headline(answer), "bold"),
+            *(Line(f"  {step}") for step in steps(answer)),
+            Line(),
+            Table(COLUMNS, tuple(_cells(answer, finding) for finding in shown(answer))),
+            Line(),
+            *map(Line, notes(answer)),
+            *([Line(f"why           {command}")] if command else []),
+        ),
+        value=_value(answer),
+        exit_code=exit_code(failed=False, regressed=_is_worse(answer), undecided=answer.kind == "open"),
+        markdown=_markdown(answer),
+    )
+
+
+def _cells(answer: Answer, finding: RevisionFinding) -> tuple[Line, ...]:
+    style = "magenta" if finding.reason else ""
+    return tuple(Line(cell, style) for cell in row(answer, finding))
+
+
+def _is_worse(answer: Answer) -> bool:
+    """Whether the newest revision that was measured, or what follows the step, is a loss."""
+    if answer.kind == "several":
+        last = next((finding.ratio for finding in reversed(answer.findings) if finding.ratio), None)
+        return last is not None and answer.bisection.is_worse(last)
+    return answer.kind == "step" and answer.bisection.is_worse(answer.size)
+
+
+def _value(answer: Answer) -> dict[str, object]:
     """An answer as JSON has it."""
     return {
         "bisection": answer.bisection.id,
@@ -139,14 +186,14 @@ def value(answer: Answer) -> dict[str, object]:
     }
 
 
-def markdown(answer: Answer) -> str:
+def _markdown(answer: Answer) -> str:
     """The answer and its table, for an issue or a step summary."""
     lines = [f"## {escaped(headline(answer))}", ""]
     lines += [f"- {escaped(step)}" for step in steps(answer)] + [""]
     lines += wording.table_head(COLUMNS)
-    for found in shown(answer):
-        label, *rest = row(answer, found)
-        address = link(answer, found.revision)
+    for finding in shown(answer):
+        label, *rest = row(answer, finding)
+        address = link(answer, finding.revision)
         first = f"[{escaped(label)}]({address})" if address else escaped(label)
         lines.append(f"| {' | '.join((first, *map(escaped, rest)))} |")
     lines += ["", *(f"- {escaped(note)}" for note in notes(answer))]
@@ -165,14 +212,19 @@ def chance_text(probability: float) -> str:
 
 
 def _step(answer: Answer) -> float:
-    return sum(each.probability for each in answer.findings)
+    return sum(finding.probability for finding in answer.findings)
 
 
 def _there(answer: Answer) -> float:
     """The probability of one step at its likeliest place."""
-    labels = [each.revision.label for each in answer.findings]
-    first, last = labels.index(answer.first), labels.index(answer.last)
-    return sum(each.probability for each in answer.findings[first : last + 1])
+    first, last = _run(answer)
+    return sum(finding.probability for finding in answer.findings[first : last + 1])
+
+
+def _run(answer: Answer) -> tuple[int, int]:
+    """The first and the last revision where the step is, or is likeliest."""
+    labels = [revision.label for revision in answer.bisection.revisions]
+    return labels.index(answer.first), labels.index(answer.last)
 
 
 def _ends(answer: Answer) -> str:
@@ -185,8 +237,11 @@ def _place(answer: Answer) -> str:
 
 def _change(answer: Answer, ratio: Interval) -> str:
     """A ratio in words, with its interval."""
-    less, more = _WORDS[answer.bisection.instrument]
-    word = less if ratio.estimate < 1 else more
+    less = ratio.estimate < 1
+    if answer.bisection.is_exact:
+        word = f"{'fewer' if less else 'more'} {answer.measure}"
+    else:
+        word = "slower" if less else "faster"
     return f"{numbers.percents(abs(ratio.estimate - 1))} {word} ({wording.change_range(ratio)})"
 
 

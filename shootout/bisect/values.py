@@ -11,7 +11,7 @@ from shootout.model.verdict import Interval
 
 FORMAT: Final = 1
 Kind = Literal["step", "none", "several", "open"]  # of an answer
-Instrument = Literal["time", "work"]
+TIME: Final = "time"
 
 
 class Revision(Value):
@@ -50,11 +50,16 @@ class Bisection(Value):
     link: str = ""  # address of a commit, with {commit} in it
     builds: dict[str, BuildRecord] = field(default_factory=dict)  # by label
     finished: bool = False
-    instrument: Instrument = "time"  # what is compared: throughput, or instructions
+    instrument: str = TIME  # what is compared: throughput, or what the instrument of that name counts
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether counts are compared."""
+        return self.instrument != TIME
 
     def is_worse(self, ratio: Interval) -> bool:
         """Whether a ratio to the base's is a loss, as a whole."""
-        return ratio.low > 1 if self.instrument == "work" else ratio.high < 1
+        return ratio.low > 1 if self.is_exact else ratio.high < 1
 
 
 class RevisionFinding(Value):
@@ -63,7 +68,7 @@ class RevisionFinding(Value):
     revision: Revision
     probability: float  # of one step at it
     starts: int
-    ratio: Interval | None = None  # to the base's throughput or instructions; None: the base, or not measured
+    ratio: Interval | None = None  # to the base; None: the base, or not measured
     step: Interval | None = None  # to that of the measured revision before it
     reason: str = ""  # why it cannot be measured
 
@@ -76,11 +81,12 @@ class Answer(Value):
     probability: float  # of the answer; of the likeliest one, if it is open
     first: str  # labels of the run of revisions that has the step most likely: first and last
     last: str
-    size: Interval  # throughput, or instructions, after the step to that before it, if there is one
+    size: Interval  # of `measure`: after the step to that before it, if there is one
     none: float  # probability
     several: float
     noise: float  # standard deviation of one server's start, as a logarithm
     starts: int  # of single servers
     spent_s: float  # builds and starts
     findings: tuple[RevisionFinding, ...]
-    documents: tuple[str, ...]  # file names of the run documents
+    documents: tuple[str, ...]  # file names
+    measure: str = "throughput"  # or what was counted

@@ -14,7 +14,7 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -240,6 +240,28 @@ def encoded(document: RunDocument) -> bytes:
 def find(folder: Path) -> tuple[Path, ...]:
     """The documents in a folder, the newest last; none if the folder does not exist."""
     return tuple(sorted(folder.glob(new_name("*"))))
+
+
+def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
+    """Which documents are left out beside another one of their run, which is the value.
+
+    `runs`: each document's run. The one that is called by its run stays, or else the first one. In different
+    folders several may be called so: all of them stay.
+    """
+    kept: dict[str, Path] = {}
+    for path in sorted(runs, key=lambda path: not is_original(path, runs[path])):
+        kept.setdefault(runs[path], path)
+    return {path: kept[run] for path, run in runs.items() if path != kept[run] and not is_original(path, run)}
+
+
+def is_original(path: Path, run: str) -> bool:
+    """Whether a document is called by its run, as the run itself calls it."""
+    return path.name == new_name(run)
+
+
+def differs(path: Path, kept: Path) -> InputError:
+    """The message for a document that is left out and is not the same as the one that is kept."""
+    return InputError(f"{path}: not the same as {kept}, which is of the same run")
 
 
 def _check_format(path: Path, line: bytes) -> None:

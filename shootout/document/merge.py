@@ -42,9 +42,10 @@ _Documents = Mapping[Path, RunDocument]  # each with its parts: a shard is a par
 def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> Path:
     """Write the whole run's document to the folder `results`; returns its path.
 
-    Documents that cannot be read (torn, or not run documents) are left out; `skip` receives the reasons.
-    Raises InputError if none is left, if one is of a different run, if two measured the same block, and if
-    the result cannot be written.
+    Documents that cannot be read (torn, or not run documents) are left out, and so are copies that are not
+    the same as their shard's own document (`journal.copies`); `skip` receives the reasons. Raises InputError
+    if none is left, if one is of a different run, if two measured the same block, and if the result cannot be
+    written.
     """
     documents = {}
     for path in paths:
@@ -54,6 +55,9 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
             skip(str(error))
     if not documents:
         raise InputError("nothing to merge: none of the files is a run document")
+    for path, kept in journal.copies({path: each.header.run for path, each in documents.items()}).items():
+        if documents.pop(path) != documents[kept]:
+            skip(str(journal.differs(path, kept)))
     document = _merged(documents)
     path = results / journal.new_name(document.header.run)
     try:

@@ -18,13 +18,19 @@ DIFFERENCES_MAX = 3  # named in a message
 def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, RunDocument] | None:
     """The newest document of that shard in a folder; None if there is none.
 
-    Unreadable documents are left out; `skip` receives the reasons.
+    Copies of documents do not count. Unreadable documents are left out, and those whose run has no document
+    that is called by it, as the run would go on in that; `skip` receives the reasons.
     """
     for path in reversed(journal.find(results)):
         try:
             document = journal.read(path)
         except InputError as error:
             skip(str(error))
+            continue
+        name = journal.new_name(document.header.run)
+        if path.name != name:
+            if not path.with_name(name).exists():
+                skip(f"{path}: a run goes on only in its own document, {name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
             return path, document

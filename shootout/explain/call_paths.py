@@ -36,37 +36,37 @@ class CallPaths:
 
     def by_function(self, *, inclusive: bool) -> Values:
         """Samples by start, server and function; `inclusive`: with everything that the function calls."""
-        found = np.zeros((self.starts, 2, len(self.tree.functions)))
+        samples = np.zeros((self.starts, 2, len(self.tree.functions)))
         paths: list[frozenset[int]] = [frozenset()]
         for parent, function in zip(self.tree.parents[1:], self.tree.function[1:], strict=True):
             paths.append(paths[parent] | {function})  # a recursive function counts once
         for node in np.flatnonzero(self.counts.sum(axis=(0, 1))).tolist():
             functions = list(paths[node]) if inclusive else [self.tree.function[node]]
-            found[:, :, functions] += self.counts[:, :, node, None]
-        return found
+            samples[:, :, functions] += self.counts[:, :, node, None]
+        return samples
 
     def by_subtree(self) -> Values:
         """Samples by start, server and node, with everything below the node."""
-        found = self.counts.copy()
+        samples = self.counts.copy()
         for node in range(len(self.tree.parents) - 1, 0, -1):  # a parent comes before its children
-            found[:, :, self.tree.parents[node]] += found[:, :, node]
-        return found
+            samples[:, :, self.tree.parents[node]] += samples[:, :, node]
+        return samples
 
 
 def of(tree: CallTree, profiles: Sequence[Profile], base: str, head: str) -> CallPaths:
     """The call paths of two servers."""
-    found = {(each.start, each.server): each for each in profiles}
-    starts = sorted({each.start for each in profiles})
+    by_start = {(profile.start, profile.server): profile for profile in profiles}
+    starts = sorted({profile.start for profile in profiles})
     pairs = [
-        (found[start, base], found[start, head])
+        (by_start[start, base], by_start[start, head])
         for start in starts
-        if (start, base) in found and (start, head) in found
+        if (start, base) in by_start and (start, head) in by_start
     ]
     counts = np.zeros((len(pairs), 2, len(tree.parents)))
     for start, pair in enumerate(pairs):
         for server, profile in enumerate(pair):
             counts[start, server, list(profile.nodes)] = profile.samples
-    units = np.array([[_unit(each) for each in pair] for pair in pairs]).reshape(len(pairs), 2)
+    units = np.array([[_unit(profile) for profile in pair] for pair in pairs]).reshape(len(pairs), 2)
     paths = CallPaths(tree, counts, units)
     return _merged(paths, _renamed(paths))
 
@@ -79,7 +79,7 @@ def _renamed(paths: CallPaths) -> dict[int, int]:
     """Functions of the base alone, by what the head alone calls them."""
     names = paths.tree.functions
     seen = paths.by_function(inclusive=True).sum(axis=0) > 0
-    alone = ([names[each] for each in np.flatnonzero(seen[of] & ~seen[1 - of])] for of in (BASE, HEAD))
+    alone = ([names[one] for one in np.flatnonzero(seen[of] & ~seen[1 - of])] for of in (BASE, HEAD))
     index = {name: number for number, name in enumerate(names)}
     return {index[before]: index[after] for before, after in function_names.renamed(*alone).items()}
 
@@ -92,7 +92,7 @@ def aligned(paths: CallPaths) -> CallPaths:
     """
     costs = (paths.by_function(inclusive=True) * paths.units[:, :, None]).mean(axis=0)
     common = costs.min(axis=0) >= COMMON_MIN * costs.max(axis=0)
-    kept = [bool(each) and name[0] != "[" for each, name in zip(common, paths.tree.functions, strict=True)]
+    kept = [bool(one) and name[0] != "[" for one, name in zip(common, paths.tree.functions, strict=True)]
     nodes: Nodes = {_ROOT: 0}
     places, left_out = [0], [tuple[int, ...]()]  # by node: its last kept function, and those below that
     for parent, function in zip(paths.tree.parents[1:], paths.tree.function[1:], strict=True):

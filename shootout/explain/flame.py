@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
-from shootout.explain import functions
-from shootout.explain import report as explanation
+from shootout.explain import functions, report
 from shootout.explain.call_paths import CallPaths
 from shootout.model.verdict import Interval
 from shootout.report import wording
@@ -46,7 +45,7 @@ def frames(paths: CallPaths, confidence: float) -> list[Frame]:
     weights = (counts * paths.units[:, :, None]).mean(axis=(0, 1))
     shares = weights / weights[0]
     kept = np.flatnonzero(shares >= WIDTH_MIN)
-    found = functions.contrasts(counts[:, :, kept], paths.units)
+    contrasts = functions.contrasts(counts[:, :, kept], paths.units)
     children: dict[int, list[int]] = {}
     index = {node: at for at, node in enumerate(kept.tolist())}
     for node in kept.tolist()[1:]:
@@ -62,22 +61,22 @@ def frames(paths: CallPaths, confidence: float) -> list[Frame]:
                 depth=depth,
                 left=left,
                 width=float(shares[node]),
-                base=float(found.base[at]),
-                head=float(found.head[at]),
-                difference=found.interval(at, confidence),
+                base=float(contrasts.base[at]),
+                head=float(contrasts.head[at]),
+                difference=contrasts.interval(at, confidence),
             )
         )
-        for child in sorted(children.get(node, ()), key=lambda each: tree.functions[tree.function[each]]):
+        for child in sorted(children.get(node, ()), key=lambda node: tree.functions[tree.function[node]]):
             placed.append((child, depth + 1, left))
             left += float(shares[child])
-    return sorted(made, key=lambda each: (each.depth, each.left))
+    return sorted(made, key=lambda frame: (frame.depth, frame.left))
 
 
-def drawing(found: Sequence[Frame]) -> Markup:
+def drawing(frames: Sequence[Frame]) -> Markup:
     """The graph, the outermost callers at the top."""
-    depth = 1 + max(each.depth for each in found)
-    whole = max(found[0].base, found[0].head)
-    parts = "".join(_frame(each, whole) for each in found)
+    depth = 1 + max(frame.depth for frame in frames)
+    whole = max(frames[0].base, frames[0].head)
+    parts = "".join(_frame(frame, whole) for frame in frames)
     return Markup(
         f'<svg class="flame" width="100%" height="{depth * HEIGHT}" role="img" '
         f'aria-label="Differential flame graph; the table below it has the numbers">{_HATCH}{parts}</svg>'
@@ -90,18 +89,18 @@ _HATCH = (
 )
 
 
-def _frame(each: Frame, whole: float) -> str:
-    share = each.difference.estimate / whole
+def _frame(frame: Frame, whole: float) -> str:
+    share = frame.difference.estimate / whole
     strength = sum(abs(share) >= step for step in STRENGTHS)
     direction = "same" if not strength else f"{'more' if share > 0 else 'less'} s{strength}"
-    name = escape(wording.visible(each.name))
-    head, base = wording.amount(each.head, "s"), wording.amount(each.base, "s")
-    title = f"{name}: {head} instead of {base}, {explanation.difference(each.difference)}"
-    hatch = "" if each.certain or not strength else '<rect class="hatch" width="100%" height="100%"/>'
-    if 100 * each.width < NAMED_MIN:
+    name = escape(wording.visible(frame.name))
+    head, base = wording.amount(frame.head, "s"), wording.amount(frame.base, "s")
+    title = f"{name}: {head} instead of {base}, {report.difference(frame.difference)}"
+    hatch = "" if frame.certain or not strength else '<rect class="hatch" width="100%" height="100%"/>'
+    if 100 * frame.width < NAMED_MIN:
         direction += " narrow"
     return (
-        f'<svg class="{direction}" x="{each.left:.3%}" y="{each.depth * HEIGHT}" width="{each.width:.3%}" '
+        f'<svg class="{direction}" x="{frame.left:.3%}" y="{frame.depth * HEIGHT}" width="{frame.width:.3%}" '
         f'height="{HEIGHT - 1}"><title>{title}</title><rect width="100%" height="100%"/>{hatch}'
         f'<text x="3" y="13">{name}</text></svg>'
     )

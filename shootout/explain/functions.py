@@ -62,8 +62,8 @@ class Contrasts:
     @property
     def p_values(self) -> Values:
         """Two-sided, not adjusted."""
-        found: Values = 2 * stdtr(self.df, -np.abs(self.head - self.base) / self.error)
-        return found
+        p_values: Values = 2 * stdtr(self.df, -np.abs(self.head - self.base) / self.error)
+        return p_values
 
     def interval(self, index: int, confidence: float) -> Interval:
         """The interval of one difference."""
@@ -81,7 +81,7 @@ def changes(paths: CallPaths, confidence: float, *, inclusive: bool = False) -> 
     counts_min = max(COUNT_MIN, SHARE_MIN * paths.counts.sum())
     listed = np.flatnonzero(counts.sum(axis=(0, 1)) >= counts_min)
     return _changes(
-        [paths.tree.functions[each] for each in listed], counts[:, :, listed], paths.units, confidence
+        [paths.tree.functions[function] for function in listed], counts[:, :, listed], paths.units, confidence
     )
 
 
@@ -95,15 +95,15 @@ def parts(paths: CallPaths, confidence: float) -> list[Change]:
 
 
 def _changes(names: Sequence[str], counts: Values, units: Values, confidence: float) -> list[Change]:
-    found = contrasts(counts, units)
-    adjusted = stats.hommel(found.p_values.tolist())
+    every = contrasts(counts, units)
+    adjusted = stats.hommel(every.p_values.tolist())
     listed = [
         Change(
-            name, float(found.base[at]), float(found.head[at]), found.interval(at, confidence), adjusted[at]
+            name, float(every.base[at]), float(every.head[at]), every.interval(at, confidence), adjusted[at]
         )
         for at, name in enumerate(names)
     ]
-    return sorted(listed, key=lambda each: -abs(each.difference.estimate))
+    return sorted(listed, key=lambda change: -abs(change.difference.estimate))
 
 
 def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> list[Change]:
@@ -114,34 +114,36 @@ def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> li
     """
     whole = total.difference.estimate
     certain = [
-        each
-        for each in inclusive
-        if each.certain
-        and each.base
-        and each.head
-        and not each.name.startswith("[")
-        and each.difference.estimate / whole >= MATTERS
+        change
+        for change in inclusive
+        if change.certain
+        and change.base
+        and change.head
+        and not change.name.startswith("[")
+        and change.difference.estimate / whole >= MATTERS
     ]
     paths = call_paths.aligned(paths)
     mean = (paths.by_subtree() * paths.units[:, :, None]).mean(axis=0)
     passed = _passed_on(paths, mean[HEAD] - mean[BASE])
     return [
-        each
-        for each in certain
-        if all(change / each.difference.estimate < PASSED_ON for change in passed.get(each.name, {}).values())
+        change
+        for change in certain
+        if all(
+            callee / change.difference.estimate < PASSED_ON for callee in passed.get(change.name, {}).values()
+        )
     ]
 
 
 def _passed_on(paths: CallPaths, difference: Values) -> dict[str, dict[str, float]]:
     """By function: the changes of its direct callees. A recursive call counts for none."""
-    found: dict[str, dict[str, float]] = {}
+    passed: dict[str, dict[str, float]] = {}
     tree = paths.tree
     for node, (parent, function) in enumerate(zip(tree.parents, tree.function, strict=True)):
         if node and parent and tree.function[parent] != function:
-            of_caller = found.setdefault(tree.functions[tree.function[parent]], {})
+            of_caller = passed.setdefault(tree.functions[tree.function[parent]], {})
             name = tree.functions[function]
             of_caller[name] = of_caller.get(name, 0.0) + float(difference[node])
-    return found
+    return passed
 
 
 def contrasts(counts: Values, units: Values) -> Contrasts:
@@ -178,14 +180,14 @@ def _prior(ratios: Values, df: int) -> tuple[float, float]:
 
 def _inverse_trigamma(value: float) -> float:
     """By Newton's method on 1/trigamma, which is convex and nearly linear (Smyth 2004, appendix)."""
-    found = 0.5 + 1 / value
+    inverse = 0.5 + 1 / value
     for _ in range(50):
-        trigamma = float(polygamma(1, found))
-        step = trigamma * (1 - trigamma / value) / float(polygamma(2, found))
-        found += step
-        if abs(step) < 1e-10 * found:
+        trigamma = float(polygamma(1, inverse))
+        step = trigamma * (1 - trigamma / value) / float(polygamma(2, inverse))
+        inverse += step
+        if abs(step) < 1e-10 * inverse:
             break
-    return found
+    return inverse
 
 
 def total(paths: CallPaths, confidence: float) -> Change:

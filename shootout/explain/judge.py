@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,8 +10,8 @@ from shootout.analysis.stats import STARTS_MIN
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.explain import call_paths, functions, plan_changes, wall_clock
-from shootout.explain import documents as explanations
 from shootout.explain.call_paths import CallPaths
+from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.functions import Change
 from shootout.explain.plan_changes import PlanChange
 from shootout.explain.values import Explanation
@@ -21,10 +19,6 @@ from shootout.model.run import RunDocument, RunHeader
 from shootout.model.verdict import Interval
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
-from shootout.work import documents as work_documents
-from shootout.work import instructions
-from shootout.work.instructions import Instructions
-from shootout.work.values import WorkDocument
 
 SUSPECTS_MAX = 3  # settings that are worth a measurement
 
@@ -45,7 +39,6 @@ class Explained:
     narrowed: tuple[Change, ...]  # of these, those that locate the whole change
     plans: tuple[PlanChange, ...]  # changed ones first
     variables: tuple[VariableDifference, ...]  # notable ones first
-    counted: Instructions | None  # from the newest document of work that has these servers and this workload
     header: RunHeader  # of the profiled starts
     confidence: float
 
@@ -66,39 +59,23 @@ class Explained:
     @property
     def named(self) -> tuple[Change, ...]:
         """The functions that certainly changed, those that explain most first."""
-        return tuple(each for each in self.functions if each.certain)
+        return tuple(change for change in self.functions if change.certain)
 
 
 def read(file: Path) -> Explained:
-    """Evaluate the explanation in a file, with what work documents say of it. Raises InputError."""
-    explanation, document = documents(file)
-    counted = instructions.find(_newest_work(explanations.results_of(file)), document.header)
-    return evaluate(explanation, document, counted)
-
-
-def _newest_work(results: Path) -> Iterator[WorkDocument]:
-    """The documents of work in a folder that can be read, the newest first."""
-    for path in reversed(work_documents.find(results)):
-        with suppress(InputError):
-            yield work_documents.read(path)
-
-
-def documents(file: Path) -> tuple[Explanation, RunDocument]:
-    """The explanation in a file, and its profiled starts. Raises InputError."""
-    explanation = explanations.read(file)
+    """Evaluate the explanation in a file. Raises InputError."""
+    explanation = EXPLANATIONS.read(file)
     document = journal.read(file.parent / explanation.document)
     if len(document.header.servers) < 2:
         raise InputError(f"{file}: its profiled starts have one server; expected two")
-    return explanation, document
+    return evaluate(explanation, document)
 
 
-def evaluate(
-    explanation: Explanation, document: RunDocument, counted: Instructions | None = None
-) -> Explained:
+def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
     """Evaluate an explanation; `document`: its profiled starts."""
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
-    compared = {each.cell.server: each.ratio for each in compare.compare(document).cells}
+    ratios = {c.cell.server: c.ratio for c in compare.compare(document).cells}
     paths = call_paths.of(explanation.tree, explanation.profiles, base, head)
     profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
@@ -113,8 +90,8 @@ def evaluate(
     variables = explanation.variables
     return Explained(
         explanation=explanation,
-        ratio=compared.get(head),
-        tried={trial: compared.get(label) for label, trial in explanation.tried.items()},
+        ratio=ratios.get(head),
+        tried={trial: ratios.get(label) for label, trial in explanation.tried.items()},
         wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
         cpu=cpu,
         paths=paths,
@@ -124,7 +101,6 @@ def evaluate(
         narrowed=tuple(functions.narrowed(paths, inclusive, cpu)) if cpu else (),
         plans=tuple(plan_changes.compared(explanation.plans, base, head)),
         variables=tuple(differences.differences(variables.get(base, {}), variables.get(head, {}), requested)),
-        counted=counted,
         header=document.header,
         confidence=policy.confidence,
     )

@@ -16,11 +16,11 @@ from msgspec import structs
 from shootout._engine import Engine, LoadError
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.explain import documents as explanations
 from shootout.explain import perf, plans
+from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, Profile, StatementPlan
 from shootout.inputs.options import PlaceOptions, Selection
-from shootout.measure import campaign
+from shootout.measure import campaign, statements
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import Plan, bind
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
@@ -58,7 +58,7 @@ class Question:
     @property
     def folder(self) -> Path:
         """Where the answer and its run document go."""
-        return explanations.folder_of(self.results, self.document.header.run)
+        return EXPLANATIONS.folder_of(self.results, self.document.header.run)
 
 
 def base_of(header: RunHeader, cell: Cell) -> str:
@@ -91,7 +91,7 @@ def plan(
         tried = reference.parse(head.reference)
         settings = "+".join(filter(None, (tried.settings, trial)))
         servers.append(structs.replace(tried, name=label, settings=settings).written)
-    sent = next(each for each in header.workloads if each.name == cell.workload)
+    sent = next(record for record in header.workloads if record.name == cell.workload)
     sampled_s = budget_s / (2 * STARTS_MIN * len(servers))  # the other half: starts, warm-up, plans
     sampling = structs.replace(
         header.profile.sampling, starts_min=STARTS_MIN, starts_max=STARTS_MAX, half_width=1e-4,
@@ -110,9 +110,9 @@ def plan(
         raise InputError(f"workload {sent.written} has changed since run {header.run}; measure it again")
     known = {
         label: replace(
-            each, password=passwords.get(base.label if label == BASE else head.label, each.password)
+            server, password=passwords.get(base.label if label == BASE else head.label, server.password)
         )
-        for label, each in planned.servers.items()
+        for label, server in planned.servers.items()
     }
     return replace(planned, servers=known)
 
@@ -138,7 +138,7 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
         variables=watcher.variables,
         tried=question.tried,
     )
-    return explanations.write(question.results, explanation)
+    return EXPLANATIONS.replace(question.results, explanation)
 
 
 @dataclass
@@ -214,14 +214,14 @@ class _Watcher:
     def profiles(self, starts: Sequence[StartRecord]) -> Iterator[Profile]:
         """What was sampled, for each start and server."""
         for record in starts:
-            for each in record.samples:
-                counted = self.counts.get((record.start, each.server))
-                if counted and each.server_cpu_s and sum(each.completed):
+            for samples in record.samples:
+                counted = self.counts.get((record.start, samples.server))
+                if counted and samples.server_cpu_s and sum(samples.completed):
                     yield Profile(
                         start=record.start,
-                        server=each.server,
-                        transactions=sum(each.completed),
-                        cpu_s=sum(each.server_cpu_s),
+                        server=samples.server,
+                        transactions=sum(samples.completed),
+                        cpu_s=sum(samples.server_cpu_s),
                         nodes=tuple(counted),
                         samples=tuple(counted.values()),
                     )
@@ -244,11 +244,11 @@ class _Watcher:
         number = list(instances).index(BASE)
         with suppress(LoadError):
             bound = self.planned.workloads[block.workload]
-            statements = plans.captured(
+            captured = statements.captured(
                 base, bound.program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
             )
             for label, instance in instances.items():
                 if not instance.ours:
                     continue
                 schema = schema_of(instance, bound.dataset)
-                self.plans += plans.explained(instance, schema, statements, start=start, server=label)
+                self.plans += plans.planned(instance, schema, captured, start=start, server=label)

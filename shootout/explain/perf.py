@@ -22,9 +22,8 @@ from functools import cache
 from pathlib import Path
 
 from shootout.analysis import function_names
-from shootout.analysis.function_names import plain
+from shootout.analysis.function_names import PROGRAMS, plain
 from shootout.errors import MeasureError
-from shootout.explain.values import PROGRAMS
 
 HERTZ = 499  # for each CPU; odd, so that it does not keep step with timers
 READY_TIMEOUT_S = 30.0
@@ -72,7 +71,7 @@ class Recording:
     def stacks(self, pids: Container[int]) -> dict[int, Counter[Stack]]:
         """How often each stack of these processes was sampled. Raises UnavailableError."""
         fields = ("--fields", "pid,ip,sym,dso", "--no-inline", "--max-stack", str(DEPTH_MAX))
-        found: dict[int, Counter[Stack]] = {}
+        stacks: dict[int, Counter[Stack]] = {}
         with tempfile.TemporaryFile() as words:
             process = subprocess.Popen(
                 [self.perf, "script", "--input", str(self.data), *fields],
@@ -81,11 +80,11 @@ class Recording:
             with process:
                 assert process.stdout is not None
                 for pid, stack in parse(process.stdout, pids):
-                    found.setdefault(pid, Counter())[stack] += 1
+                    stacks.setdefault(pid, Counter())[stack] += 1
             words.seek(0)
             if process.returncode != 0:
                 raise UnavailableError(f"perf script: {_last_line(words.read())}")
-        return found
+        return stacks
 
     def _order(self, order: bytes) -> None:
         try:

@@ -29,8 +29,8 @@ class PlanChange:
 
 def rows_read(plan: StatementPlan) -> float | None:
     """How often one execution asked a storage engine for a row; None: it was not executed."""
-    found = [count for name, count in plan.handlers.items() if name.startswith("Handler_read_")]
-    return sum(found) if plan.handlers else None
+    counts = [count for name, count in plan.handlers.items() if name.startswith("Handler_read_")]
+    return sum(counts) if plan.handlers else None
 
 
 def shape(plan: StatementPlan) -> Shape:
@@ -60,11 +60,11 @@ def compared(plans: Iterable[StatementPlan], base: str, head: str) -> list[PlanC
     for plan in plans:
         if plan.steps or plan.text:
             by_kind.setdefault(plan.kind, {}).setdefault(plan.server, []).append(plan)
-    found = []
+    changes = []
     for kind, of_server in by_kind.items():
         if base in of_server and head in of_server:
             theirs, own = ({shape(plan) for plan in of_server[server]} for server in (base, head))
-            found.append(
+            changes.append(
                 PlanChange(
                     kind=kind,
                     base=of_server[base][0],
@@ -73,4 +73,4 @@ def compared(plans: Iterable[StatementPlan], base: str, head: str) -> list[PlanC
                     unsteady=len(theirs) > 1 or len(own) > 1,
                 )
             )
-    return sorted(found, key=lambda each: not each.changed)
+    return sorted(changes, key=lambda change: not change.changed)

@@ -9,8 +9,6 @@ from msgspec import field
 from shootout.model.plan import Cell
 from shootout.model.value import Difference, Positive, Quantity, Start, Value
 
-PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")  # a server's functions have no module in their name
-
 
 class CallTree(Value):
     """Every call path that was sampled. Node 0 is the root, a node's parent comes before it."""

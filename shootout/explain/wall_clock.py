@@ -28,7 +28,7 @@ def spent(document: RunDocument, base: str, head: str, confidence: float) -> lis
     """
     pairs = []
     for record in document.starts:
-        samples = {each.server: each for each in record.samples}
+        samples = {of.server: of for of in record.samples}
         pair = [_parts(samples[server]) for server in (base, head) if server in samples]
         if len(pair) == 2 and all(pair):
             pairs.append(pair)
@@ -36,11 +36,11 @@ def spent(document: RunDocument, base: str, head: str, confidence: float) -> lis
         return []
     names = dict.fromkeys(name for pair in pairs for parts in pair for name in parts)
     last = names.keys() - {ELSEWHERE}
-    found = []
-    for name in [*(each for each in names if each in last), ELSEWHERE]:
+    changes = []
+    for name in [*(name for name in names if name in last), ELSEWHERE]:
         values = [[parts.get(name, 0.0) for parts in pair] for pair in pairs]
-        found.append(_change(name, values, confidence))
-    return found
+        changes.append(_change(name, values, confidence))
+    return changes
 
 
 def _parts(samples: Samples) -> dict[str, float]:
@@ -63,5 +63,5 @@ def _parts(samples: Samples) -> dict[str, float]:
 
 def _change(name: str, values: Sequence[Sequence[float]], confidence: float) -> Change:
     difference = stats.mean_interval([head - base for base, head in values], confidence)
-    base, head = (sum(each) / len(values) for each in zip(*values, strict=True))
+    base, head = (sum(server) / len(values) for server in zip(*values, strict=True))
     return Change(name=name, base=base, head=head, difference=difference, p_value=math.nan)

@@ -21,12 +21,12 @@ import pymysql
 from shootout._engine import LoadError
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.explain import plans
 from shootout.measure import managed
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
+from shootout.measure.statements import each_kind, is_answer, logged
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
 from shootout.servers.instances import Instance
@@ -102,15 +102,15 @@ def _captured(plan: Plan, instance: Instance) -> Iterator[tuple[str, dict[str, l
         engine = managed.engine(bound.program, hooks.schema, instance, plan.seed)
         number = managed.connect(engine, instance, hooks.schema, 1)
         try:
-            logged = plans.logged(instance, lambda: engine.count(number, TRANSACTIONS, ANSWER_TIMEOUT_S))  # noqa: B023
+            sent = logged(instance, lambda: engine.count(number, TRANSACTIONS, ANSWER_TIMEOUT_S))  # noqa: B023
         except LoadError as error:
             raise MeasureError(reason(error) + instance.post_mortem()) from None
-        found: dict[str, list[str]] = {}
-        for kind, sql in plans.each_kind(bound.program, logged):
-            of_kind = found.setdefault(kind, [])
+        reads: dict[str, list[str]] = {}
+        for kind, sql in each_kind(bound.program, sent):
+            of_kind = reads.setdefault(kind, [])
             if _READ.match(sql) and len(of_kind) < PER_KIND:
                 of_kind.append(sql)
-        yield name, found
+        yield name, reads
 
 
 def _answers(
@@ -130,7 +130,7 @@ def _answer(cursor: pymysql.cursors.Cursor, sql: str) -> Answer:
         cursor.execute(sql)
         return Counter(tuple(map(_rounded, row)) for row in cursor.fetchall())
     except pymysql.Error as error:
-        if not plans.is_answer(error):
+        if not is_answer(error):
             raise MeasureError(f"{sql[:200]}: {error}") from error
         return f"error {error.args[0]}"
 

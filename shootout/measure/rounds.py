@@ -55,7 +55,9 @@ class ServerHandle:
 
     label: str
     cpu_s: Callable[[], float] | None  # None: not visible
-    counters: Callable[[], Mapping[str, float]]
+    # Before the load they are read in this order, after it in the other: what comes later counts none of what
+    # the earlier ones do themselves.
+    counters: Sequence[Callable[[], Mapping[str, float]]]
     explain: Callable[[str], str]  # adds the server's post-mortem to a load error's message
     stop: Callable[[bool], None] | None = None  # stop (True) or resume its process; None: not possible
     control: bool = False  # a second instance of the base, for an A/A cell
@@ -133,7 +135,7 @@ def measure_block(
         window_s = slices.window_s()
         rounds = max(ROUNDS_MIN, round(slices.measure_s() / window_s))
         builders = {server: SampleBuilder(kinds) for server in slices.live}
-        before = {server: slices.counters(server) for server in slices.live}
+        before = {server: slices.counters(server, 1) for server in slices.live}
         order: list[list[int]] = [[] for _ in range(rounds)]
         if on_measuring is not None:
             on_measuring()
@@ -151,7 +153,7 @@ def measure_block(
         samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
             if builder.transactions:
-                counted = _counted(before[server], slices.counters(server))
+                counted = _counted(before[server], slices.counters(server, -1))
                 handle = servers[server]
                 samples[handle.control].append(builder.samples(handle.label, warmups[server], counted))
     record = StartRecord(
@@ -224,11 +226,14 @@ class _Slices:
         finally:
             self._stop(server, True)
 
-    def counters(self, server: int) -> Mapping[str, float]:
-        """A live server's counters; none if it has failed."""
+    def counters(self, server: int, step: int) -> Mapping[str, float]:
+        """A live server's counters, in their order (`step` 1) or the other (-1); none if it has failed."""
+        readings = self.servers[server].counters[::step]
         none: Mapping[str, float] = {}
         with self._in_turn(server):
-            return self.read(server, self.servers[server].counters, none)
+            return self.read(
+                server, lambda: {name: n for read in readings for name, n in read().items()}, none
+            )
 
     def disk(self, server: int) -> Mapping[str, float]:
         """The counters of a server's disk; none if they are not visible."""

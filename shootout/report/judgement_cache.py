@@ -107,28 +107,33 @@ def runs(
 ) -> list[JudgedRun]:
     """The runs in a folder that have the base, newest last, without those contained in another run.
 
-    By default a block's base is its first server; what is compared with another one is not cached. Calls
-    `skipped` for what cannot be read.
+    By default a block's base is its first server; what is compared with another one is not cached. Of several
+    documents of a run one counts (`journal.copies`). Calls `skipped` for what cannot be read, and for others
+    of a run that say something else.
     """
     judge = Judge(results)
     paths = journal.find(results)
     for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_cache_file, paths)}:
         with suppress(OSError):
             orphan.unlink()
-    found: list[JudgedRun] = []
+    judged: dict[Path, JudgedRun] = {}
     with gc_disabled():
         for path in paths:
             try:
                 if base is not None:
-                    found += _with_base(path, judge, acknowledged, base)
-                    continue
-                found.append(_run(path, judge, acknowledged))
+                    if (compared := _with_base(path, judge, acknowledged, base)) is not None:
+                        judged[path] = compared
+                else:
+                    judged[path] = _run(path, judge, acknowledged)
             except InputError as error:
                 skipped(error)
+    for path, kept in journal.copies({path: run.id for path, run in judged.items()}).items():
+        if judged.pop(path).comparison != judged[kept].comparison:
+            skipped(journal.differs(path, kept))
     hidden = merge.superseded(
-        {each.id: tuple(part.run for part in each.comparison.header.parts) for each in found}
+        {run.id: tuple(part.run for part in run.comparison.header.parts) for run in judged.values()}
     )
-    return [each for each in found if each.id not in hidden]
+    return [run for run in judged.values() if run.id not in hidden]
 
 
 @contextmanager
@@ -212,12 +217,13 @@ def _judge(path: Path, judge: Judge) -> Whole:
 
 def _with_base(
     path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement], base: str
-) -> Iterator[JudgedRun]:
-    """The run compared with another base; nothing if it lacks that server."""
+) -> JudgedRun | None:
+    """The run compared with another base; None if it lacks that server."""
     document = journal.read(path)
-    if any(base in block.servers for block in document.header.blocks):
-        comparison = judge.compare(document, base)
-        yield in_memory(document, acknowledgements.applied(comparison, acknowledged))
+    if not any(base in block.servers for block in document.header.blocks):
+        return None
+    comparison = judge.compare(document, base)
+    return in_memory(document, acknowledgements.applied(comparison, acknowledged))
 
 
 def _cache_file(path: Path) -> Path:

@@ -381,7 +381,7 @@ def _print_whole(console: Console, table: Table) -> None:
 
 
 def print_verdicts(console: Console, comparison: Comparison) -> None:
-    """Print the headlines, the table, and the reason of each failed cell."""
+    """Print the headlines, the table, the reason of each failed cell, and which cells were not measured."""
     console.print()
     for headline in wording.headlines(comparison):
         console.print(Text(wording.visible(headline.text), style="bold"))
@@ -407,6 +407,8 @@ def print_verdicts(console: Console, comparison: Comparison) -> None:
     for failure in wording.failures(comparison):
         console.print()
         _say(console, failure, "magenta")
+    for line in wording.unmeasured(comparison):
+        _say(console, line, "magenta")
     console.print()
 
 

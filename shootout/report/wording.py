@@ -512,6 +512,16 @@ def failures(comparison: Comparison) -> Iterator[str]:
         yield f"{first}{also}, {who}: {reason}"
 
 
+def unmeasured(comparison: Comparison) -> Iterator[str]:
+    """Which cells were not measured, each reason once; a base only where nothing is compared with it."""
+    found = gate.unmeasured(comparison)
+    reasons: dict[str, list[str]] = {}
+    for c in [c for c in found if c.cell != c.base or not heads(comparison)]:
+        reasons.setdefault(c.reason.removeprefix("not measured: "), []).append(c.cell.name)
+    for reason, names in reasons.items():
+        yield f"Not measured, {reason}: {', '.join(names)}"
+
+
 def worst_first(cells: Sequence[CellComparison]) -> tuple[CellComparison, ...]:
     """Sort cells by verdict, then from the slowest to the fastest."""
 

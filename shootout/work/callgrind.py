@@ -13,11 +13,11 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from shootout.analysis.function_names import UNNAMED
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import ServerReference
 from shootout.servers.installation import Installation
 from shootout.servers.native import Tree
-from shootout.work.values import UNNAMED
 
 OPTIONS = {
     "innodb-use-native-aio": "0",  # Valgrind knows no io_uring, and old ones no libaio
@@ -46,8 +46,8 @@ def version() -> str:
             raise InputError(
                 f"{program} is not installed, and counts the instructions: apt-get install valgrind"
             )
-    found = subprocess.run(["valgrind", "--version"], stdout=subprocess.PIPE, text=True, check=False)
-    return found.stdout.strip()
+    done = subprocess.run(["valgrind", "--version"], stdout=subprocess.PIPE, text=True, check=False)
+    return done.stdout.strip()
 
 
 def require_program(reference: ServerReference) -> None:
@@ -103,9 +103,9 @@ class Counter:
     def dump(self) -> Dump:
         """What the connection's thread has executed since the last dump. Raises MeasureError."""
         self._ask("dump")
-        found = list(self.home.glob(f"{_PREFIX}.*-*"))  # a number of the dump, and of the thread
-        texts = [file.read_text("utf-8", errors="replace") for file in found]
-        for file in found:
+        files = list(self.home.glob(f"{_PREFIX}.*-*"))  # a number of the dump, and of the thread
+        texts = [file.read_text("utf-8", errors="replace") for file in files]
+        for file in files:
             file.unlink()
         if not texts:
             raise MeasureError(f"Callgrind wrote no file into {self.home}")
@@ -135,10 +135,10 @@ def _channel(home: Path) -> str:
 
 def totals(text: str) -> tuple[int, int]:
     """The instructions and system calls in a Callgrind file. Raises MeasureError if the file is damaged."""
-    found = re.search(r"^totals: (\d+)(?: (\d+))?[ \d]*\s*\Z", text, re.MULTILINE)
-    if found is None:
+    last = re.search(r"^totals: (\d+)(?: (\d+))?[ \d]*\s*\Z", text, re.MULTILINE)
+    if last is None:
         raise MeasureError("a Callgrind file does not end with its totals: it is damaged")
-    return int(found[1]), int(found[2] or 0)
+    return int(last[1]), int(last[2] or 0)
 
 
 def parse(text: str) -> Functions:

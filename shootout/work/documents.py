@@ -9,36 +9,10 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout.document import compatibility, whole
+from shootout.document import compatibility
+from shootout.document.store import Store
 from shootout.errors import InputError
-from shootout.paths import file_stem
 from shootout.work.values import WorkDocument
-
-FOLDER = "work"  # beside the run documents
-SUFFIX = ".json"  # run documents end with .jsonl
-
-
-def write(results: Path, document: WorkDocument) -> Path:
-    """Write a document whole; returns its file. Raises MeasureError if it cannot be written."""
-    return whole.write(results / FOLDER / f"{file_stem(document.run)}{SUFFIX}", document)
-
-
-def is_work(path: Path) -> bool:
-    """Whether a document of this name is one of work rather than a run's."""
-    return path.suffix == SUFFIX
-
-
-def find(results: Path) -> tuple[Path, ...]:
-    """The documents of a folder, the oldest first."""
-    return tuple(sorted((results / FOLDER).glob(f"*{SUFFIX}")))
-
-
-def read(path: Path) -> WorkDocument:
-    """Read and check a document. Raises InputError."""
-    found = whole.read(path, WorkDocument, "a document of work")
-    if fault := _fault(found):
-        raise InputError(f"{path}: not a document of work: {fault}")
-    return found
 
 
 def joined(paths: Sequence[Path]) -> WorkDocument:
@@ -47,17 +21,17 @@ def joined(paths: Sequence[Path]) -> WorkDocument:
     Raises InputError if one cannot be read, if they did not send the same statements to the same servers, or
     if two of them counted the same.
     """
-    first, *others = map(read, paths)
-    found = first
+    first, *others = map(COUNTS.read, paths)
+    whole = first
     for path, other in zip(paths[1:], others, strict=True):
-        if fault := _difference(found, other):
-            raise InputError(f"{path}: not counted like {paths[0]}: {fault}")
-        found = _union(found, other)
-    started = min(each.started for each in (first, *others))
-    names = " ".join(sorted(each.run for each in (first, *others)))
+        if difference := _difference(whole, other):
+            raise InputError(f"{path}: not counted like {paths[0]}: {difference}")
+        whole = _union(whole, other)
+    started = min(document.started for document in (first, *others))
+    names = " ".join(sorted(document.run for document in (first, *others)))
     stamp = f"{datetime.fromisoformat(started):%Y%m%dT%H%M%SZ}"
     run = f"{stamp}-{blake2b(names.encode(), digest_size=16).hexdigest()[:6]}"
-    return structs.replace(found, run=run, started=started, elapsed_s=None)
+    return structs.replace(whole, run=run, started=started, elapsed_s=None)
 
 
 def _difference(one: WorkDocument, other: WorkDocument) -> str:
@@ -94,16 +68,17 @@ def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
     numbers = {name: number for number, name in enumerate(one.functions)}
     profiles = tuple(
         structs.replace(
-            each, names=tuple(numbers.setdefault(other.functions[name], len(numbers)) for name in each.names)
+            profile,
+            names=tuple(numbers.setdefault(other.functions[name], len(numbers)) for name in profile.names),
         )
-        for each in other.profiles
+        for profile in other.profiles
     )
     return structs.replace(
         one,
-        workloads=(*one.workloads, *(each for each in other.workloads if each.name not in known)),
+        workloads=(*one.workloads, *(record for record in other.workloads if record.name not in known)),
         digests={**one.digests, **other.digests},
-        servers=(*one.servers, *(each for each in other.servers if each.label not in labels)),
-        kinds=(*one.kinds, *(each for each in other.kinds if (each.workload, each.name) not in kinds)),
+        servers=(*one.servers, *(server for server in other.servers if server.label not in labels)),
+        kinds=(*one.kinds, *(kind for kind in other.kinds if (kind.workload, kind.name) not in kinds)),
         counts=one.counts + other.counts,
         functions=tuple(numbers),
         profiles=one.profiles + profiles,
@@ -112,7 +87,7 @@ def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
 
 
 def _fault(document: WorkDocument) -> str:
-    """What points nowhere: documents are untrusted."""
+    """The first dangling reference; empty without one."""
     servers = {server.label for server in document.servers}
     kinds = {(kind.workload, kind.name) for kind in document.kinds}
     if len(servers) != len(document.servers) or len(kinds) != len(document.kinds) or not servers:
@@ -130,3 +105,6 @@ def _fault(document: WorkDocument) -> str:
     if any(failure.server not in servers for failure in document.failures):
         return "a failure of a server that the document does not name"
     return ""
+
+
+COUNTS = Store("a document of work", "work/*.json", WorkDocument, "valgrind", _fault)

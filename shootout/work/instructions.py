@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from shootout.analysis import function_names, subsystems
 from shootout.model.run import RunHeader, ServerRecord, WorkloadRecord
 from shootout.model.verdict import Verdict
-from shootout.work import judge as work
+from shootout.work.judge import compare
 from shootout.work.values import WorkChange, WorkComparison, WorkDocument, WorkFunctions, WorkKind
 
 BELOW = "functions of less than 0.1 %"  # a document leaves them out
 
 
 @dataclass(frozen=True)
-class Count:
+class PartCount:
     """Instructions for each unit of a kind of statement."""
 
     name: str  # of a function, or of a part of the server
@@ -33,8 +33,8 @@ class Count:
 class FunctionCount:
     """A function's instructions: its own, and with what it calls."""
 
-    own: Count
-    inclusive: Count
+    own: PartCount
+    inclusive: PartCount
 
 
 @dataclass(frozen=True)
@@ -56,43 +56,43 @@ class Statement:
     def changed(self) -> tuple[FunctionCount, ...]:
         """The functions that changed by the bar or more, by themselves or with what they call."""
         return tuple(
-            each
-            for each in self.functions
-            if max(abs(each.own.difference), abs(each.inclusive.difference)) >= self._least
+            function
+            for function in self.functions
+            if max(abs(function.own.difference), abs(function.inclusive.difference)) >= self._least
         )
 
     @property
-    def explaining(self) -> tuple[Count, ...]:
+    def explaining(self) -> tuple[PartCount, ...]:
         """The functions that explain most of a certain change, by their own instructions."""
         sign = {Verdict.REGRESSED: 1, Verdict.IMPROVED: -1}.get(self.change.verdict, 0)
         alike = (
-            each.own
-            for each in self.functions
-            if sign * each.own.difference >= self._least and not each.own.name.startswith("[")
+            function.own
+            for function in self.functions
+            if sign * function.own.difference >= self._least and not function.own.name.startswith("[")
         )
-        return tuple(sorted(alike, key=lambda each: -sign * each.difference))
+        return tuple(sorted(alike, key=lambda own: -sign * own.difference))
 
     @property
-    def unnamed(self) -> Count:
+    def unnamed(self) -> PartCount:
         """All functions without a name: one that a version strips of its symbol seems gone."""
-        nameless = [each.own for each in self.functions if each.own.name.startswith("[")]
-        base, head = sum(each.base for each in nameless), sum(each.head for each in nameless)
-        return Count("functions without a name", base, head)
+        nameless = [function.own for function in self.functions if function.own.name.startswith("[")]
+        base, head = sum(own.base for own in nameless), sum(own.head for own in nameless)
+        return PartCount("functions without a name", base, head)
 
     @property
-    def parts(self) -> tuple[Count, ...]:
+    def parts(self) -> tuple[PartCount, ...]:
         """Instructions by part of the server, largest change first."""
         base, head = self.change.base, self.change.head
         if not self.functions or base is None or head is None:
             return ()
-        found = {part: [0.0, 0.0] for part in subsystems.ALL}
-        below = [base.mean, head.mean]
-        for each in self.functions:
-            for at, own in enumerate((each.own.base, each.own.head)):
-                found[subsystems.of(each.own.name)][at] += own
-                below[at] -= own
-        counted = (Count(name, *values) for name, values in {**found, BELOW: below}.items() if any(values))
-        return tuple(sorted(counted, key=lambda each: -abs(each.difference)))
+        sums = {part: [0.0, 0.0] for part in (*subsystems.ALL, BELOW)}
+        sums[BELOW] = [base.mean, head.mean]
+        for function in self.functions:
+            for at, own in enumerate((function.own.base, function.own.head)):
+                sums[subsystems.of(function.own.name)][at] += own
+                sums[BELOW][at] -= own
+        counts = (PartCount(name, *values) for name, values in sums.items() if any(values))
+        return tuple(sorted(counts, key=lambda count: -abs(count.difference)))
 
     @property
     def _least(self) -> float:
@@ -120,7 +120,7 @@ def find(documents: Iterable[WorkDocument], header: RunHeader) -> Instructions |
         pair = _pair(document, header.servers[:2])
         workload = _workload(document, header)
         if pair and workload and engines == {header.profile.dataset.engine.lower()}:
-            return of(work.compare(document, pair[0]), workload, pair)
+            return of(compare(document, pair[0]), workload, pair)
     return None
 
 
@@ -128,14 +128,20 @@ def of(comparison: WorkComparison, workload: str, pair: tuple[str, str]) -> Inst
     """What a comparison says of a workload; `pair`: the labels of base and head."""
     document = comparison.document
     changes = {
-        each.kind: each for each in comparison.changes if (each.workload, each.server) == (workload, pair[1])
+        change.kind: change
+        for change in comparison.changes
+        if (change.workload, change.server) == (workload, pair[1])
     }
-    profiles = {(each.kind, each.server): each for each in document.profiles if each.workload == workload}
+    profiles = {
+        (profile.kind, profile.server): profile
+        for profile in document.profiles
+        if profile.workload == workload
+    }
     statements = []
     for kind in document.kinds:
         if kind.workload == workload:
             counted = [profiles.get((kind.name, server)) for server in pair]
-            known = [] if kind.less or kind.sums else [each for each in counted if each is not None]
+            known = [] if kind.less or kind.sums else [profile for profile in counted if profile is not None]
             functions = _functions(document, known) if len(known) == 2 else ()
             statements.append(Statement(kind, changes[kind.name], functions, document.bar))
     return Instructions(document.run, tuple(statements))
@@ -153,13 +159,13 @@ def _functions(document: WorkDocument, pair: Sequence[WorkFunctions]) -> tuple[F
     for before, after in renamed.items():
         for of_base, _ in (own, inclusive):
             of_base[after] = of_base.pop(before)
-    found = (
+    functions = (
         FunctionCount(
-            *(Count(name, base.get(name, 0.0), head.get(name, 0.0)) for base, head in (own, inclusive))
+            *(PartCount(name, base.get(name, 0.0), head.get(name, 0.0)) for base, head in (own, inclusive))
         )
         for name in {**own[0], **own[1]}
     )
-    return tuple(sorted(found, key=lambda each: (-abs(each.own.difference), each.own.name)))
+    return tuple(sorted(functions, key=lambda function: (-abs(function.own.difference), function.own.name)))
 
 
 def _pair(document: WorkDocument, servers: Sequence[ServerRecord]) -> tuple[str, str] | None:
@@ -167,7 +173,7 @@ def _pair(document: WorkDocument, servers: Sequence[ServerRecord]) -> tuple[str,
     counted = {count.server for count in document.counts}
     labels: list[str] = []
     for server in servers:
-        alike = (each.label for each in document.servers if _is_same(each, server) and each.label in counted)
+        alike = (one.label for one in document.servers if _is_same(one, server) and one.label in counted)
         labels += [label for label in alike if label not in labels][:1]
     return (labels[0], labels[1]) if len(labels) == 2 else None
 
@@ -175,7 +181,7 @@ def _pair(document: WorkDocument, servers: Sequence[ServerRecord]) -> tuple[str,
 def _is_same(one: ServerRecord, other: ServerRecord) -> bool:
     """Whether two records are of one build with the same settings."""
     known = one.build and other.build
-    identity = [each.build if known else f"{each.family} {each.version}" for each in (one, other)]
+    identity = [server.build if known else f"{server.family} {server.version}" for server in (one, other)]
     return identity[0] == identity[1] and one.settings_name == other.settings_name
 
 
@@ -184,7 +190,7 @@ def _workload(document: WorkDocument, header: RunHeader) -> str | None:
     known = {kind.workload for kind in document.kinds}
     for sent in header.workloads[:1]:
         alike = document.digests.get(sent.name) == header.digests.get(sent.name)
-        if alike and any(each.name in known and _sent(each) == _sent(sent) for each in document.workloads):
+        if alike and any(one.name in known and _sent(one) == _sent(sent) for one in document.workloads):
             return sent.name
     return None
 

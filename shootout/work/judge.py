@@ -14,9 +14,10 @@ from operator import mul
 from statistics import fmean, median
 
 from shootout.analysis import stats
+from shootout.analysis.interval_verdict import interval_verdict
 from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
 from shootout.errors import InputError
-from shootout.model.verdict import Interval, Verdict
+from shootout.model.verdict import Verdict
 from shootout.work.values import (
     WorkChange,
     WorkComparison,
@@ -57,56 +58,37 @@ def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
 def per_unit(document: WorkDocument) -> dict[Key, ByStart]:
     """Instructions for each unit of every kind, by start and repetition; of what remains, or is the sum."""
     units = {(kind.workload, kind.name): kind.units for kind in document.kinds}
-    found: defaultdict[Key, dict[int, Repetitions]] = defaultdict(dict)
+    counted: defaultdict[Key, dict[int, Repetitions]] = defaultdict(dict)
     for count in document.counts:
-        own = [each / units[count.workload, count.kind] for each in count.instructions]
-        found[count.server, count.workload, count.kind][count.start] = own
+        own = [instructions / units[count.workload, count.kind] for instructions in count.instructions]
+        counted[count.server, count.workload, count.kind][count.start] = own
     for kind in sorted(document.kinds, key=lambda kind: len(kind.sums)):  # sums need what remains
         for server in document.servers:
             key = server.label, kind.workload, kind.name
             if kind.less:
-                found[key] = dict(_remaining(found, key, kind.less))
+                counted[key] = dict(_remaining(counted, key, kind.less))
             elif kind.sums:
-                found[key] = dict(_summed(found, key, kind.sums))
-    return dict(found)
+                counted[key] = dict(_summed(counted, key, kind.sums))
+    return dict(counted)
 
 
 def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
     """Every kind on every server over all documents that counted equal statements on equal tables."""
-    found: defaultdict[tuple[str, ...], list[tuple[WorkDocument, float]]] = defaultdict(list)
-    for comparison in sorted(comparisons, key=lambda each: each.document.run):
+    counted: defaultdict[tuple[str, ...], list[tuple[WorkDocument, float]]] = defaultdict(list)
+    for comparison in sorted(comparisons, key=lambda comparison: comparison.document.run):
         document = comparison.document
         tables = " ".join(dataset.key for dataset in document.datasets)
         for change in comparison.changes:
             if change.head is not None:
                 digest = document.digests.get(change.workload, "")
                 key = change.workload, change.kind, change.server, digest, tables, document.settings
-                found[key].append((document, change.head.mean))
+                counted[key].append((document, change.head.mean))
     return tuple(
         WorkSeries(
             workload=workload, kind=kind, server=server, bar=counts[-1][0].bar, points=tuple(_points(counts))
         )
-        for (workload, kind, server, *_), counts in found.items()
+        for (workload, kind, server, *_), counts in counted.items()
     )  # fmt: skip
-
-
-def exit_code(comparison: WorkComparison) -> int:
-    """The exit code that docs/cli.md defines: 3 if something was not counted, 1 if something regressed."""
-    verdicts = {change.verdict for change in comparison.changes}
-    if comparison.document.failures or Verdict.FAILED in verdicts:
-        return 3
-    return 1 if Verdict.REGRESSED in verdicts else 0
-
-
-def verdict(ratio: Interval, bar: float) -> Verdict:
-    """More work is a regression: beyond the bar, with an interval that excludes no change."""
-    if ratio.low > 1 and ratio.estimate >= 1 + bar:
-        return Verdict.REGRESSED
-    if ratio.high < 1 and ratio.estimate <= 1 / (1 + bar):
-        return Verdict.IMPROVED
-    if ratio.high < 1 + bar and ratio.low > 1 / (1 + bar):
-        return Verdict.EQUIVALENT
-    return Verdict.INCONCLUSIVE
 
 
 def _points(counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:
@@ -118,53 +100,54 @@ def _points(counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]
 
 
 def _remaining(
-    found: Mapping[Key, ByStart], key: Key, less: Mapping[str, float]
+    counted: Mapping[Key, ByStart], key: Key, less: Mapping[str, float]
 ) -> Iterator[tuple[int, Repetitions]]:
-    for start, whole in found.get(key, {}).items():
-        others = _of_kinds(found, key, less, start)
+    for start, whole in counted.get(key, {}).items():
+        others = _of_kinds(counted, key, less, start)
         if others is not None:
-            rest = sum(times * median(each) for times, each in zip(less.values(), others, strict=True))
+            rest = sum(times * median(other) for times, other in zip(less.values(), others, strict=True))
             if min(whole) > rest:
-                yield start, [each - rest for each in whole]
+                yield start, [repetition - rest for repetition in whole]
 
 
 def _summed(
-    found: Mapping[Key, ByStart], key: Key, sums: Mapping[str, float]
+    counted: Mapping[Key, ByStart], key: Key, sums: Mapping[str, float]
 ) -> Iterator[tuple[int, Repetitions]]:
-    for start in sorted({start for name in sums for start in found.get((*key[:2], name), {})}):
-        others = _of_kinds(found, key, sums, start)
+    for start in sorted({start for name in sums for start in counted.get((*key[:2], name), {})}):
+        others = _of_kinds(counted, key, sums, start)
         if others is not None:
             together = zip(*others, strict=False)
-            yield start, [sum(map(mul, sums.values(), each)) for each in together]
+            yield start, [sum(map(mul, sums.values(), repetition)) for repetition in together]
 
 
 def _of_kinds(
-    found: Mapping[Key, ByStart], key: Key, names: Iterable[str], start: int
+    counted: Mapping[Key, ByStart], key: Key, names: Iterable[str], start: int
 ) -> list[Repetitions] | None:
     """Other kinds of the same server and workload in a start; None if one is missing."""
-    others = [found.get((*key[:2], name), {}).get(start) for name in names]
-    return None if None in others else [each for each in others if each is not None]
+    others = [counted.get((*key[:2], name), {}).get(start) for name in names]
+    return None if None in others else [other for other in others if other is not None]
 
 
 def _failure(document: WorkDocument, server: str, workload: str) -> str:
     """Why a server lacks counts of a workload; empty if nothing failed."""
-    of_server = [each for each in document.failures if each.server == server]
-    return next((each.reason for name in (workload, "") for each in of_server if each.workload == name), "")
+    of_server = [failure for failure in document.failures if failure.server == server]
+    reasons = {failure.workload: failure.reason for failure in reversed(of_server)}
+    return reasons.get(workload, reasons.get("", ""))
 
 
 def _change(
     document: WorkDocument, kind: WorkKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
 ) -> WorkChange:
     base, server = pair
-    base_reason, reason = (_failure(document, each, kind.workload) for each in pair)
+    base_reason, reason = (_failure(document, label, kind.workload) for label in pair)
     of_base = counted.get((base, kind.workload, kind.name), {})
     of_head = counted.get((server, kind.workload, kind.name), {})
     effect = None
-    found = Verdict.UNJUDGED
+    verdict = Verdict.UNJUDGED
     pairs = [_logs(of_base[start], of_head[start]) for start in of_head if start in of_base]
     too_few = len(pairs) < STARTS_MIN
     if not of_head or (too_few and reason):
-        found, reason = Verdict.FAILED, reason or "not counted"
+        verdict, reason = Verdict.FAILED, reason or "not counted"
     elif server == base:
         reason = "the base"
     elif too_few and base_reason:
@@ -173,9 +156,9 @@ def _change(
         reason = f"{len(pairs)} starts of both servers; expected {STARTS_MIN} or more"
     else:
         effect = effect_of(pairs, document.confidence)
-        found = verdict(effect.ratio, document.bar)
+        verdict = interval_verdict(effect.ratio, document.bar, worse="higher")
         if NOISE * document.bar < effect.spread and abs(effect.estimate) < CLEAR * effect.spread:
-            found = Verdict.INCONCLUSIVE
+            verdict = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
     return WorkChange(
         workload=kind.workload,
@@ -185,7 +168,7 @@ def _change(
         head=_figure(of_head),
         ratio=effect and effect.ratio,
         spread=effect and effect.spread,
-        verdict=found,
+        verdict=verdict,
         reason=reason,
     )
 
@@ -195,9 +178,9 @@ def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
 
     Starts may agree by chance: their spread is at least what repetitions, single ones aside, give a median.
     """
-    medians = [median(each) for each in pairs]
+    medians = [median(start) for start in pairs]
     count = min(map(len, pairs))
-    off = [abs(each - middle) for start, middle in zip(pairs, medians, strict=True) for each in start]
+    off = [abs(log - middle) for start, middle in zip(pairs, medians, strict=True) for log in start]
     within = _MEDIAN * MAD * median(off) / math.sqrt(count)
     own = stats.over_starts(medians, confidence)
     if own.spread >= within:

@@ -40,8 +40,9 @@ from shootout.model.run import Observe, Progress, ServerRecord
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
-from shootout.work import callgrind, documents
+from shootout.work import callgrind
 from shootout.work.callgrind import Counter, Dump
+from shootout.work.documents import COUNTS
 from shootout.work.units import Unit, kinds_of, units
 from shootout.work.values import WorkCount, WorkDocument, WorkFailure, WorkFunctions, WorkKind
 
@@ -72,7 +73,7 @@ class Watcher:
 
 
 @dataclass
-class Counted:
+class ServerCounts:
     """What one server gave."""
 
     record: ServerRecord
@@ -98,7 +99,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     every = {name: units(name, bound) for name, bound in plan.workloads.items()}
     with workplace(journal.new_run(started), plan.place.data) as (directory, held):
         servers = [*_servers(plan, held, observe)]
-        if any(unit.open for each in every.values() for unit in each):
+        if any(unit.open for of_workload in every.values() for unit in of_workload):
             _require_open_transactions(servers)
         benches = [
             _Bench(plan, every, server, directory / str(number), watcher or Watcher()).load(held)
@@ -112,7 +113,8 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
                 _one_start(together, start, observe)
     document = _document(plan, started, valgrind, every, benches)
     elapsed_s = round(time.monotonic() - began_s, 3)
-    return documents.write(results, msgspec.structs.replace(document, elapsed_s=elapsed_s))
+    document = msgspec.structs.replace(document, elapsed_s=elapsed_s)
+    return COUNTS.write(results, document.run, document)
 
 
 def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:
@@ -141,17 +143,17 @@ class _Bench:
     home: Path
     watcher: Watcher
     template: Template | None = field(init=False, default=None)  # None: it could not be loaded
-    found: Counted = field(init=False)
+    counted: ServerCounts = field(init=False)
     values: dict[str, tuple[ProgramColumn, ...]] = field(init=False, default_factory=dict)  # by workload
 
     def __post_init__(self) -> None:
-        self.found = Counted(self.server.record())
+        self.counted = ServerCounts(self.server.record())
 
     def load(self, held: ExitStack) -> Self:
         """Load the datasets, or record why that failed."""
         try:
             self.template = self.server.load(held)
-            self.found.record = self.server.record(self.template)
+            self.counted.record = self.server.record(self.template)
         except MeasureError as error:
             self.fail("", str(error))
         return self
@@ -170,13 +172,13 @@ class _Bench:
 
     def fail(self, workload: str, why: str) -> None:
         """Record that the server has no counts for a workload, or at all (empty)."""
-        self.found.failures.append(WorkFailure(server=self.server.label, workload=workload, reason=why))
+        self.counted.failures.append(WorkFailure(server=self.server.label, workload=workload, reason=why))
 
     def count(self, instance: Instance, start: int, observe: Observe) -> None:
         """Count every kind after one start. Raises MeasureError and pymysql.Error."""
         counter = Counter(instance.pid, self.home)
         if start == 1:
-            self.found.record = self.server.record(self.template, instance)
+            self.counted.record = self.server.record(self.template, instance)
         with closing(instance.connect()) as reader, reader.cursor() as cursor:
             for statement in READ_VIEW:
                 cursor.execute(statement)
@@ -189,7 +191,7 @@ class _Bench:
     ) -> None:
         """Do something to every kind of each workload that has not failed."""
         for name, every in self.units.items():
-            if not instance.alive() or any(name == failure.workload for failure in self.found.failures):
+            if not instance.alive() or any(name == failure.workload for failure in self.counted.failures):
                 continue
             observe(Progress(stage="prepare", detail=f"{self.server.label}: {what} {name}"))
             bound = self.plan.workloads[name]
@@ -238,8 +240,8 @@ class _Bench:
             for _ in range(REPETITIONS):
                 send(unit.kind.units)
                 dumps.append(counter.dump())
-        self.found.last[unit.kind.workload, unit.kind.name] = dumps[-1]
-        self.found.counts.append(
+        self.counted.last[unit.kind.workload, unit.kind.name] = dumps[-1]
+        self.counted.counts.append(
             WorkCount(
                 server=self.server.label,
                 workload=unit.kind.workload,
@@ -314,12 +316,12 @@ def _document(
     every: Mapping[str, Sequence[Unit]],
     benches: Sequence[_Bench],
 ) -> WorkDocument:
-    kinds = {(kind.workload, kind.name): kind for found in every.values() for kind in kinds_of(found)}
+    kinds = {(kind.workload, kind.name): kind for counted in every.values() for kind in kinds_of(counted)}
     names: dict[str, int] = {}
     profiles = [
         _functions(bench.server.label, kinds[key], dump, names)
         for bench in benches
-        for key, dump in bench.found.last.items()
+        for key, dump in bench.counted.last.items()
     ]
     return WorkDocument(
         format=1,
@@ -335,20 +337,20 @@ def _document(
         datasets=plan.loaded,
         workloads=plan.records,
         digests=plan.digests,
-        servers=tuple(bench.found.record for bench in benches),
+        servers=tuple(bench.counted.record for bench in benches),
         kinds=tuple(kinds.values()),
-        counts=tuple(count for bench in benches for count in bench.found.counts),
+        counts=tuple(count for bench in benches for count in bench.counted.counts),
         functions=tuple(names),
         profiles=tuple(profiles),
-        failures=tuple(failure for bench in benches for failure in bench.found.failures),
+        failures=tuple(failure for bench in benches for failure in bench.counted.failures),
     )
 
 
 def _functions(server: str, kind: WorkKind, dump: Dump, names: dict[str, int]) -> WorkFunctions:
-    found = dump.functions()
+    functions = dump.functions()
     kept = [
         name
-        for name, cost in sorted(found.inclusive.items(), key=lambda each: -each[1])
+        for name, cost in sorted(functions.inclusive.items(), key=lambda item: -item[1])
         if cost >= NAMED_MIN * dump.instructions
     ]
     return WorkFunctions(
@@ -356,8 +358,8 @@ def _functions(server: str, kind: WorkKind, dump: Dump, names: dict[str, int]) -
         workload=kind.workload,
         kind=kind.name,
         names=tuple(names.setdefault(name, len(names)) for name in kept),
-        exclusive=tuple(round(found.exclusive.get(name, 0) / kind.units, 1) for name in kept),
-        inclusive=tuple(round(found.inclusive[name] / kind.units, 1) for name in kept),
-        allocations=round(found.allocations / kind.units, 2),
+        exclusive=tuple(round(functions.exclusive.get(name, 0) / kind.units, 1) for name in kept),
+        inclusive=tuple(round(functions.inclusive[name] / kind.units, 1) for name in kept),
+        allocations=round(functions.allocations / kind.units, 2),
         system_calls=round(dump.system_calls / kind.units, 2),
     )

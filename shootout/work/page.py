@@ -10,9 +10,8 @@ from shootout import numbers
 from shootout.model.verdict import Comparison, Verdict
 from shootout.paths import file_stem
 from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
-from shootout.report.site.page import ListPage, Page
-from shootout.work import judge as analysis
-from shootout.work import report as work
+from shootout.report.site.page import Listing, ListPage, Page
+from shootout.work import judge, report
 from shootout.work.values import FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
 
 FOLDER = "work"
@@ -36,13 +35,21 @@ class KindRow:
     changes: tuple[WorkChange, ...]
 
 
+class Shown:
+    """Figures as templates show them."""
+
+    percent = staticmethod(report.percent)
+    interval = staticmethod(report.interval)
+    spread = staticmethod(report.spread)
+
+
 @dataclass(frozen=True)
-class WorkPage(Page):
+class WorkPage(Shown, Page):
     """One document: for each workload a table and a chart."""
 
     comparison: WorkComparison
     throughput: Throughput
-    template = "work"
+    template = "work/page"
     columns = COLUMNS
 
     @property
@@ -53,7 +60,7 @@ class WorkPage(Page):
     @property
     def value(self) -> object:
         """The comparison."""
-        return work.value(self.comparison)
+        return report.value(self.comparison)
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
@@ -68,26 +75,26 @@ class WorkPage(Page):
     @property
     def headline(self) -> str:
         """The result."""
-        return work.headline(self.comparison)
+        return report.headline(self.comparison)
 
     @property
     def verdicts(self) -> dict[Verdict, int]:
         """How many kinds on heads have each verdict."""
-        found = [change.verdict for change in work.shown(self.comparison)]
-        return {verdict: found.count(verdict) for verdict in Verdict if verdict in found}
+        verdicts = [change.verdict for change in report.shown(self.comparison)]
+        return {verdict: verdicts.count(verdict) for verdict in Verdict if verdict in verdicts}
 
     @cached_property
     def tables(self) -> Mapping[str, tuple[KindRow, ...]]:
         """The kinds of each workload."""
-        found: dict[str, list[KindRow]] = {}
+        tables: dict[str, list[KindRow]] = {}
         for kind in self.comparison.document.kinds:
             changes = tuple(
                 change
                 for change in self.comparison.changes
                 if (change.workload, change.kind) == (kind.workload, kind.name)
             )
-            found.setdefault(kind.workload, []).append(KindRow(kind.name, kind.per_transaction, changes))
-        return {name: tuple(rows) for name, rows in found.items()}
+            tables.setdefault(kind.workload, []).append(KindRow(kind.name, kind.per_transaction, changes))
+        return {name: tuple(rows) for name, rows in tables.items()}
 
     def chart(self, workload: str) -> tuple[Chart, tuple[Series, ...]]:
         """Instructions relative to the base from server to server, one line for each kind.
@@ -119,14 +126,17 @@ class WorkPage(Page):
         document = self.comparison.document
         for profile in document.profiles:
             if profile.workload == workload:
-                found = zip(profile.names, profile.exclusive, profile.inclusive, strict=True)
-                largest = sorted(found, key=lambda each: -each[1])[:NAMED_MAX]
+                costs = zip(profile.names, profile.exclusive, profile.inclusive, strict=True)
+                largest = sorted(costs, key=lambda cost: -cost[1])[:NAMED_MAX]
                 named = tuple((document.functions[name], own, whole) for name, own, whole in largest)
                 yield profile.kind, profile.server, named
 
     @cached_property
     def _profiles(self) -> dict[tuple[str, str, str], WorkFunctions]:
-        return {(each.workload, each.kind, each.server): each for each in self.comparison.document.profiles}
+        return {
+            (profile.workload, profile.kind, profile.server): profile
+            for profile in self.comparison.document.profiles
+        }
 
     def calls(self, change: WorkChange) -> WorkFunctions | None:
         """Where a change's allocations and system calls are; None for what is computed from other kinds."""
@@ -136,7 +146,7 @@ class WorkPage(Page):
     @property
     def failures(self) -> tuple[str, ...]:
         """Why counts are missing."""
-        return work.failures(self.comparison)
+        return report.failures(self.comparison)
 
     def _row(self, change: WorkChange) -> tuple[object, ...]:
         ratio, head, base, calls = change.ratio, change.head, change.base, self.calls(change)
@@ -154,14 +164,14 @@ class WorkListPage(ListPage):
     """All counts, the newest first."""
 
     every: tuple[WorkPage, ...]
-    template = "works"
+    template = "work/list"
     columns = LIST_COLUMNS
     folder = FOLDER
 
     @cached_property
     def histories(self) -> tuple[WorkSeries, ...]:
         """A line for each kind and server that was counted more than once."""
-        every = analysis.history(page.comparison for page in self.every)
+        every = judge.history(page.comparison for page in self.every)
         return tuple(series for series in every if len(series.points) > 1)
 
     @cached_property
@@ -184,41 +194,33 @@ class WorkListPage(ListPage):
         ]
 
 
-class WorkFrontPage(WorkListPage):
-    """The list where a site without runs begins."""
-
-    path = "index.html"
-
-
 def path_of(run: str) -> str:
     """The page of a count, from the site's root."""
     return f"{FOLDER}/{file_stem(run)}.html"
 
 
-def pages(counted: Iterable[WorkComparison], compared: Sequence[Comparison] = ()) -> tuple[Page, ...]:
-    """The pages of counts, if there are any, and their list; `compared`: the runs, the newest first."""
-    every = tuple(WorkPage(each, _throughput(each, compared)) for each in counted)
-    if not every:
-        return ()
-    return (*every, WorkListPage(every), *([] if compared else [WorkFrontPage(every)]))
+def listing(counted: Iterable[WorkComparison], runs: Sequence[Comparison]) -> Listing | None:
+    """The pages of counts, if there are any; `runs`, the newest first, have the throughput beside them."""
+    every = tuple(WorkPage(comparison, _throughput(comparison, runs)) for comparison in counted)
+    return Listing("Work", WorkListPage(every), every) if every else None
 
 
-def _throughput(counted: WorkComparison, compared: Sequence[Comparison]) -> Throughput:
+def _throughput(counted: WorkComparison, runs: Sequence[Comparison]) -> Throughput:
     """For each workload, from the run that has most of the servers at one thread, the newest of such runs."""
     labels = [server.label for server in counted.document.servers]
-    found: Throughput = {}
+    throughput: Throughput = {}
     for workload in dict.fromkeys(kind.workload for kind in counted.document.kinds):
-        every = [(each.header.run, _single(each, workload, labels)) for each in compared]
-        run, tps = max(every, key=lambda each: len(each[1]), default=("", {}))
+        every = [(run.header.run, _single(run, workload, labels)) for run in runs]
+        name, tps = max(every, key=lambda one: len(one[1]), default=("", {}))
         if len(tps) > 1:
-            found[workload] = run, tps
-    return found
+            throughput[workload] = name, tps
+    return throughput
 
 
-def _single(compared: Comparison, workload: str, labels: Sequence[str]) -> dict[str, float]:
+def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, float]:
     return {
-        each.cell.server: each.figures.tps.estimate
-        for each in compared.cells
-        if each.figures and each.cell.workload == workload
-        if each.cell.threads == 1 and each.cell.server in labels
+        c.cell.server: c.figures.tps.estimate
+        for c in run.cells
+        if c.figures and c.cell.workload == workload
+        if c.cell.threads == 1 and c.cell.server in labels
     }

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from shootout.analysis.exit_codes import exit_code
+from shootout.model.run import RunHeader
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped
 from shootout.report import wording
+from shootout.report.judged import STYLES, Judged, Line, Table
+from shootout.report.sections import Point
 from shootout.report.wording import escaped
-from shootout.work.values import WorkChange, WorkComparison, WorkFigure, WorkPoint
+from shootout.work.commands import count_command
+from shootout.work.instructions import Instructions, PartCount, Statement
+from shootout.work.values import WorkChange, WorkComparison, WorkFigure, WorkPoint, WorkSeries
 
 COLUMNS = (
     "workload", "kind", "server", "#base", "#instructions", "#change", "interval", "#spread", "verdict",
 )  # fmt: skip
+HISTORY_COLUMNS = ("workload", "kind", "server", "#counts", "#first", "#newest", "steps")
 HEADS_MAX = 2  # with a sentence of their own
+NAMED_MAX = 5  # functions in a list; the page lists all
+UNNAMED_MIN = 0.05  # share of the instructions that is worth a sentence
 
 
 def headline(comparison: WorkComparison) -> str:
@@ -21,6 +30,86 @@ def headline(comparison: WorkComparison) -> str:
     if len(heads(comparison)) > HEADS_MAX:
         return _of_all(comparison)
     return " ".join(_of_head(comparison, head) for head in heads(comparison)) or "One server, counted."
+
+
+def judged(comparison: WorkComparison) -> Judged:
+    """The result, the table, and why counts are missing."""
+    verdicts = {change.verdict for change in comparison.changes}
+    rows: list[tuple[str | Line, ...]] = []
+    for change in shown(comparison):
+        *cells, verdict = row(change)
+        rows.append((*cells, Line(verdict, STYLES[change.verdict])))
+    return Judged(
+        text=(
+            Line(),
+            Line(headline(comparison), "bold"),
+            Line(),
+            Table(COLUMNS, tuple(rows)),
+            *(Line(failure, "magenta") for failure in failures(comparison)),
+            Line(),
+        ),
+        value=value(comparison),
+        exit_code=exit_code(
+            failed=bool(comparison.document.failures) or Verdict.FAILED in verdicts,
+            regressed=Verdict.REGRESSED in verdicts,
+        ),
+        markdown=markdown(comparison),
+    )
+
+
+def history(series: Sequence[WorkSeries]) -> Judged:
+    """How many instructions each kind of statement needed, and the steps of the bar or more."""
+    return Judged((Table(HISTORY_COLUMNS, tuple(map(_history_row, series))),), {"series": series})
+
+
+def _history_row(series: WorkSeries) -> tuple[str, ...]:
+    steps = [f"{step(point)} in {point.run}" for point in series.steps] or ["none"]
+    first, newest = (grouped(series.points[end].instructions, 0) for end in (0, -1))
+    return (
+        series.workload, series.kind, series.server, str(len(series.points)), first, newest, ", ".join(steps),
+    )  # fmt: skip
+
+
+def points(instructions: Instructions | None, header: RunHeader) -> Iterator[Point]:
+    """What statements execute more or less, and which functions do; or the command that counts it."""
+    if instructions is None:
+        command = count_command(header)
+        if command is not None:
+            said = "Instructions of each statement are not counted yet; this counts them:"
+            yield Point(said, commands=(command,))
+        return
+    whole = instructions.whole
+    yield Point(
+        f"Instructions, counted in {instructions.run}:", tuple(map(statement, instructions.statements))
+    )
+    if whole.explaining:
+        yield Point(
+            "Functions that explain most of it, without what they call:",
+            tuple(_of_whole(count, whole) for count in whole.explaining[:NAMED_MAX]),
+        )
+        yield Point(
+            "By part of the server:", tuple(_of_whole(count, whole) for count in whole.parts[:NAMED_MAX])
+        )
+    unnamed, sizes = whole.unnamed, (whole.change.base, whole.change.head)
+    if any(
+        size and part >= UNNAMED_MIN * size.mean
+        for size, part in zip(sizes, (unnamed.base, unnamed.head), strict=True)
+    ):
+        yield Point(f"Of them, {_of_whole(unnamed, whole)}.")
+
+
+def statement(counted: Statement) -> str:
+    """A kind of statement: its instructions on head and base."""
+    change = counted.change
+    if change.ratio is None:
+        return f"{change.kind}: {change.reason}"
+    by = f"{percent(change.ratio)} ({interval(change.ratio)})"
+    return f"{change.kind}: {count(change.head)} instead of {count(change.base)}, {by}"
+
+
+def _of_whole(count: PartCount, whole: Statement) -> str:
+    part, total = (wording.rounded(value) for value in (count.difference, whole.difference or 0.0))
+    return f"{part} of {total} instructions: {count.name}"
 
 
 def heads(comparison: WorkComparison) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What of a workload is counted on its own: each kind of statement, and whole transactions. Pure.
+"""Splits a workload into units to count: each kind of statement, and whole transactions. Pure.
 
 A kind of statement is counted alone, by a program that sends nothing else. If the workload sends it inside of
 a transaction, it is counted inside of an open one.
@@ -58,17 +58,18 @@ def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
     """Each step as a kind of its own; its statements need each other."""
-    found = []
+    steps = []
     for step in transaction.steps:
+        names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
         alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
         kind = WorkKind(
             workload=name,
-            name=JOINT.join(dict.fromkeys(program.kinds[each.kind].name for each in step.statements)),
+            name=JOINT.join(names),
             per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
         )
-        found.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
-    return found
+        steps.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
+    return steps
 
 
 def _frame(
@@ -80,7 +81,7 @@ def _frame(
     ]
     if not writing:
         return ()
-    step, unit = min(writing, key=lambda each: len(each[0].statements))
+    step, unit = min(writing, key=lambda pair: len(pair[0].statements))
     framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
     kind = WorkKind(
         workload=name, name=FRAME, per_transaction=1, units=_fitting(framed), less={unit.kind.name: 1.0}
@@ -90,7 +91,7 @@ def _frame(
 
 def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
     weights = sum(transaction.weight for transaction in program.transactions)
-    found = []
+    parts = []
     for number, transaction in enumerate(program.transactions, 1):
         first = program.kinds[transaction.steps[0].statements[0].kind].name
         kind = WorkKind(
@@ -99,14 +100,14 @@ def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
             per_transaction=transaction.weight / weights,
             units=_fitting(transaction),
         )
-        found.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
+        parts.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
     whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
-    return (*found, Unit(whole, program))
+    return (*parts, Unit(whole, program))
 
 
 def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
     """Whether a step needs the results of another one, or a parameter says how often it is sent."""
-    names = [" + ".join(str(each.kind) for each in step.statements) for step in transaction.steps]
+    names = [" + ".join(str(statement.kind) for statement in step.statements) for step in transaction.steps]
     return len(set(names)) < len(names) or any(
         step.repeat_of is not None or not _results(program, step.statements) <= _filled(step.statements)
         for step in transaction.steps
@@ -114,16 +115,17 @@ def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
 
 
 def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[int]:
-    used = {piece for each in statements for piece in each.pieces if isinstance(piece, int) and piece >= 0}
+    pieces = (piece for statement in statements for piece in statement.pieces)
+    used = {piece for piece in pieces if isinstance(piece, int) and piece >= 0}
     return {index for index in used if isinstance(program.parameters[index], Result)}
 
 
 def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
-    return {index for each in statements for index in each.into}
+    return {index for statement in statements for index in statement.into}
 
 
 def _writes(program: Program, step: ProgramStep) -> bool:
-    return any(program.kinds[each.kind].effect == "write" for each in step.statements)
+    return any(program.kinds[statement.kind].effect == "write" for statement in step.statements)
 
 
 def _fitting(transaction: ProgramTransaction) -> int:

@@ -16,7 +16,6 @@ TRANSACTION = "transaction"  # the kind that is a workload's whole transaction
 FRAME = "begin + commit"  # the kind that is what a transaction's statements stand between
 MIX = "sum of kinds"  # the kind that is a transaction put together from the others, as often as it has them
 JOINT = " + "  # between statements that are counted as one kind, because they need each other
-UNNAMED = "(unnamed)"  # functions without a symbol, as one for each file
 
 
 class WorkKind(Value):

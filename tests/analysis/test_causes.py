@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from shootout.analysis import causes
+from shootout.analysis import causes, metrics
 from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.model.plan import Metric, Policy
@@ -80,11 +80,17 @@ CPU = work("server_cpu", 0.0005, 0.0006)
 
 
 def test_causes_are_ranked_by_how_much_of_a_transaction_they_take() -> None:
-    """0.1 ms of CPU, 0.3 ms of updates, ten fsyncs of 0.2 ms, and 50 000 bytes, all of about 1 ms."""
+    """0.1 ms of CPU, 0.3 ms of updates, two waits of 1 ms, and 0.1 ms of reads, all of about 1 ms."""
     update, reads = statement("update", 0.5, 0.8), statement("select", 0.1, 0.15)
-    fsyncs, written = work("fsyncs", 1.0, 11.0), work("disk_written", 50_000.0, 100_000.0)
-    ranked = found(CPU, reads, update, written, fsyncs)
-    assert [each.name for each in ranked] == ["fsyncs", "update", "disk_written", "server_cpu", "select"]
+    waits, pages = work("lock_waits", 1.0, 3.0), work("buffer_pool_reads", 1.0, 3.0)
+    ranked = found(CPU, reads, update, pages, waits)
+    assert [each.name for each in ranked] == [
+        "lock_waits",
+        "update",
+        "buffer_pool_reads",
+        "server_cpu",
+        "select",
+    ]
     assert [each.kind for each in ranked] == ["work", "statement", "work", "work", "statement"]
     shares = {each.name: each.share for each in ranked}
     assert shares["update"] == pytest.approx(0.3, rel=0.1)
@@ -127,7 +133,15 @@ def test_latencies_are_what_is_to_be_explained() -> None:
 
 
 def test_the_metric_that_decided_is_no_cause_of_itself() -> None:
-    assert names(CPU, work("fsyncs", 1.0, 2.0), decided_by="fsyncs") == ["server_cpu"]
+    assert names(CPU, work("lock_waits", 1.0, 2.0), decided_by="lock_waits") == ["server_cpu"]
+
+
+@pytest.mark.parametrize("name", ["context_switches", "disk_written", "fsyncs"])
+@pytest.mark.parametrize("verdict", [Verdict.REGRESSED, Verdict.INCONCLUSIVE])
+def test_what_background_threads_also_do_is_no_cause(name: str, verdict: Verdict) -> None:
+    """It falls to fewer transactions on a slower server."""
+    assert metrics.BY_NAME[name].background
+    assert names(CPU, work(name, 1e6, 2e6), verdict=verdict) == ["server_cpu"]
 
 
 def test_what_began_from_nothing_has_no_ratio_and_is_a_cause() -> None:
@@ -157,8 +171,8 @@ def test_without_a_comparison_there_is_no_cause() -> None:
 
 
 def test_more_work_is_the_likely_cause_of_a_regression() -> None:
-    """A tenth slower, and twice as many fsyncs; an equivalent cell lists it all the same."""
-    base_work, head_work = {"Innodb_data_fsyncs": 1200.0}, {"Innodb_data_fsyncs": 2400.0}
+    """A tenth slower, and twice as many waits; an equivalent cell lists it all the same."""
+    base_work, head_work = {"Innodb_row_lock_waits": 1200.0}, {"Innodb_row_lock_waits": 2400.0}
     for change, verdict in ((-10, Verdict.REGRESSED), (0, Verdict.EQUIVALENT)):
         starts = [
             msgspec.structs.replace(
@@ -172,6 +186,6 @@ def test_more_work_is_the_likely_cause_of_a_regression() -> None:
         ]
         head = head_of(a_document(starts))
         assert head.verdict is verdict
-        assert [(each.kind, each.name) for each in head.causes] == [("work", "fsyncs")]
+        assert [(each.kind, each.name) for each in head.causes] == [("work", "lock_waits")]
         assert head.causes[0].head == pytest.approx(2 * head.causes[0].base, rel=0.15)
     assert head_of(a_document(starts_of(-10))).causes == ()

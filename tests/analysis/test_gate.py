@@ -2,12 +2,22 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec import structs
 
 from shootout.analysis import compare, gate, ledger
 from shootout.model.plan import Policy
-from shootout.model.run import StartRecord
+from shootout.model.run import ABSENT, StartRecord, Warning
 from shootout.model.verdict import Verdict
-from tests.analysis.builders import a_document, a_failure, an_entry, confirming, starts_of
+from tests.analysis.builders import (
+    READS,
+    WRITES,
+    a_document,
+    a_failure,
+    a_server,
+    an_entry,
+    confirming,
+    starts_of,
+)
 
 GATE = Policy(false_alarms_max=0.05)
 
@@ -26,6 +36,27 @@ def test_exit_codes() -> None:
     assert code((0, False), (10, False)) == 0
     assert code((0, False), (-10, False)) == 1
     assert code((0, True), (-10, False)) == 3
+
+
+def test_what_was_not_measured_is_no_pass_and_hides_no_regression() -> None:
+    blocks = (READS, WRITES)
+    for change, code in ((0, 3), (-10, 1)):
+        found = compare.compare(a_document(starts_of(change), blocks=blocks))
+        assert [each.cell for each in gate.unmeasured(found)] == list(WRITES.cells)
+        assert gate.exit_code(found) == code
+    strict = Policy(inconclusive_fails=True)
+    assert gate.exit_code(compare.compare(a_document(starts_of(0), blocks=blocks), strict)) == 3
+    failed = a_document(starts_of(-10), a_failure("b", WRITES), blocks=blocks)
+    assert gate.exit_code(compare.compare(failed)) == 3
+
+
+def test_an_absent_server_is_not_what_a_run_did_not_get_to() -> None:
+    block = structs.replace(READS, servers=("a", "b", "gone"))
+    for warnings, lacking in ((), ["gone"]), ((Warning(code=ABSENT, text="not here"),), []):
+        servers = [a_server("a"), a_server("b"), a_server("gone", *warnings)]
+        found = compare.compare(a_document(starts_of(0), blocks=(block,), servers=servers))
+        assert [each.cell.server for each in gate.unmeasured(found)] == lacking
+        assert gate.exit_code(found) == (3 if lacking else 0)
 
 
 def test_every_regression_counts_once_false_alarms_are_known_to_be_rare() -> None:

@@ -39,8 +39,8 @@ def compared(base: dict[int, Samples], head: dict[int, Samples]) -> dict[str, Me
 
 
 def test_more_work_for_each_transaction_is_seen() -> None:
-    base = server(BASE, cpu_s=0.0005, Innodb_data_fsyncs=0.02, Handler_read_next=90, Handler_read_key=10)
-    head = server(HEAD, cpu_s=0.00055, Innodb_data_fsyncs=0.02, Handler_read_next=190, Handler_read_key=10)
+    base = server(BASE, cpu_s=0.0005, Innodb_data_fsyncs=0.02, Innodb_rows_read=100, Handler_read_rnd_next=9)
+    head = server(HEAD, cpu_s=0.00055, Innodb_data_fsyncs=0.02, Innodb_rows_read=200, Handler_read_rnd_next=9)
     found = compared(base, head)
     cpu = found["server_cpu"]
     assert (cpu.base, cpu.head) == pytest.approx((0.0005, 0.00055), rel=0.01)

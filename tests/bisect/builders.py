@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from msgspec.structs import replace
 
-from shootout.bisect import documents as bisections
+from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
 from shootout.document import journal
 from shootout.model.plan import Block
@@ -75,12 +75,11 @@ def failed(label: str) -> FailureRecord:
     return builders.a_failure(label, Block(workload="reads", dataset="d", threads=4, servers=("a", label)))
 
 
-def written(results: Path, found: Bisection, *documents: RunDocument) -> Path:
-    """The folder of a bisection on disk."""
-    folder = bisections.folder_of(results, found.id)
-    bisections.write(folder, found)
+def written(results: Path, bisection: Bisection, *documents: RunDocument) -> Path:
+    """A bisection on disk."""
+    path = BISECTIONS.write(results, bisection.id, bisection)
     for number, document in enumerate(documents):
         run = f"20261124T10000{number}Z-000000"
         header = replace(document.header, run=run, started="2026-11-24T10:00:00+00:00")
-        (folder / journal.new_name(run)).write_bytes(journal.encoded(replace(document, header=header)))
-    return folder
+        (path.parent / journal.new_name(run)).write_bytes(journal.encoded(replace(document, header=header)))
+    return path

@@ -5,10 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.bisect import batches as bisection_batches
-from shootout.bisect import posterior as bisection
-from shootout.bisect.batches import Batch, Costs
-from shootout.bisect.posterior import Evidence
+from shootout.bisect.batches import Batch, Costs, answered, next_batch
+from shootout.bisect.posterior import Evidence, Posterior
 
 CHEAP, DEAR = (
     Costs(build_s=0.0, start_s=3.0, batch_s=10.0),
@@ -25,7 +23,7 @@ def starts(levels: dict[int, float], count: int, noise: float = 0.01) -> list[di
 
 
 def batch(evidence: Evidence, costs: Costs, built: Sequence[int] = (), servers_max: int = 8) -> Batch:
-    return bisection_batches.next_batch(evidence, bisection.posterior(evidence), costs, built, servers_max)
+    return next_batch(evidence, Posterior.of(evidence), costs, built, servers_max)
 
 
 @given(st.integers(1, 60), st.sets(st.integers(1, 59)), st.integers(2, 8), st.sampled_from([CHEAP, DEAR]))
@@ -68,26 +66,26 @@ def test_what_lies_where_the_step_cannot_be_is_not_measured() -> None:
 
 
 @pytest.mark.parametrize(
-    ("levels", "answered"),
+    ("levels", "enough"),
     [({0: 0.0, 9: 0.0, 10: -0.05, 20: -0.05}, True), ({0: 0.0, 5: 0.0, 10: -0.05, 20: -0.05}, False)],
 )
-def test_an_answer_is_one_revision(levels: dict[int, float], answered: bool) -> None:
+def test_an_answer_is_one_revision(levels: dict[int, float], enough: bool) -> None:
     evidence = Evidence(20, starts(levels, 12))
-    assert bisection_batches.answered(evidence, bisection.posterior(evidence)) is answered
+    assert answered(evidence, Posterior.of(evidence)) is enough
 
 
 def test_an_answer_may_be_a_run_that_cannot_be_built() -> None:
     evidence = Evidence(20, starts({0: 0.0, 5: 0.0, 10: -0.05, 20: -0.05}, 12), unusable=(6, 7, 8, 9))
-    assert bisection_batches.answered(evidence, bisection.posterior(evidence))
+    assert answered(evidence, Posterior.of(evidence))
 
 
 def test_one_start_is_never_enough() -> None:
     evidence = Evidence(1, starts({0: 0.0, 1: -0.7}, 1))
-    assert not bisection_batches.answered(evidence, bisection.posterior(evidence))
+    assert not answered(evidence, Posterior.of(evidence))
     evidence = Evidence(1, starts({0: 0.0, 1: -0.7}, 4))
-    assert bisection_batches.answered(evidence, bisection.posterior(evidence))
+    assert answered(evidence, Posterior.of(evidence))
 
 
 def test_the_same_files_need_no_start() -> None:
     evidence = Evidence(3, [], equal=((0, 3), (0, 1), (0, 2)))
-    assert bisection_batches.answered(evidence, bisection.posterior(evidence))
+    assert answered(evidence, Posterior.of(evidence))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import commits
-from shootout.bisect import documents as bisections
-from tests.runs import SHOOTOUT, Lab, until
+from benchmarks.bisect import commits
+from shootout.bisect.documents import BISECTIONS
+from tests.runs import BASE, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
@@ -44,8 +44,8 @@ def test_a_commit_is_found_after_kill_9(lab: Lab, tmp_path: Path) -> None:
         run.process.send_signal(signal.SIGKILL)
         run.ended()
     until(lambda: not lab.servers(), 5)
-    (folder,) = bisections.find(out / "results", lambda reason: None)
-    before = bisections.read(folder)
+    (path,) = BISECTIONS.find(out / "results")
+    before = BISECTIONS.read(path)
     assert len(before.builds) == 2
 
     done = lab.run(*command, "--json")
@@ -60,6 +60,7 @@ def test_a_commit_is_found_after_kill_9(lab: Lab, tmp_path: Path) -> None:
     assert len(found["documents"]) > 1
     assert history[4][:10] in markdown.read_text("utf-8")
     assert Path(found["page"]).is_file()
+    assert found["document"] == str(path)
     assert lab.left() == ([], [])
 
 
@@ -98,3 +99,18 @@ def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path
     assert found["size"]["estimate"] > 1.005
     assert "instructions" in Path(found["page"]).read_text("utf-8")
     assert lab.left() == ([], [])
+
+
+def test_an_answer_needs_no_page(lab: Lab, tmp_path: Path) -> None:
+    profile, out, markdown = tmp_path / "short.toml", tmp_path / "out", tmp_path / "bisect.md"
+    profile.write_text(SHORT, "utf-8")
+    out.mkdir()
+    (out / "site").touch()
+    done = lab.run(
+        *(SHOOTOUT, "bisect", "--over", f"one={BASE},two={BASE}", "--budget", "0.1"),
+        *("--profile", str(profile), "--out", str(out), "--markdown", str(markdown)),
+    )
+    assert done.returncode in (0, 1, 4), done.stderr
+    assert f"shootout: left out: {out}/site: cannot write the site: File exists\n" in done.stderr
+    assert [line.split()[0] for line in done.stdout.splitlines() if line.startswith(("one", "two"))]
+    assert "| two |" in markdown.read_text("utf-8")

@@ -1,47 +1,63 @@
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import pytest
-from msgspec import structs
 
-from shootout.bisect import counts as bisected_work
-from shootout.bisect import judge as bisected
+from shootout.bisect import report
+from shootout.bisect.counts import Halved
 from shootout.bisect.values import Answer, BuildRecord
-from shootout.work.values import FRAME, WorkDocument, WorkFailure
-from tests.bisect.builders import a_bisection
-from tests.work import builders as work
+from shootout.capability import Count, Counted
+from shootout.model.verdict import Interval, Verdict
+from tests.bisect.builders import LABELS, a_bisection
 
+BAR = 0.005
+REACH = 2e-4  # of an interval
+DIED = "mysqld died"
 BROKEN = BuildRecord(seconds=3.0, reason="make: *** no")
 
 
-def counted(per_select: Mapping[str, int], failures: tuple[WorkFailure, ...] = ()) -> WorkDocument:
-    """A document with the base, at 10 000 instructions for a select, and these."""
-    servers = {"a": 10_000, **per_select}
-    counts = {
-        label: {"select": [each, each + 2], "update": [20_000, 20_010], FRAME: [25_000, 25_010]}
-        for label, each in servers.items()
-    }
-    return work.document(counts, failures, workload="reads")
+def counted(
+    ratios: Mapping[str, float], failed: Collection[str] = (), started: Collection[str] = ()
+) -> Counted:
+    """A document with these ratios to the base's count."""
+    return Counted(
+        counts={
+            label: Count(
+                ratio=Interval(estimate=ratio, low=ratio - REACH, high=ratio + REACH),
+                verdict=Verdict.EQUIVALENT if abs(ratio - 1) < BAR else Verdict.INCONCLUSIVE,
+                spread=1e-4,
+                starts=2,
+                base_starts=2,
+            )
+            for label, ratio in ratios.items()
+        },
+        failed=dict.fromkeys(failed, DIED),
+        started={"a", *ratios, *started},
+        bar=BAR,
+        seconds=60.0,
+    )
+
+
+def halved(documents: Mapping[str, Counted], builds: Mapping[str, BuildRecord] | None = None) -> Halved:
+    return Halved(a_bisection(builds=builds, instrument="work"), documents, "instructions")
 
 
 def bisect(
-    levels: Mapping[str, int], builds: Mapping[str, BuildRecord] | None = None
+    ratios: Mapping[str, float], builds: Mapping[str, BuildRecord] | None = None
 ) -> tuple[Answer, list[str]]:
     """The answer, and the revisions counted on the way."""
-    found = a_bisection(builds=builds, instrument="work")
-    labels = [revision.label for revision in found.revisions]
-    documents: dict[str, WorkDocument] = {}
+    documents: dict[str, Counted] = {}
     order: list[str] = []
-    while numbers := bisected_work.next_revisions(found, documents):
-        named = [labels[number] for number in numbers]
+    while numbers := halved(documents, builds).next_revisions:
+        named = [LABELS[number] for number in numbers]
         order += named
-        documents[str(len(documents))] = counted({label: levels[label] for label in named})
-    return bisected_work.answer(found, documents), order
+        documents[str(len(documents))] = counted({label: ratios[label] for label in named})
+    return halved(documents, builds).answer, order
 
 
-def since(first: str, level: int = 10_100) -> dict[str, int]:
-    return {label: level if label >= first else 10_000 for label in "abcdefgh"}
+def since(first: str, ratio: float = 1.008) -> dict[str, float]:
+    return {label: ratio if label >= first else 1.0 for label in LABELS}
 
 
 @pytest.mark.parametrize("first", "bcdefgh")
@@ -50,28 +66,28 @@ def test_a_step_of_less_than_a_percent_is_found_wherever_it_is(first: str) -> No
     assert (answer.kind, answer.first, answer.last) == ("step", first, first)
     assert answer.size.low < 1.008 < answer.size.high
     assert len(order) <= 1 + 3  # the end, and three halves of seven
-    assert bisected.exit_code(answer) == 1
+    assert report.judged(answer).exit_code == 1
 
 
 def test_fewer_instructions_are_no_loss() -> None:
-    answer, _ = bisect(since("d", 9_000))
-    assert (answer.kind, answer.last, bisected.exit_code(answer)) == ("step", "d", 0)
+    answer, _ = bisect(since("d", 0.92))
+    assert (answer.kind, answer.last, report.judged(answer).exit_code) == ("step", "d", 0)
 
 
 def test_equal_ends_need_no_more_counts() -> None:
     answer, order = bisect(since("i"))
-    assert (answer.kind, order, bisected.exit_code(answer)) == ("none", ["h"], 0)
+    assert (answer.kind, order, report.judged(answer).exit_code) == ("none", ["h"], 0)
 
 
 def test_two_steps_are_several() -> None:
-    answer, _ = bisect(since("c") | dict.fromkeys("fgh", 10500))
+    answer, _ = bisect(since("c") | dict.fromkeys("fgh", 1.04))
     assert (answer.kind, answer.last) == ("several", "f")
-    assert bisected.exit_code(answer) == 1
+    assert report.judged(answer).exit_code == 1
 
 
 def test_steps_below_the_bar_may_add_up() -> None:
-    levels = {label: 10_000 + 20 * number for number, label in enumerate("abcdefgh")}
-    answer, _ = bisect(levels)
+    ratios = {label: 1 + 0.0016 * number for number, label in enumerate(LABELS)}
+    answer, _ = bisect(ratios)
     assert answer.kind in ("several", "open")
 
 
@@ -82,34 +98,32 @@ def test_what_does_not_build_cannot_be_told_from_its_neighbour() -> None:
 
 
 def test_a_server_that_fails_is_left_out() -> None:
-    found = a_bisection(instrument="work")
-    failure = WorkFailure(server="e", workload="", reason="mysqld died")
-    documents = {"0": counted({"h": 10_100}), "1": counted({}, (failure,))}
-    assert bisected_work.unusable(found, documents) == {"e": "mysqld died"}
-    assert bisected_work.next_revisions(found, documents) == (3,)
+    known = halved({"0": counted({"h": 1.008}), "1": counted({}, failed="e")})
+    assert known.unusable == {"e": DIED}
+    assert known.next_revisions == (3,)
 
 
 def test_a_server_that_fails_after_a_count_is_counted_again() -> None:
-    found = a_bisection(instrument="work")
-    failed = counted({"h": 10_100}, (WorkFailure(server="h", workload="", reason="mysqld died"),))
-    one_start = structs.replace(
-        failed, counts=tuple(count for count in failed.counts if (count.server, count.start) != ("h", 2))
-    )
-    assert bisected_work.next_revisions(found, {"0": one_start}) == (7,)
-    assert bisected_work.unusable(found, {"0": one_start}) == {}
-    assert bisected_work.unusable(found, {"0": one_start, "1": one_start}) == {"h": "mysqld died"}
+    one_start = counted({}, failed="h", started="h")
+    assert halved({"0": one_start}).next_revisions == (7,)
+    assert halved({"0": one_start}).unusable == {}
+    assert halved({"0": one_start, "1": one_start}).unusable == {"h": DIED}
+
+
+def test_what_is_counted_before_the_end_is_no_answer() -> None:
+    answer = halved({"0": counted({"d": 1.008}, failed="h", started="h")}).answer
+    assert (answer.kind, answer.findings[3].starts) == ("open", 2)
 
 
 def test_nothing_is_said_before_the_end_is_counted() -> None:
-    found = a_bisection(instrument="work")
-    answer = bisected_work.answer(found, {})
-    assert (answer.kind, bisected.exit_code(answer)) == ("open", 4)
-    assert bisected_work.next_revisions(found, {}) == (7,)
+    known = halved({})
+    assert (known.answer.kind, report.judged(known.answer).exit_code) == ("open", 4)
+    assert known.next_revisions == (7,)
 
 
 def alike(*labels: str) -> dict[str, BuildRecord]:
     """Builds of all revisions, of which these are the same files."""
-    return {each: BuildRecord(seconds=1.0, digest="same" if each in labels else each) for each in "abcdefgh"}
+    return {each: BuildRecord(seconds=1.0, digest="same" if each in labels else each) for each in LABELS}
 
 
 def test_what_is_the_bases_files_is_before_the_step() -> None:
@@ -124,6 +138,12 @@ def test_what_are_a_counted_revisions_files_is_counted() -> None:
     assert not {"e", "f", "g"} & {*order}
 
 
+def test_every_start_counts_once() -> None:
+    answer, order = bisect(since("d"), builds=alike("d", "h"))
+    assert answer.starts == 4 * len(order)  # each beside the base
+    assert sum(finding.starts for finding in answer.findings) == answer.starts
+
+
 def test_ends_of_the_same_files_need_no_count() -> None:
     answer, order = bisect(since("c"), builds=alike("a", "h"))
-    assert (answer.kind, order, bisected.exit_code(answer)) == ("none", [], 0)
+    assert (answer.kind, order, report.judged(answer).exit_code) == ("none", [], 0)

@@ -10,17 +10,18 @@ import pytest
 from msgspec import structs
 
 from shootout import app
-from shootout.bisect import documents as bisections
-from shootout.bisect import measure as bisect
+from shootout.bisect import measure
+from shootout.bisect.documents import BISECTIONS, runs
+from shootout.bisect.judge import Timed
 from shootout.bisect.measure import SERVERS_MAX, Question
-from shootout.bisect.values import BuildRecord, Revision
+from shootout.bisect.values import Answer, BuildRecord, Revision
 from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
 from shootout.model.run import EndRecord, Progress
-from tests.bisect import builders as made
+from tests.bisect.builders import a_run, failed
 
 NONE: Mapping[str, float] = {}
 
@@ -47,10 +48,10 @@ class Runs:
         self.servers.append(block.servers)
         assert plan.profile.policy.confirm_starts == 0
         assert plan.profile.sampling.starts_min == plan.profile.sampling.starts_max
-        document = made.a_run(
+        document = a_run(
             {label: self.levels.get(label, 0.0) for label in block.servers if label not in self.failing},
             starts=plan.profile.sampling.starts_min,
-            failures=[made.failed(label) for label in block.servers if label in self.failing],
+            failures=[failed(label) for label in block.servers if label in self.failing],
             seed=plan.seed,
         )
         run = f"20261124T100000Z-{len(journal.find(results)):06d}"
@@ -72,6 +73,12 @@ def a_question(count: int, budget_min: float = 1000, **options: str | bool) -> Q
     return Question(plan, tuple(Revision(label=name, server="mysql-5.7.22") for name in names))
 
 
+def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Answer:
+    """What the bisection says in the end."""
+    path = measure.bisect(question, results, observe)
+    return Timed(BISECTIONS.read(path), runs(path.parent)).answer
+
+
 def since(count: int, first: int, level: float = -0.05) -> dict[str, float]:
     return {f"v{number:02d}": level for number in range(first, count + 1)}
 
@@ -79,97 +86,95 @@ def since(count: int, first: int, level: float = -0.05) -> dict[str, float]:
 @pytest.fixture
 def ran(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Runs]:
     def use(levels: Mapping[str, float], **options: object) -> Runs:
-        runs = Runs(levels, **options)  # type: ignore[arg-type]
-        monkeypatch.setattr(campaign, "measure", runs.measure)
-        return runs
+        measured = Runs(levels, **options)  # type: ignore[arg-type]
+        monkeypatch.setattr(campaign, "measure", measured.measure)
+        return measured
 
     return use
 
 
 def test_up_to_eight_versions_are_measured_together(ran: Callable[..., Runs], tmp_path: Path) -> None:
-    runs = ran(since(8, 5))
-    found = bisect.bisect(a_question(8), tmp_path, runs.observe)
+    measured = ran(since(8, 5))
+    found = bisect(a_question(8), tmp_path, measured.observe)
     assert (found.kind, found.first, found.last) == ("step", "v05", "v05")
-    assert {*map(len, runs.servers)} == {8}
-    (folder,) = bisections.find(tmp_path, lambda reason: None)
-    assert bisections.read(folder).finished
+    assert {*map(len, measured.servers)} == {8}
+    assert found.bisection.finished
 
 
 def test_more_versions_are_measured_some_at_a_time(ran: Callable[..., Runs], tmp_path: Path) -> None:
-    runs = ran(since(30, 17))
-    found = bisect.bisect(a_question(30), tmp_path, runs.observe)
+    measured = ran(since(30, 17))
+    found = bisect(a_question(30), tmp_path, measured.observe)
     assert (found.kind, found.first, found.last) == ("step", "v17", "v17")
-    assert all(servers[0] == "v01" and len(servers) <= SERVERS_MAX for servers in runs.servers)
-    assert len({*sum(runs.servers, ())}) < 20
-    assert any(text.startswith("after ") for text in runs.said)
+    assert all(servers[0] == "v01" and len(servers) <= SERVERS_MAX for servers in measured.servers)
+    assert len({*sum(measured.servers, ())}) < 20
+    assert any(text.startswith("after ") for text in measured.said)
 
 
 def test_a_version_that_does_not_start_is_left_out(ran: Callable[..., Runs], tmp_path: Path) -> None:
-    runs = ran(since(8, 5), failing=("v04",))
-    found = bisect.bisect(a_question(8), tmp_path, runs.observe)
+    measured = ran(since(8, 5), failing=("v04",))
+    found = bisect(a_question(8), tmp_path, measured.observe)
     assert (found.kind, found.first, found.last) == ("step", "v04", "v05")
     assert found.findings[3].reason == "it died: [ERROR] no memory"
-    assert all("v04" not in servers for servers in runs.servers[1:])
+    assert all("v04" not in servers for servers in measured.servers[1:])
 
 
 @pytest.mark.parametrize("end", ["v01", "v08"])
 def test_an_end_that_does_not_start_ends_it(end: str, ran: Callable[..., Runs], tmp_path: Path) -> None:
-    runs = ran(NONE, failing=(end,))
+    measured = ran(NONE, failing=(end,))
     with pytest.raises(MeasureError, match=f"{end}, an end of the history, cannot be measured: it died"):
-        bisect.bisect(a_question(8), tmp_path, runs.observe)
-    assert len(runs.servers) == 1
+        bisect(a_question(8), tmp_path, measured.observe)
+    assert len(measured.servers) == 1
 
 
 def test_it_ends_with_its_budget_and_goes_on_with_a_larger_one(
     ran: Callable[..., Runs], tmp_path: Path
 ) -> None:
-    runs = ran(since(8, 5, -0.008), took_s=100.0)
-    found = bisect.bisect(a_question(8, budget_min=2), tmp_path, runs.observe)
+    measured = ran(since(8, 5, -0.008), took_s=100.0)
+    found = bisect(a_question(8, budget_min=2), tmp_path, measured.observe)
     assert found.kind == "open"
     assert not found.bisection.finished
-    made_ = len(runs.servers)
-    again = bisect.bisect(a_question(8, budget_min=60, resume=True), tmp_path, runs.observe)
+    made_ = len(measured.servers)
+    again = bisect(a_question(8, budget_min=60, resume=True), tmp_path, measured.observe)
     assert again.bisection.id == found.bisection.id
     assert again.spent_s > found.spent_s
-    assert len(runs.servers) > made_
+    assert len(measured.servers) > made_
 
 
 @pytest.mark.parametrize("stops", [0, 1, 3])
 def test_it_goes_on_where_it_was_stopped(stops: int, ran: Callable[..., Runs], tmp_path: Path) -> None:
     question = a_question(30, resume=True)
-    whole = bisect.bisect(question, tmp_path / "whole", ran(since(30, 17)).observe)
-    runs = ran(since(30, 17), stops=stops)
+    whole = bisect(question, tmp_path / "whole", ran(since(30, 17)).observe)
+    measured = ran(since(30, 17), stops=stops)
     with pytest.raises(StoppedError):
-        bisect.bisect(question, tmp_path / "stopped", runs.observe)
-    done = bisect.bisect(question, tmp_path / "stopped", ran(since(30, 17)).observe)
+        bisect(question, tmp_path / "stopped", measured.observe)
+    done = bisect(question, tmp_path / "stopped", ran(since(30, 17)).observe)
     assert structs.replace(done, bisection=whole.bisection) == whole
 
 
 def test_what_is_answered_is_not_measured_again(ran: Callable[..., Runs], tmp_path: Path) -> None:
     question = a_question(8, resume=True)
-    found = bisect.bisect(question, tmp_path, ran(since(8, 5)).observe)
-    runs = ran(NONE, stops=0)
-    assert bisect.bisect(question, tmp_path, runs.observe) == found
+    found = bisect(question, tmp_path, ran(since(8, 5)).observe)
+    assert bisect(question, tmp_path, ran(NONE, stops=0).observe) == found
 
 
 def test_builds_that_failed_are_made_again(tmp_path: Path) -> None:
     question = a_question(8, resume=True)
-    folder, found = bisect.begun(question, tmp_path, Runs(NONE).observe)
+    path, bisection = measure.begun(question, tmp_path, Runs(NONE).observe)
     builds = {"v02": BuildRecord(seconds=1.0, digest="d"), "v03": BuildRecord(seconds=1.0, reason="no disk")}
-    bisections.write(folder, structs.replace(found, builds=builds))
-    again = bisect.begun(question, tmp_path, Runs(NONE).observe)
-    assert again == (folder, structs.replace(found, builds={"v02": builds["v02"]}))
+    BISECTIONS.write(tmp_path, bisection.id, structs.replace(bisection, builds=builds))
+    again = measure.begun(question, tmp_path, Runs(NONE).observe)
+    assert again == (path, structs.replace(bisection, builds={"v02": builds["v02"]}))
 
 
 def test_another_question_is_another_bisection(ran: Callable[..., Runs], tmp_path: Path) -> None:
     question = a_question(8, resume=True)
-    runs = ran(since(8, 5))
-    found = bisect.bisect(question, tmp_path, runs.observe)
+    measured = ran(since(8, 5))
+    found = bisect(question, tmp_path, measured.observe)
     others = (
         a_question(8, resume=True, threads="2"),
         a_question(8, resume=True, table_size="10"),
         a_question(7, resume=True),
         replace(question, plan=replace(question.plan, resume=False)),
     )
-    ids = [bisect.bisect(other, tmp_path, runs.observe).bisection.id for other in others]
+    ids = [bisect(other, tmp_path, measured.observe).bisection.id for other in others]
     assert len({found.bisection.id, *ids}) == 5

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from shootout.bisect import counts as bisected_work
-from shootout.bisect import judge as bisected
+from shootout.bisect.counts import Halved
+from shootout.bisect.judge import Timed
+from shootout.bisect.page import listing
+from shootout.bisect.values import Answer
 from shootout.report import judgement_cache, site
-from shootout.work import judge as analysis
-from shootout.work.values import FRAME
+from shootout.report.judgement_cache import JudgedRun
 from tests import builders
 from tests.bisect.builders import LABELS, a_bisection, a_run
+from tests.bisect.test_counts import counted
 from tests.report.site.pages import Document, check_figures, check_links, row_values
-from tests.work import builders as work
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
 SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
@@ -24,12 +26,18 @@ SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of these pages in a site."""
     answers = [
-        bisected.answer(a_bisection(link="https://example.org/{commit}"), {"one.jsonl": a_run(STEP)}),
-        bisected.answer(a_bisection(id="20261123T100000Z-000002"), {}),
-        bisected.answer(a_bisection(id="20261122T100000Z-000003"), {"one.jsonl": a_run(SEVERAL)}),
+        Timed(a_bisection(link="https://example.org/{commit}"), {"one.jsonl": a_run(STEP)}).answer,
+        Timed(a_bisection(id="20261123T100000Z-000002"), {}).answer,
+        Timed(a_bisection(id="20261122T100000Z-000003"), {"one.jsonl": a_run(SEVERAL)}).answer,
     ]
     runs = [judgement_cache.in_memory(*builders.a_result())]
-    return site.build(runs, tmp_path_factory.mktemp("site"), bisected=answers).parent / "bisections"
+    return built(answers, tmp_path_factory.mktemp("site"), runs).parent / "bisections"
+
+
+def built(answers: Sequence[Answer], folder: Path, runs: Sequence[JudgedRun] = ()) -> Path:
+    listed = listing(answers)
+    assert listed is not None
+    return site.build(runs, folder, listings=[listed])
 
 
 def read(path: Path) -> Document:
@@ -70,14 +78,13 @@ def test_the_csv_has_a_line_for_each_revision(folder: Path) -> None:
     assert len(lines) == 1 + len(LABELS)
 
 
+def by_counts() -> Answer:
+    bisection = a_bisection(LABELS[:2], instrument="work")
+    return Halved(bisection, {"1.json": counted({"b": 1.03})}, "instructions").answer
+
+
 def test_counts_say_where_the_step_is_without_a_probability(tmp_path: Path) -> None:
-    kinds = {"update": [20_000, 20_010], FRAME: [25_000, 25_010]}
-    counts = {label: {"select": [each, each + 2], **kinds} for label, each in (("a", 10_000), ("b", 10_300))}
-    found = bisected_work.answer(
-        a_bisection(LABELS[:2], instrument="work"), {"1.json": work.document(counts, workload="reads")}
-    )
-    runs = [judgement_cache.in_memory(*builders.a_result())]
-    index = site.build(runs, tmp_path, bisected=[found])
+    index = built([by_counts()], tmp_path, [judgement_cache.in_memory(*builders.a_result())])
     text = (index.parent / "bisections" / "20261124T100000Z-000001.html").read_text("utf-8")
     assert "more instructions (" in Document(text).text
     assert text.count('class="chart"') == 1
@@ -90,10 +97,9 @@ def test_the_table_sorts_by_figures(folder: Path) -> None:
         check_figures(page.read_text("utf-8"))
 
 
-def test_beside_counts_alone_every_link_leads_somewhere(tmp_path: Path) -> None:
-    counts = {label: {"select": [each, each + 2]} for label, each in (("a", 10_000), ("b", 10_300))}
-    counted = work.document(counts, workload="reads")
-    found = bisected_work.answer(a_bisection(LABELS[:2], instrument="work"), {"1.json": counted})
-    index = site.build([], tmp_path, bisected=[found], counted=[analysis.compare(counted)])
+def test_a_site_of_bisections_alone_begins_with_their_list(tmp_path: Path) -> None:
+    index = built([by_counts()], tmp_path)
     check_links(index.parent)
-    assert "bisections/index.html" in read(index).links
+    page = read(index)
+    assert "bisections/20261124T100000Z-000001.html" in page.links
+    assert "Bisections" in page.text

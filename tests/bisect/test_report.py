@@ -1,42 +1,69 @@
-from shootout.bisect import judge as bisected
-from shootout.bisect import report as bisection
+import pytest
+
+from shootout import capability
+from shootout.bisect import report
+from shootout.bisect.judge import Timed
 from shootout.bisect.values import Answer, BuildRecord
+from shootout.numbers import SPACE
+from shootout.report.judged import Line, Table
 from tests.bisect.builders import LABELS, a_bisection, a_run
 
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: <b>no</b>")
 
 
+@pytest.fixture(autouse=True)
+def explaining(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capability, "NAMES", ("bisect", "explain"))
+
+
 def an_answer(levels: dict[str, float], **changes: object) -> Answer:
-    return bisected.answer(a_bisection(**changes), {"1": a_run(levels)})  # type: ignore[arg-type]
+    return Timed(a_bisection(**changes), {"1": a_run(levels)}).answer  # type: ignore[arg-type]
 
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
 
 
 def test_the_headline_says_what_is_known() -> None:
-    assert bisection.headline(an_answer(STEP)).startswith("reads, 4 threads: 5.0")
-    assert "slower (" in bisection.headline(an_answer(STEP))
-    assert ") since e (" in bisection.headline(an_answer(STEP))
-    assert "not decided" in bisection.headline(bisected.answer(a_bisection(), {}))
-    equal = bisected.answer(a_bisection(), {"1": a_run(dict.fromkeys(LABELS, 0.0), starts=24)})
-    assert "no step of 0.5 % or more between a and h" in bisection.headline(equal)
+    assert report.headline(an_answer(STEP)).startswith("reads, 4 threads: 5.0")
+    assert "slower (" in report.headline(an_answer(STEP))
+    assert ") since e (" in report.headline(an_answer(STEP))
+    assert "not decided" in report.headline(Timed(a_bisection(), {}).answer)
+    equal = Timed(a_bisection(), {"1": a_run(dict.fromkeys(LABELS, 0.0), starts=24)}).answer
+    assert "no step of 0.5 % or more between a and h" in report.headline(equal)
+
+
+def test_a_bisection_has_a_row_for_each_revision() -> None:
+    runs = {"1": a_run({label: level for label, level in STEP.items() if label != "c"}, noise=0.0)}
+    answer = Timed(a_bisection(builds={"c": BROKEN}), runs).answer
+    _, headline, _, table, _, *_, note, why = report.judged(answer).text
+    assert headline == Line(report.headline(answer), "bold")
+    assert isinstance(table, Table)
+    by_label = {str(label.text): cells for label, *cells in table.rows if isinstance(label, Line)}
+    assert [*by_label] == [*LABELS]
+    assert [cell.text.replace(SPACE, " ") for cell in by_label["e"] if isinstance(cell, Line)] == [
+        "> 99.9 %", "−5.0 % (−5.3 to −4.7 %)", "−5.2 % (−5.6 to −4.8 %)", "8",
+        "Change <b>e, Some Engineer, 2026-11-01",
+    ]  # fmt: skip
+    assert by_label["c"][-1] == Line("build of c: exit code 2; its last words: error: <b>no</b>", "magenta")
+    assert isinstance(note, Line)
+    assert why == Line(f"why           {report.why(answer)}")
 
 
 def test_several_steps_are_listed() -> None:
     levels = {"a": 0.0, "b": 0.0, "c": -0.1, "d": -0.1, "e": -0.2, "f": -0.2, "g": -0.2, "h": -0.2}
     found = an_answer(levels)
-    assert "more than one step" in bisection.headline(found)
-    assert [step.partition(":")[0] for step in bisection.steps(found)] == ["c beside b", "e beside d"]
+    assert "more than one step" in report.headline(found)
+    assert [step.partition(":")[0] for step in report.steps(found)] == ["c beside b", "e beside d"]
 
 
 def test_a_run_that_cannot_be_told_apart_is_said() -> None:
     levels = {label: level for label, level in STEP.items() if label not in "cd"}
     found = an_answer(levels, builds={"c": BROKEN, "d": BROKEN})
-    assert "since c to e (" in bisection.headline(found)
-    assert "What lies between c and e cannot be measured apart." in [*bisection.notes(found)]
-    assert "2 of 8 revisions cannot be measured." in [*bisection.notes(found)]
+    assert "since c to e (" in report.headline(found)
+    assert "What lies between c and e cannot be measured apart." in [*report.notes(found)]
+    assert "2 of 8 revisions cannot be measured." in [*report.notes(found)]
     pair = f"--servers 'git:/r#{'b' * 40},git:/r#{'e' * 40}'"
-    assert bisection.why(found) == f"shootout run {pair} --workloads reads --threads 4 --explain 5"
+    assert report.why(found) == f"shootout run {pair} --workloads reads --threads 4 --explain 5"
 
 
 def test_a_merge_says_how_to_go_on() -> None:
@@ -45,29 +72,34 @@ def test_a_merge_says_how_to_go_on() -> None:
         type(each)(**{name: getattr(each, name) for name in each.__struct_fields__} | {"parents": 2})
         for each in found.revisions
     )
-    answer = bisected.answer(a_bisection(revisions=merged), {"1": a_run(STEP)})
-    assert any(note.startswith("e is a merge") for note in bisection.notes(answer))
+    answer = Timed(a_bisection(revisions=merged), {"1": a_run(STEP)}).answer
+    assert any(note.startswith("e is a merge") for note in report.notes(answer))
 
 
 def test_probabilities_are_never_rounded_to_certainty() -> None:
-    assert bisection.chance_text(0.9999) == "> 99.9\N{NARROW NO-BREAK SPACE}%"
-    assert bisection.chance_text(0.0001) == "< 0.1\N{NARROW NO-BREAK SPACE}%"
+    assert report.chance_text(0.9999) == "> 99.9\N{NARROW NO-BREAK SPACE}%"
+    assert report.chance_text(0.0001) == "< 0.1\N{NARROW NO-BREAK SPACE}%"
 
 
 def test_links_are_only_to_web_addresses() -> None:
     found = an_answer(STEP, link="https://example.org/{commit}")
-    assert bisection.link(found, found.findings[4].revision) == f"https://example.org/{'e' * 40}"
+    assert report.link(found, found.findings[4].revision) == f"https://example.org/{'e' * 40}"
     for link in ("", "javascript:{commit}"):
         found = an_answer(STEP, link=link)
-        assert bisection.link(found, found.findings[4].revision) == ""
+        assert report.link(found, found.findings[4].revision) == ""
 
 
 def test_markdown_has_the_table_and_escapes_what_others_wrote() -> None:
     found = an_answer({**STEP}, builds={"c": BROKEN}, link="https://example.org/{commit}")
-    text = bisection.markdown(found)
+    text = report.judged(found).markdown
     assert f"| [e](https://example.org/{'e' * 40}) |" in text
     assert "<b>" not in text
     assert text.count("\n| ") == 1 + len(LABELS)
+
+
+def test_without_explanations_both_neighbours_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(capability, "NAMES", ("bisect",))
+    assert report.why(an_answer(STEP)).endswith("--workloads reads --threads 4")
 
 
 def test_what_asks_why_measures_as_the_bisection_did() -> None:
@@ -78,6 +110,6 @@ def test_what_asks_why_measures_as_the_bisection_did() -> None:
         "--seed": "3",
         "--build": "make",
     }
-    asked = bisection.why(an_answer(STEP, given=given))
+    asked = report.why(an_answer(STEP, given=given))
     assert "--workloads my.toml --table-size 500 --build make --threads 4 --explain 5" in asked
     assert "--seed" not in asked

@@ -198,6 +198,16 @@ def test_a_block_that_two_have_measured_is_refused(shards: list[Path], tmp_path:
     )
 
 
+def test_a_copy_is_no_second_shard(shards: list[Path], tmp_path: Path) -> None:
+    same, cut = tmp_path / "copy.jsonl", tmp_path / "cut.jsonl"
+    same.write_bytes(shards[0].read_bytes())
+    cut.write_bytes(b"".join(shards[1].read_bytes().splitlines(keepends=True)[:-1]))
+    skipped: list[str] = []
+    path = merge.merge([same, cut, *shards], tmp_path / "out", skipped.append)
+    assert skipped == [f"{cut}: not the same as {shards[1]}, which is of the same run"]
+    assert path.read_bytes() == merged(shards, tmp_path / "other").read_bytes()
+
+
 def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_path: Path) -> None:
     torn, foreign = tmp_path / "torn.jsonl", tmp_path / "foreign.jsonl"
     lines = shards[2].read_bytes().splitlines(keepends=True)
@@ -373,15 +383,35 @@ def test_merge_says_what_is_missing(
     torn = tmp_path / "torn.jsonl"
     torn.write_bytes(shards[1].read_bytes()[:100])
     command = ["merge", str(shards[0]), str(torn), "--out", "out"]
-    assert cli.main(command) == 3
+    assert cli.main(command) == 1  # a regression is the worse news
     printed = capsys.readouterr()
     assert "○ unjudged" in printed.out
+    missing = [block.cell(HEAD).name for block in BLOCKS[2:]]
+    assert f"Not measured, its shard is missing: {', '.join(missing)}\n" in printed.out
     assert f"report        {(tmp_path / 'out' / 'site' / 'index.html').as_uri()}\n" in printed.out
     assert printed.err.splitlines() == [
         f"shootout: left out: {torn}: not a run document: no complete line",
-        "shootout: 8 cells of 12 were not measured; blocks in no document: oltp_point_select-t4 "
-        "oltp_read_write-t1 oltp_read_write-t2 oltp_read_write-t4",
     ]
+    alike = saved(tmp_path / "alike", 3, BLOCKS[:1])
+    assert cli.main(["merge", str(alike), "--out", "alike"]) == 3
+
+
+def test_a_merged_run_is_judged_though_its_page_cannot_be_made(
+    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "site").touch()
+    command = ["merge", *map(str, shards), "--out", str(out)]
+    assert cli.main(command) == 3  # a cell failed
+    printed = capsys.readouterr()
+    assert "▼ regressed" in printed.out
+    assert "report  " not in printed.out
+    assert printed.err == f"shootout: left out: {out}/site: cannot write the site: File exists\n"
+    assert cli.main([*command, "--json"]) == 3
+    said = json.loads(capsys.readouterr().out)
+    assert "page" not in said
+    assert said["unmeasured"] == []
 
 
 def test_a_plan_that_stands_for_endless_blocks_is_left_out(tmp_path: Path) -> None:

@@ -46,6 +46,18 @@ def test_the_newest_run_counts_and_is_over_or_was_cut_short(tmp_path: Path) -> N
     assert skipped == []
 
 
+def test_a_run_goes_on_in_its_own_document_only(tmp_path: Path) -> None:
+    skipped: list[str] = []
+    path = saved(tmp_path, "20260101T000000Z-1", CUT_SHORT)
+    copy = tmp_path / "copy.jsonl"
+    copy.write_bytes(path.read_bytes())
+    assert newest(tmp_path, None, skipped.append) == (path, False)
+    assert skipped == []
+    path.unlink()
+    assert newest(tmp_path, None, skipped.append) is None
+    assert skipped == [f"{copy}: a run goes on only in its own document, {path.name}"]
+
+
 def test_a_run_had_what_its_header_says_or_what_it_spent() -> None:
     over = structs.replace(builders.a_run(), end=OVER)
     first_s = over.header.profile.sampling.budget_s

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import signal
 import socket
@@ -11,6 +12,7 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -177,6 +179,54 @@ def test_rows_that_differ_are_not_measured(lab: Lab, tmp_path: Path) -> None:
     assert "table shootout.sbtest1 of sbtest-2x500-innodb differs from what was generated" in failure.reason
     assert "differs from what was generated" in done.stdout
     assert found.starts == ()  # the base would be alone
+
+
+def test_cells_that_the_budget_did_not_reach_are_no_pass(lab: Lab, tmp_path: Path) -> None:
+    policy, junit = tmp_path / "policy.toml", tmp_path / "junit.xml"
+    policy.write_text("margin = 0.9\nconfirm_starts = 0\n")  # nothing regresses by so much
+    options = ("--budget", "0.1", "--policy", str(policy), "--junit-xml", str(junit))
+    done = lab.run(*a_run(lab, tmp_path / "out", "--servers", f"{BASE},{BASE}", *options))
+    assert done.returncode == 3, done.stderr
+    assert len({start.block for start in journal.read(document_in(tmp_path / "out")).starts}) == 1
+    reason = "not measured: the budget ended before it"
+    assert [skipped.get("message") for skipped in ElementTree.parse(junit).iter("skipped")] == [reason] * 6
+    (line,) = (line for line in done.stdout.splitlines() if line.startswith("Not measured, "))
+    assert line.count(f"{BASE}#2") == 3
+
+
+@pytest.mark.parametrize(
+    ("mount", "left_out"),
+    [
+        ("touch {out}/site", ["{out}/site: cannot write the site: File exists"]),
+        (
+            "mount -t tmpfs -o nr_inodes=4 none {out}",  # for the folder, its results, and two more
+            [
+                "{out}/results/ledger/{runner}.jsonl: cannot be written: No space left on device",
+                "{out}/site: cannot write the site: No space left on device",
+            ],
+        ),
+    ],
+    ids=["a file", "no inodes"],
+)
+def test_a_page_that_cannot_be_made_costs_no_verdict(
+    mount: str, left_out: list[str], lab: Lab, tmp_path: Path
+) -> None:
+    out, markdown, junit = tmp_path / "out", tmp_path / "summary.md", tmp_path / "junit.xml"
+    out.mkdir()
+    options = ("--servers", f"{BASE},{BASE}", *POINT, "--markdown", str(markdown), "--junit-xml", str(junit))
+    kept = f"code=$?; cp {out}/results/*.jsonl {tmp_path}; exit $code"
+    script = f"{mount.format(out=out)} && {shlex.join(a_run(lab, out, *options))}; {kept}"
+    done = lab.run("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script)
+    assert done.returncode in (0, 1), done.stderr
+    (document,) = map(journal.read, tmp_path.glob("*.jsonl"))
+    runner = document.header.runner.fingerprint
+    said = [line for line in done.stderr.splitlines() if line.startswith("shootout: ")]
+    assert said == [f"shootout: left out: {text.format(out=out, runner=runner)}" for text in left_out]
+    row = f"oltp_point_select        1  {BASE}#2"
+    assert row in done.stdout
+    assert "report  " not in done.stdout
+    assert "| oltp&#95;point&#95;select | 1 |" in markdown.read_text()
+    assert len(list(ElementTree.parse(junit).iter("testcase"))) == 2
 
 
 # --- the cache ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout.document import journal
-from shootout.explain import documents as explanations
+from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, PlanStep, Profile, StatementPlan
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
@@ -87,13 +87,13 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: 
 def profiled() -> RunDocument:
     """The profiled starts' run document."""
     header = builders.a_header(["base", "head"], ["oltp_read_write"], [8], run="20261121T024100Z-7f3a")
-    digests = {"oltp_read_write": "d"}  # as tests.work has
+    digests = {"oltp_read_write": "d"}
     header = structs.replace(header, workloads=(builders.a_record("oltp_read_write"),), digests=digests)
     return builders.a_run(header, failing=False)
 
 
 def written(results: Path, explanation: Explanation) -> Path:
     """Write an explanation and its run document; returns the explanation's file."""
-    path = explanations.write(results, explanation)
+    path = EXPLANATIONS.replace(results, explanation)
     (path.parent / explanation.document).write_bytes(journal.encoded(profiled()))
     return path

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shootout.explain import documents as explanations
-from shootout.explain import judge as explained
+from shootout.explain import judge
+from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.judge import Explained
 from tests.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
@@ -29,10 +29,10 @@ class Asked:
     done: subprocess.CompletedProcess[str]
 
     @property
-    def found(self) -> Explained:
+    def explained(self) -> Explained:
         """The evaluated explanation."""
-        (file,) = explanations.find(self.out / "results", document_in(self.out).stem)
-        return explained.read(file)
+        (file,) = EXPLANATIONS.find(self.out / "results")
+        return judge.read(file)
 
 
 def an_answer(lab: Lab, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
@@ -58,39 +58,39 @@ def test_the_answer_has_everything(asked: Asked) -> None:
 
 
 def test_servers_are_profiled_by_function(asked: Asked) -> None:
-    found = asked.found
-    assert found.explanation.not_profiled == ""
-    assert found.paths.starts >= 2
-    names = {each.name for each in found.inclusive}
+    explained = asked.explained
+    assert explained.explanation.not_profiled == ""
+    assert explained.paths.starts >= 2
+    names = {change.name for change in explained.inclusive}
     assert {"do_command", "row_search_mvcc"} <= names
     assert any(name.endswith("[kernel]") for name in names)
-    assert found.cpu is not None
-    (whole,) = (each for each in found.inclusive if each.name == "do_command")
-    assert 0.3 * found.cpu.base < whole.base <= found.cpu.base
-    assert sum(each.base for each in found.parts) == pytest.approx(found.cpu.base)
+    assert explained.cpu is not None
+    (whole,) = (change for change in explained.inclusive if change.name == "do_command")
+    assert 0.3 * explained.cpu.base < whole.base <= explained.cpu.base
+    assert sum(change.base for change in explained.parts) == pytest.approx(explained.cpu.base)
 
 
 def test_response_times_contain_waits(asked: Asked) -> None:
-    whole, *parts = asked.found.wall_clock
+    whole, *parts = asked.explained.wall_clock
     assert sum(each.head for each in parts) == pytest.approx(whole.head)
     assert "server ready to run, waiting for a CPU" in {each.name for each in parts}
 
 
 def test_each_kind_of_statement_has_its_plan(asked: Asked) -> None:
-    plans = asked.found.explanation.plans
+    plans = asked.explained.explanation.plans
     kinds = {each.kind for each in plans}
     assert len(kinds) == 9  # five selects, two updates, a deletion, an insertion
     assert {(each.server, each.kind) for each in plans} == {
         (server, kind) for server in ("base", "head") for kind in kinds
     }
     assert not [each.error for each in plans if each.error]
-    assert not [each.kind for each in asked.found.plans if each.changed]
-    (point,) = (each for each in asked.found.plans if each.kind.startswith("point"))
+    assert not [each.kind for each in asked.explained.plans if each.changed]
+    (point,) = (each for each in asked.explained.plans if each.kind.startswith("point"))
     assert point.base.handlers == {"Handler_read_key": 1.0}
 
 
 def test_servers_log_no_statement_afterwards(asked: Asked) -> None:
-    for variables in asked.found.explanation.variables.values():
+    for variables in asked.explained.explanation.variables.values():
         assert (variables["general_log"], variables["log_output"]) == ("OFF", "FILE")
 
 

@@ -13,15 +13,16 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.errors import InputError
-from shootout.explain import documents as explanations
+from shootout.explain import documents
+from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree
 from tests.explain.builders import an_explanation, written
 
 
 def test_an_explanation_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = written(tmp_path, an_explanation())
-    assert explanations.find(tmp_path, "20261120T024100Z-7f3a") == (path,)
-    assert explanations.read(path) == an_explanation()
+    assert EXPLANATIONS.find(tmp_path) == (path,)
+    assert EXPLANATIONS.read(path) == an_explanation()
 
 
 def test_a_newer_one_takes_its_place_and_that_of_its_document(tmp_path: Path) -> None:
@@ -56,15 +57,15 @@ def a_path(depth: int, functions: tuple[str, ...] = ("f",)) -> CallTree:
         {"tree": structs.replace(an_explanation().tree, parents=(-1, 1), function=(-1, 0))},
         {"tree": structs.replace(an_explanation().tree, parents=(-1, 0), function=(-1, 99))},
         {"tree": structs.replace(an_explanation().tree, parents=(), function=())},
-        {"tree": a_path(explanations.DEPTH_MAX + 1)},
-        {"tree": a_path(1, functions=("f",) * (explanations.VALUES_MAX // 4))},  # times 8 profiles
+        {"tree": a_path(documents.DEPTH_MAX + 1)},
+        {"tree": a_path(1, functions=("f",) * (documents.VALUES_MAX // 4))},  # times 8 profiles
     ],
 )
 def test_indexes_that_point_nowhere_are_refused(changes: dict[str, Any], tmp_path: Path) -> None:
     path = tmp_path / "cell.json"
     path.write_bytes(msgspec.json.encode(structs.replace(an_explanation(), **changes)))
     with pytest.raises(InputError, match="not an explanation"):
-        explanations.read(path)
+        EXPLANATIONS.read(path)
 
 
 @given(data=st.data())
@@ -78,4 +79,4 @@ def test_a_damaged_file_is_refused_or_read(
         whole[:at] + data.draw(st.binary(max_size=4)) + whole[at + data.draw(st.integers(0, 4)) :]
     )
     with suppress(InputError):
-        assert explanations.read(path).format == 1
+        assert EXPLANATIONS.read(path).format == 1

@@ -5,64 +5,63 @@ from __future__ import annotations
 import pytest
 from msgspec import structs
 
-from shootout.explain import judge as explained
-from shootout.explain import wall_clock
+from shootout.explain import judge, wall_clock
 from shootout.model.run import RunDocument, Samples
 from tests.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
 
-FOUND = explained.evaluate(an_explanation(), profiled())
+EXPLAINED = judge.evaluate(an_explanation(), profiled())
 
 
 def test_the_function_that_does_more_is_named_first() -> None:
-    first, second = FOUND.named
+    first, second = EXPLAINED.named
     assert (first.name, second.name) == ("row_search_mvcc", "old_only")
     assert first.difference.low < 600 / 500 / TRANSACTIONS < first.difference.high
     assert second.head == 0
-    assert [each.name for each in FOUND.narrowed] == ["row_search_mvcc"]
+    assert [each.name for each in EXPLAINED.narrowed] == ["row_search_mvcc"]
 
 
 def test_parts_add_up_to_the_whole() -> None:
-    assert FOUND.cpu is not None
-    assert sum(each.difference.estimate for each in FOUND.parts) == pytest.approx(
-        FOUND.cpu.difference.estimate
+    assert EXPLAINED.cpu is not None
+    assert sum(each.difference.estimate for each in EXPLAINED.parts) == pytest.approx(
+        EXPLAINED.cpu.difference.estimate
     )
-    assert {each.name for each in FOUND.parts} == {
+    assert {each.name for each in EXPLAINED.parts} == {
         "InnoDB", "the executor", "the parser", "elsewhere in the server", "libraries", "the kernel",
     }  # fmt: skip
 
 
 def test_the_changed_plan_and_the_changed_settings_are_found() -> None:
-    assert [(each.kind, each.changed) for each in FOUND.plans] == [("SELECT", True)]
-    found = {each.name: (each.origin, each.notable) for each in FOUND.variables}
+    assert [(each.kind, each.changed) for each in EXPLAINED.plans] == [("SELECT", True)]
+    found = {each.name: (each.origin, each.notable) for each in EXPLAINED.variables}
     assert found["performance_schema"] == ("requested", True)
     assert found["only_here"] == ("only one has it", False)
     assert found["back_log"][0] == "default"
     assert "port" not in found
-    assert FOUND.suspects == ("sync_binlog=0", "performance_schema=ON")
+    assert EXPLAINED.suspects == ("sync_binlog=0", "performance_schema=ON")
 
 
 def test_what_was_tried_is_known_by_its_setting() -> None:
     document = profiled()
     tried = structs.replace(an_explanation(), tried={"head": "sync_binlog=0", "gone": "back_log=80"})
-    assert explained.evaluate(tried, document).tried == {"sync_binlog=0": FOUND.ratio, "back_log=80": None}
+    assert judge.evaluate(tried, document).tried == {"sync_binlog=0": EXPLAINED.ratio, "back_log=80": None}
 
 
 def test_functions_without_a_name_are_a_share() -> None:
-    assert FOUND.unnamed == 0
-    tree = FOUND.explanation.tree
+    assert EXPLAINED.unnamed == 0
+    tree = EXPLAINED.explanation.tree
     names = tuple("[mysqld]" if each == "row_search_mvcc" else each for each in tree.functions)
-    found = explained.evaluate(
-        structs.replace(FOUND.explanation, tree=structs.replace(tree, functions=names)), profiled()
+    found = judge.evaluate(
+        structs.replace(EXPLAINED.explanation, tree=structs.replace(tree, functions=names)), profiled()
     )
     assert 0.3 < found.unnamed < 0.6
 
 
 def test_a_single_start_explains_no_function() -> None:
     explanation = an_explanation()
-    found = explained.evaluate(structs.replace(explanation, profiles=explanation.profiles[:2]), profiled())
+    found = judge.evaluate(structs.replace(explanation, profiles=explanation.profiles[:2]), profiled())
     assert found.cpu is None
     assert (found.parts, found.functions, found.named, found.narrowed) == ((), (), (), ())
-    assert found.plans == FOUND.plans
+    assert found.plans == EXPLAINED.plans
 
 
 def with_counters(**counters: float) -> RunDocument:
@@ -112,4 +111,4 @@ def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
 
 
 def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
-    assert len(FOUND.paths.counts) == STARTS
+    assert len(EXPLAINED.paths.counts) == STARTS

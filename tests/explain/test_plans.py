@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 
 import pytest
 
-from benchmarks import provoked
-from benchmarks.provoked import BIG, OPTIONS, SCHEMA
+from benchmarks.explain import provoked
+from benchmarks.explain.provoked import BIG, OPTIONS, SCHEMA
 from shootout.errors import MeasureError
 from shootout.explain import plan_changes, plans
 from shootout.explain.plan_changes import PlanChange
 from shootout.explain.values import StatementPlan
+from shootout.measure import statements
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from tests.runs import HEAD, a_tree
@@ -32,8 +33,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
         yield running
 
 
-def explained(server: Instance, statements: Mapping[str, str], label: str) -> list[StatementPlan]:
-    return list(plans.explained(server, SCHEMA, statements, start=1, server=label))
+def planned(server: Instance, sent: Mapping[str, str], label: str) -> list[StatementPlan]:
+    return list(plans.planned(server, SCHEMA, sent, start=1, server=label))
 
 
 def changes(found: list[StatementPlan]) -> list[PlanChange]:
@@ -43,37 +44,37 @@ def changes(found: list[StatementPlan]) -> list[PlanChange]:
 @pytest.mark.parametrize("name", CASES)
 def test_a_changed_plan_is_found(name: str, server: Instance) -> None:
     case = CASES[name]
-    before = explained(server, {name: case.sql}, "base")
+    before = planned(server, {name: case.sql}, "base")
     try:
         for sql in case.change:
             server.query(sql)
-        after = explained(server, {name: case.sql}, "head")
+        after = planned(server, {name: case.sql}, "head")
     finally:
         for sql in case.undo:
             server.query(sql)
     assert not [each.error for each in before + after if each.error]
     assert [each.kind for each in changes(before + after)] == [name], (before[0].steps, after[0].steps)
-    assert changes(before + explained(server, {name: case.sql}, "head")) == []
+    assert changes(before + planned(server, {name: case.sql}, "head")) == []
 
 
 def test_statistics_that_change_a_plan_are_noted(server: Instance) -> None:
     sql = {"join": "SELECT COUNT(v) FROM small JOIN big ON big.id = small.big_id WHERE c > ''"}
-    before = explained(server, sql, "base")
+    before = planned(server, sql, "base")
     server.query(
         "UPDATE mysql.innodb_table_stats SET n_rows = 3, clustered_index_size = 1 WHERE table_name = 'big'"
     )
     server.query(f"FLUSH TABLE {BIG}")
-    (found,) = plan_changes.compared(before + explained(server, sql, "head"), "base", "head")
+    (found,) = plan_changes.compared(before + planned(server, sql, "head"), "base", "head")
     assert found.unsteady
     assert not found.changed
 
 
 def test_a_hundred_samples_of_statistics_are_no_change(server: Instance) -> None:
-    statements = {name: case.sql for name, case in CASES.items()}
+    sent = {name: case.sql for name, case in CASES.items()}
     found: dict[str, list[StatementPlan]] = {"base": [], "head": []}
     for _ in range(100 // (plans.DRAWS - 1) + 1):
         for label in found:
-            found[label] += explained(server, statements, label)
+            found[label] += planned(server, sent, label)
     assert len(found["head"]) >= 100 * len(CASES)
     for base, head in zip(*(_by_call(each) for each in found.values()), strict=True):
         assert changes(base + head) == []
@@ -85,14 +86,14 @@ def _by_call(found: list[StatementPlan]) -> list[list[StatementPlan]]:
 
 
 def test_a_statement_that_cannot_be_explained_says_why(server: Instance) -> None:
-    (found, *_) = explained(server, {"broken": "SELECT nothing FROM big"}, "base")
+    (found, *_) = planned(server, {"broken": "SELECT nothing FROM big"}, "base")
     assert "nothing" in found.error
     assert plan_changes.compared([found], "base", "base") == []
 
 
 def test_nothing_is_written(server: Instance) -> None:
     before = server.query(f"SELECT COUNT(*), SUM(k) FROM {BIG}")
-    (found, *_) = explained(server, {"update": "UPDATE big SET k = k + 1 WHERE id = 3"}, "base")
+    (found, *_) = planned(server, {"update": "UPDATE big SET k = k + 1 WHERE id = 3"}, "base")
     assert found.handlers == {"Handler_read_key": 1.0, "Handler_update": 1.0}
     assert server.query(f"SELECT COUNT(*), SUM(k) FROM {BIG}") == before
 
@@ -100,4 +101,4 @@ def test_nothing_is_written(server: Instance) -> None:
 def test_a_server_without_a_log_in_a_table_says_so(server: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "variables", dict)  # as before MySQL 5.1.6
     with pytest.raises(MeasureError, match=r"^8\.0\.12 cannot log statements to a table; MySQL can since"):
-        plans.logged(server, pytest.fail)
+        statements.logged(server, pytest.fail)

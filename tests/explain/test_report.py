@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import io
+import shlex
+from argparse import Namespace
 from pathlib import Path
 
 from msgspec import structs
 from rich.console import Console
 
-from shootout import numbers
-from shootout.explain import judge as explained
-from shootout.explain import report as explanation
+from shootout import cli, numbers
+from shootout.explain import judge, page, report
 from shootout.explain.values import Explanation
+from shootout.model.plan import Cell
+from shootout.paths import REPORTS
 from shootout.report import terminal
 from shootout.report.github import markdown
-from shootout.work import instructions
+from shootout.report.sections import Point, Section
 from tests import builders
-from tests.explain.builders import an_explanation, profiled
-from tests.work import test_instructions
+from tests.explain.builders import CELL, an_explanation, profiled
 
 SAID = """\
 
@@ -37,8 +39,8 @@ Functions that changed most, without what they call:
   old_only -11.8 µs (-13.3 to -10.2), only in mysql-5.7.22
 Functions that locate the change, with what they call (these overlap):
   row_search_mvcc +116 µs (+105 to +127)
-Instructions of each statement are not counted yet; this counts them:
-  shootout work --base base --head head --workloads oltp_read_write
+What others know:
+  one thing
 These plans changed:
   SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000
 Settings: 4 variables differ, 3 of them known to matter:
@@ -50,14 +52,14 @@ To measure the head with the base's value of a setting:
   shootout explain 20261120T024100Z-7f3a oltp_read_write-t8-mysql-8.0.12 --try performance_schema=ON --out out
 """
 
-FOUND = explained.evaluate(an_explanation(), profiled())
+EXPLAINED = judge.evaluate(an_explanation(), profiled())
+OTHERS = Section("other", "", "Other", (Point("What others know:", ("one thing",)),), [1], "other", None)
 
 
-def lines(found: Explanation) -> list[str]:
+def lines(explanation: Explanation) -> list[str]:
     screen = io.StringIO()
-    terminal.print_explanations(
-        Console(file=screen, width=200), [explained.evaluate(found, profiled())], Path("out")
-    )
+    explained = judge.evaluate(explanation, profiled())
+    terminal.print_judged(Console(file=screen, width=200), report.judged(explained, [OTHERS], Path("out")))
     return screen.getvalue().splitlines()
 
 
@@ -66,53 +68,52 @@ def test_the_terminal_says_what_explains_the_change() -> None:
     assert plain == SAID.splitlines()
 
 
-def test_counted_instructions_say_which_functions_execute_more() -> None:
-    counted = instructions.find([test_instructions.of_run(test_instructions.counted())], profiled().header)
-    found = explained.evaluate(an_explanation(), profiled(), counted)
-    said = [
-        f"{point.text} {item}".replace(numbers.SPACE, " ").replace(numbers.MINUS, "-")
-        for point in explanation.instructions(found)
-        for item in point.items or ("",)
-    ]
-    for words in (
-        "Instructions, counted in 20261124T100000Z-000001: select: 1 100 instead of 1 000, +10.00 % ",
-        "Functions that explain most of it, without what they call: +1 600 of +900 instructions: new_only",
-        "By part of the server: +1 300 of +900 instructions: elsewhere in the server",
-        "Of them, +600 of +900 instructions: functions without a name.",
-    ):
-        assert any(each.startswith(words) for each in said), said
+def test_json_has_what_others_know_between_functions_and_plans() -> None:
+    value = report.value(EXPLAINED, [OTHERS])
+    assert value["other"] == [1]
+    assert [*value][-4:] == ["functions_with_callees", "other", "plans", "variables"]
 
 
 def test_a_server_without_a_profile_says_why() -> None:
-    found = lines(structs.replace(an_explanation(), profiles=(), not_profiled="perf is not installed: …"))
-    assert "No profile: perf is not installed: …." in found
-    assert any(line.startswith("These plans changed:") for line in found)
+    text = lines(structs.replace(an_explanation(), profiles=(), not_profiled="perf is not installed: …"))
+    assert "No profile: perf is not installed: …." in text
+    assert any(line.startswith("These plans changed:") for line in text)
 
 
 def test_equal_plans_and_settings_are_one_line_each() -> None:
     whole = an_explanation()
     plans = tuple(structs.replace(each, steps=whole.plans[0].steps) for each in whole.plans)
     variables = dict.fromkeys(("base", "head"), whole.variables["base"])
-    found = lines(structs.replace(whole, plans=plans, variables=variables))
-    assert "Plans: no change, 1 kind of statement compared." in found
-    assert "Settings: no variable differs." in found
+    text = lines(structs.replace(whole, plans=plans, variables=variables))
+    assert "Plans: no change, 1 kind of statement compared." in text
+    assert "Settings: no variable differs." in text
 
 
 def test_long_times_are_in_milliseconds() -> None:
-    whole = structs.replace(FOUND.named[0].difference, estimate=0.00177, low=0.0016, high=0.0019)
-    assert explanation.difference(whole) == "+1.77\N{NARROW NO-BREAK SPACE}ms (+1.60 to +1.90)"
+    whole = structs.replace(EXPLAINED.named[0].difference, estimate=0.00177, low=0.0016, high=0.0019)
+    assert report.difference(whole) == "+1.77\N{NARROW NO-BREAK SPACE}ms (+1.60 to +1.90)"
 
 
-def test_a_comment_has_the_explanations_of_its_runs_only() -> None:
+def test_a_comment_has_the_explanations_of_its_cells() -> None:
     document = builders.a_run()
-    comparison = builders.a_comparison(document)
-    text = markdown.summary(comparison, [FOUND])
-    copied = [command for point in explanation.points(FOUND) for command in point.commands]
+    section = page.section(EXPLAINED, ())
+    text = markdown.summary(builders.a_comparison(document), {CELL: [section]})
+    copied = [command for point in section.points for command in point.commands]
     assert copied
     assert all(f"` {command} `" in text for command in copied)
     assert "- Why: oltp&#95;read&#95;write, 8 threads" in text
     assert "    - row&#95;search&#95;mvcc +" in text
-    other = structs.replace(FOUND.explanation, run="another")
-    assert markdown.summary(comparison, [explained.evaluate(other, profiled())]) == markdown.summary(
-        comparison
-    )
+
+
+def parsed(command: str) -> Namespace:
+    program, *arguments = shlex.split(command)
+    assert program == "shootout"
+    return cli.parser().parse_args(arguments)
+
+
+def test_a_setting_is_tried_on_a_server_of_any_name() -> None:
+    cell = Cell(workload="w", dataset="d", server="mysql-8.0.33 (path)", threads=8)
+    args = parsed(report.trial_command("r1", cell, "sql_mode=A B", Path("my out")))
+    assert (args.document, args.cell, args.try_) == ("r1", "w-t8-mysql-8.0.33 (path)", ["sql_mode=A B"])
+    assert args.out == Path("my out")
+    assert parsed(report.trial_command("r1", cell, "a=1", None)).out == REPORTS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -10,17 +11,21 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from benchmarks import preload
 from shootout import app
 from shootout._engine import Engine
+from shootout.analysis import metrics
 from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.inputs.options import Selection
 from shootout.measure import dataset, managed
 from shootout.measure.managed import ManagedServer, connect
-from shootout.model.plan import Load
+from shootout.measure.rounds import measure_block
+from shootout.model.plan import Load, Sampling
+from shootout.model.run import Samples
 from shootout.servers import instances
 from shootout.servers.instances import Instance
-from tests.runs import HEAD, Lab, a_tree
+from tests.runs import BASE, HEAD, Lab, a_tree
 
 pytest_plugins = ["tests.runs"]
 SCHEMA = dataset.SCHEMAS["sbtest"]
@@ -67,6 +72,7 @@ def test_a_record_is_complete_once_the_server_runs(managed_server: ManagedServer
     ("name", "counts"),
     [
         ("Handler_read_key", True),
+        ("Handler_read_rnd_next", False),  # of SHOW GLOBAL STATUS itself
         ("Innodb_data_fsyncs", True),
         ("Innodb_buffer_pool_pages_flushed", True),
         ("Innodb_buffer_pool_pages_free", False),
@@ -74,7 +80,7 @@ def test_a_record_is_complete_once_the_server_runs(managed_server: ManagedServer
         ("Threads_connected", False),
     ],
 )
-def test_gauges_are_not_counters(name: str, counts: bool) -> None:
+def test_gauges_and_what_reading_raises_are_not_counters(name: str, counts: bool) -> None:
     assert managed.is_counted(name) is counts
 
 
@@ -87,6 +93,65 @@ def test_a_server_with_a_thread_pool_is_never_stopped(handling: str, stops: bool
     instances.initialise(tree, home, {})
     with instances.start(tree, home, {"thread-handling": handling}) as server:
         assert (managed.handle("pool", server).stop is not None) == stops
+
+
+@pytest.mark.real
+@pytest.mark.parametrize("name", [BASE, HEAD, "mariadb-10.11"])
+def test_a_slower_server_counts_the_same_work_for_each_transaction(
+    name: str, lab: Lab, tmp_path: Path
+) -> None:
+    """What the suite asks the server itself falls to fewer transactions there, and must not count."""
+    size = preload.tree(tmp_path / "tree", name)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(lab.folder))
+        plan = app.plan(Selection.read(profile=str(lab.profile), servers=f"path:{tmp_path / 'tree'}"))
+        server = ManagedServer.find(plan, next(iter(plan.servers)))
+        with server.start(server.load(), tmp_path / "instance", (0,)) as instance:
+            of_point, of_insert = (
+                [measured(server, kind, instance, size, share) for share in (0.0, 0.05, 0.3)]
+                for kind in ("oltp_point_select", "oltp_insert")
+            )
+    for base, *heads in (of_point, of_insert):
+        for head in heads:
+            found = {each.name: each for each in metrics.compare(base, head, 0.0, 0.95)}
+            work = [found[name] for name in ("rows_read", "buffer_pool_reads", "lock_waits") if name in found]
+            assert [(each.name, each.base, each.head) for each in work] == (
+                [("rows_read", 1.0, 1.0)] if base is of_point[0] else []  # inserts read nothing
+            )
+            assert all(each.difference.low <= 0 <= each.difference.high for each in work)
+            for start, samples in head.items():
+                assert of_statements(samples) == pytest.approx(of_statements(base[start]), rel=5e-4)
+
+
+def measured(
+    server: ManagedServer, kind: str, instance: Instance, size: preload.Size, share: float
+) -> dict[int, Samples]:
+    """Two measurements; each command takes longer by `share` of 0.1 ms, a transaction's latency."""
+    size.write(preload.pairs(share * 1e-4, size.file.parent))
+    engine = Engine(program(server, kind), 1)
+    connect(engine, instance, SCHEMA, 1)
+    records = [
+        measure_block(
+            "block",
+            start,
+            [managed.handle("s", instance)],
+            kinds=["only"],
+            driver=engine,
+            sampling=Sampling(slice_s=0.02, ramp_s=0.005, measure_s=0.2, warmup_max_s=1.0),
+            load=workload.CLOSED_LOOP,
+            generator=random.Random(1),
+            on_round=lambda stage, round_, rounds: None,
+        ).record
+        for start in (1, 2)
+    ]
+    return {record.start: record.samples[0] for record in records if record is not None}
+
+
+def of_statements(samples: Samples) -> dict[str, float]:
+    """The counters of statements' work, for each transaction."""
+    names = ("Created_", "Handler_", "Innodb_rows_", "Rows_", "Select_", "Sort_", "Table_")
+    total = sum(samples.completed)
+    return {name: grown / total for name, grown in samples.counters.items() if name.startswith(names)}
 
 
 @pytest.mark.real

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from shootout.explain import plans
 from shootout.inputs import workload
-from shootout.measure import results
+from shootout.measure import results, statements
 from shootout.model.plan import Dataset
 from tests.runs import BASE, HEAD, SHOOTOUT, Lab
 
@@ -56,27 +55,27 @@ def test_a_statement_is_of_the_kind_with_most_of_its_text() -> None:
         ranges.format("c") + " ORDER BY c",
         ranges.format("DISTINCT c") + " ORDER BY c",
     ]
-    kinds = [kind for kind, _ in plans.each_kind(program, iter(["COMMIT", *ordered]))]
+    kinds = [kind for kind, _ in statements.each_kind(program, iter(["COMMIT", *ordered]))]
     assert kinds == ["simple_range", "order_range", "distinct_range"]
 
 
 def test_a_long_statement_that_almost_fits_is_told_at_once() -> None:
     values = ", ".join("7" for _ in range(40 * 100))
     texts = ("INSERT INTO t VALUES (", *[", "] * (40 * 100 - 1), ")")
-    assert plans._fits(texts, f"INSERT INTO t VALUES ({values})")
-    assert plans._fits(
+    assert statements._fits(texts, f"INSERT INTO t VALUES ({values})")
+    assert statements._fits(
         texts, f"INSERT INTO t VALUES ({values}, ', ')"
     )  # a value has what stands between them
-    assert not plans._fits(texts, f"INSERT INTO t VALUES ({values}) AS new")
-    assert not plans._fits(texts, f"INSERT INTO t VALUES ({values[3:]})")
+    assert not statements._fits(texts, f"INSERT INTO t VALUES ({values}) AS new")
+    assert not statements._fits(texts, f"INSERT INTO t VALUES ({values[3:]})")
 
 
 def test_each_parameter_has_a_value() -> None:
     for sql, fits in (("a xy b", True), ("a x b", False), ("a xy c", False), ("a xy b ", False)):
-        assert plans._fits(("a ", "", " b"), sql) == fits
-    assert plans._fits(("a",), "a")
-    assert not plans._fits(("a",), "a b")
-    assert not plans._fits(("(", ")"), "()")
+        assert statements._fits(("a ", "", " b"), sql) == fits
+    assert statements._fits(("a",), "a")
+    assert not statements._fits(("a",), "a b")
+    assert not statements._fits(("(", ")"), "()")
 
 
 def test_rows_are_compared_in_any_order_and_inexact_numbers_to_six_digits() -> None:

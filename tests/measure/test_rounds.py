@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import mean
@@ -91,8 +91,8 @@ def measured(
         cpu_s = None if index in hidden else spend
         name = "abcdefgh"[index]
         return ServerHandle(
-            name, cpu_s, count, lambda words: f"server says: {words}", partial(stop, index), index == control,
-            disk,
+            name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index),
+            index == control, disk,
         )  # fmt: skip
 
     return measure_block(
@@ -177,11 +177,27 @@ def test_a_disk_that_servers_share_is_counted_in_turns() -> None:
 
 def test_a_counter_that_was_reset_is_left_out() -> None:
     readings = iter([{"reset": 9.0, "grew": 1.0, "went": 2.0}, {"reset": 3.0, "grew": 4.0, "came": 5.0}])
-    server = ServerHandle("a", None, lambda: next(readings), str)
+    assert counted(lambda: next(readings)) == {"grew": 3.0}
+
+
+def test_what_is_read_last_before_the_load_is_read_first_after_it() -> None:
+    """So the first reading counts the other's two rows, and the other none of the first's."""
+    rows = [0.0, 0.0]
+
+    def read(of: int, other: int) -> dict[str, float]:
+        found = {f"of {of}": rows[of]}
+        rows[other] += 2
+        return found
+
+    assert counted(lambda: read(0, 1), lambda: read(1, 0)) == {"of 0": 4.0, "of 1": 0.0}
+
+
+def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
+    """What a server's counters grew by."""
     result = measure_block(
         "block",
         1,
-        [server],
+        [ServerHandle("a", None, readings, str)],
         kinds=["select"],
         driver=FakeDriver(tps=lambda server, number: 1000.0),
         sampling=SAMPLING,
@@ -190,7 +206,7 @@ def test_a_counter_that_was_reset_is_left_out() -> None:
         on_round=lambda stage, round_, rounds: None,
     )
     assert result.record is not None
-    assert result.record.samples[0].counters == {"grew": 3.0}
+    return result.record.samples[0].counters
 
 
 def test_rounds_are_counted_from_after_the_warm_up() -> None:

@@ -11,10 +11,8 @@ from msgspec.structs import replace
 
 from shootout import cli
 from shootout.inputs.options import Selection
-from shootout.model.plan import Build, Cell, DatasetSize
+from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
-from shootout.model.workload import Gaussian, Pareto, Special, Uniform, Zipfian
-from shootout.paths import REPORTS
 from shootout.report import commands
 from tests import builders
 
@@ -72,66 +70,3 @@ def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     found = parsed(commands.judge_with_base(header, "a b"))
     assert (found.documents, found.base) == ([Path(f"{header.run}.jsonl")], "a b")
-
-
-def test_a_setting_is_tried_on_a_server_of_any_name() -> None:
-    cell = Cell(workload="w", dataset="d", server="mysql-8.0.33 (path)", threads=8)
-    found = parsed(commands.explain("r1", cell, "sql_mode=A B", Path("my out")))
-    assert (found.document, found.cell, found.try_) == ("r1", "w-t8-mysql-8.0.33 (path)", ["sql_mode=A B"])
-    assert found.out == Path("my out")
-    assert parsed(commands.explain("r1", cell, "a=1", None)).out == REPORTS
-
-
-def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: RunHeader) -> None:
-    sent = builders.a_record(READS, options={"range_size": 10}, protocol="prepared")
-    header = replace(header, workloads=(sent,))
-    found = parsed(commands.count(header) or "")
-    assert (found.base, found.head, found.workloads) == (builders.BASE, builders.HEAD, READS)
-    assert found.protocol == "prepared"
-    profile = replace(
-        header.profile, settings="production", options={"range_size": 10, "other": 1},
-        distribution=Uniform(), dataset=DatasetSize(engine="MyISAM"), build=Build(command="make", tree="out"),
-    )  # fmt: skip
-    own = "production + sync_binlog=0"
-    other = replace(header.servers[1], reference="git:/src#main@sync_binlog=0", settings_name=own)
-    base = replace(header.servers[0], settings_name="production")
-    changed = replace(header, profile=profile, servers=(base, other))
-    found = parsed(commands.count(changed) or "")
-    assert (found.base, found.head) == (
-        f"{builders.BASE}@production",
-        "git:/src#main@production+sync_binlog=0",
-    )
-    assert (found.option, found.rand_type, found.engine) == ("range_size=10", "uniform", "MyISAM")
-    assert (found.build, found.tree) == ("make", "out")
-    for drawn in (Zipfian(exponent=1.1), Special(hot_percent=50), Gaussian(), Pareto()):
-        skewed = replace(header, profile=replace(header.profile, distribution=drawn))
-        given = Selection.of(parsed(commands.count(skewed) or ""))
-        assert given.load.rand_type == drawn
-
-
-@pytest.mark.parametrize(
-    ("reference", "settings", "counted"),
-    [
-        ("path:/home/ann@corp/build", "production", "path:/home/ann@corp/build@production"),
-        ("path:/home/ann@corp/build@production", "production", "path:/home/ann@corp/build@production"),
-        ("path:/home/ann@corp/build@a=1", "production + a=1", "path:/home/ann@corp/build@production+a=1"),
-        ("mysql-8.0.12@a=b@c", "production + a=b@c", "mysql-8.0.12@production+a=b@c"),
-        ("mysql-8.0.12@defaults", "defaults", "mysql-8.0.12@defaults"),
-    ],
-)
-def test_an_at_sign_may_be_part_of_a_place(
-    reference: str, settings: str, counted: str, header: RunHeader
-) -> None:
-    head = replace(header.servers[1], reference=reference, settings_name=settings)
-    changed = replace(
-        header,
-        profile=replace(header.profile, settings="production"),
-        servers=(header.servers[0], head),
-    )
-    assert parsed(commands.count(changed) or "").head == counted
-
-
-@pytest.mark.parametrize("reference", ["image:mysql:8.0", "dsn:mysql://u@localhost"])
-def test_what_is_no_program_here_is_not_counted(reference: str, header: RunHeader) -> None:
-    server = replace(header.servers[0], reference=reference)
-    assert commands.count(replace(header, servers=(server, *header.servers[1:]))) is None

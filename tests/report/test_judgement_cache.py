@@ -97,6 +97,25 @@ def test_against_another_base_runs_are_judged_and_not_cached(tmp_path: Path) -> 
     assert not (tmp_path / judgement_cache.FOLDER).exists()
 
 
+@pytest.mark.parametrize("base", [None, "b"])
+def test_two_documents_of_a_run_are_one_run(base: str | None, tmp_path: Path) -> None:
+    read = a_run("r1")
+    path = write(tmp_path, read)
+    (tmp_path / "copy.jsonl").write_bytes(path.read_bytes())
+    found = judgement_cache.runs(tmp_path, refuse, base=base)
+    assert [run.id for run in found] == ["r1"]
+    cut = tmp_path / "cut.jsonl"
+    cut.write_bytes(journal.encoded(replace(read, starts=read.starts[:1])))
+    said: list[str] = []
+    (run,) = judgement_cache.runs(tmp_path, lambda error: said.append(str(error)), base=base)
+    assert said == [f"{cut}: not the same as {path}, which is of the same run"]
+    assert run.whole().document.starts == read.starts
+    path.unlink()  # of others the first counts
+    (run,) = judgement_cache.runs(tmp_path, lambda error: said.append(str(error)), base=base)
+    assert said[1:] == [f"{cut}: not the same as {tmp_path}/copy.jsonl, which is of the same run"]
+    assert run.whole().document.starts == read.starts
+
+
 def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
     read = a_run("r1")
     path = write(tmp_path, replace(read, starts=read.starts[:2], end=None))

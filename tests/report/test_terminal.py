@@ -204,6 +204,18 @@ def test_the_reason_of_a_failure_stands_below() -> None:
     assert lines[-2] == "03:12:45 UTC - mysqld got signal 6 ;"
 
 
+def test_what_was_not_measured_is_named_last() -> None:
+    document = a_document()
+    one, eight = document.header.blocks
+    starts = tuple(each for each in document.starts if each.block == one.key)
+    lines = printed(compare.compare(structs.replace(document, starts=starts)))
+    assert lines[-2:] == [f"Not measured, the budget ended before it: {eight.cell(HEAD).name}", ""]
+    alone = a_document([BASE])
+    lines = printed(compare.compare(structs.replace(alone, starts=())))
+    names = [block.cell(BASE).name for block in alone.header.blocks]
+    assert lines[-2] == f"Not measured, the budget ended before it: {', '.join(names)}"
+
+
 def test_what_fails_alike_on_both_servers_is_said_once() -> None:
     document = a_document()
     (block, _) = document.header.blocks

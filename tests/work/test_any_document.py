@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from hypothesis import given
-from shootout.work.command import CAPABILITY
 
+from shootout.work.command import CAPABILITY
 from tests.documents import changed, require_judged, seldom
 from tests.work import builders
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from shootout.work import documents as work
+from shootout.work.documents import COUNTS
 from shootout.work.values import WorkDocument
 from tests.runs import BASE, PYTEST, SHOOTOUT, Lab
 
@@ -43,12 +43,12 @@ class Counted:
 
     @property
     def file(self) -> Path:
-        (file,) = work.find(self.out / "results")
+        (file,) = COUNTS.find(self.out / "results")
         return file
 
     @property
     def document(self) -> WorkDocument:
-        return work.read(self.file)
+        return COUNTS.read(self.file)
 
 
 @pytest.fixture(scope="module")
@@ -90,8 +90,8 @@ def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: 
     profile = ("--profile", str(counted.out / "short.toml"), "--out", str(tmp_path))
     done = lab.run(SHOOTOUT, "work", *servers, *profile)
     assert done.returncode == 3, done.stderr
-    (file,) = work.find(tmp_path / "results")
-    document = work.read(file)
+    (file,) = COUNTS.find(tmp_path / "results")
+    document = COUNTS.read(file)
     (failure,) = document.failures
     assert (failure.server, failure.workload) == ("refused", "")
     assert "no-such-option" in failure.reason
@@ -134,6 +134,14 @@ def test_history_has_a_line_for_each_kind(counted: Counted, lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     assert [(each["kind"], each["server"]) for each in json.loads(done.stdout)][1] == ("index_update", "more")
     assert "index_update" in lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results")).stdout
+
+
+def test_a_count_needs_no_page(counted: Counted, lab: Lab, tmp_path: Path) -> None:
+    (tmp_path / "site").touch()
+    done = lab.run(SHOOTOUT, "merge", str(counted.file), "--out", str(tmp_path))
+    assert done.returncode == counted.done.returncode == 1, done.stderr
+    assert done.stderr == f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n"
+    assert "▼ regressed" in done.stdout
 
 
 def test_merging_what_was_counted_twice_is_refused(counted: Counted, lab: Lab, tmp_path: Path) -> None:

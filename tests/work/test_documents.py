@@ -7,28 +7,37 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from shootout.document import journal
 from shootout.errors import InputError
-from shootout.work import documents as work
+from shootout.work.documents import COUNTS, joined
 from shootout.work.values import WorkDocument, WorkFailure
+from tests import builders
 from tests.work.builders import BASE, KINDS, document, server
 
 
 def test_a_document_is_read_as_written(tmp_path: Path) -> None:
     written = document({"a": BASE, "b": BASE})
-    path = work.write(tmp_path, written)
-    assert work.read(path) == written
-    assert work.find(tmp_path) == (path,)
-    assert work.is_work(path)
-    assert not work.is_work(Path("20261124T100000Z-000001.jsonl"))
+    path = COUNTS.write(tmp_path, written.run, written)
+    assert COUNTS.read(path) == written
+    assert COUNTS.find(tmp_path) == (path,)
+    assert COUNTS.owns(path)
+
+
+def test_a_run_is_no_count(tmp_path: Path) -> None:
+    path = tmp_path / "run.json"
+    path.write_bytes(journal.encoded(builders.a_run()))
+    assert not COUNTS.owns(path)
 
 
 def test_documents_of_shards_become_one(tmp_path: Path) -> None:
-    base, head = (work.write(tmp_path, document({label: BASE}, run=f"r-{label}")) for label in ("a", "b"))
+    base, head = (
+        COUNTS.write(tmp_path, label, document({label: BASE}, run=f"r-{label}")) for label in ("a", "b")
+    )
     whole = document({"a": BASE, "b": BASE})
-    found = work.joined([base, head])
+    found = joined([base, head])
     assert found.run not in ("r-a", "r-b")
     assert structs.replace(found, run=whole.run) == whole
-    assert work.joined([base, head]) == found
+    assert joined([base, head]) == found
 
 
 @pytest.mark.parametrize(
@@ -48,10 +57,10 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
 def test_documents_that_do_not_belong_together_are_refused(
     other: WorkDocument, why: str, tmp_path: Path
 ) -> None:
-    one = work.write(tmp_path, document({"a": BASE}, run="r-1"))
-    another = work.write(tmp_path, structs.replace(other, run="r-2"))
+    one = COUNTS.write(tmp_path, "r-1", document({"a": BASE}, run="r-1"))
+    another = COUNTS.write(tmp_path, "r-2", structs.replace(other, run="r-2"))
     with pytest.raises(InputError, match=why):
-        work.joined([one, another])
+        joined([one, another])
 
 
 def damaged() -> list[WorkDocument]:
@@ -70,9 +79,9 @@ def damaged() -> list[WorkDocument]:
 
 @pytest.mark.parametrize("document", damaged())
 def test_a_document_that_points_nowhere_is_refused(document: WorkDocument, tmp_path: Path) -> None:
-    path = work.write(tmp_path, document)
+    path = COUNTS.write(tmp_path, document.run, document)
     with pytest.raises(InputError, match="not a document of work"):
-        work.read(path)
+        COUNTS.read(path)
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"\xff", b"[1]"])
@@ -80,9 +89,9 @@ def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(content)
     with pytest.raises(InputError, match="not a document of work"):
-        work.read(path)
+        COUNTS.read(path)
 
 
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
-        work.read(tmp_path / "none.json")
+        COUNTS.read(tmp_path / "none.json")

@@ -7,12 +7,10 @@ from msgspec import structs
 
 from shootout.model.plan import DatasetSize
 from shootout.model.run import RunHeader
-from shootout.work import instructions
-from shootout.work import judge as work
+from shootout.work import instructions, judge
 from shootout.work.instructions import Instructions
 from shootout.work.values import TRANSACTION, WorkDocument, WorkFunctions
 from tests import builders
-from tests.explain.builders import profiled
 from tests.work.builders import BASE, document, times
 
 WORKLOAD = "oltp_read_write"
@@ -39,7 +37,7 @@ def counted(head: float = 1.1, text: str = "") -> WorkDocument:
 
 
 def found(made: WorkDocument) -> Instructions:
-    return instructions.of(work.compare(made), WORKLOAD, ("base", "head"))
+    return instructions.of(judge.compare(made), WORKLOAD, ("base", "head"))
 
 
 def test_every_statement_has_its_change_and_the_whole_comes_last() -> None:
@@ -82,18 +80,24 @@ def test_computed_kinds_have_no_functions() -> None:
 
 
 def of_run(made: WorkDocument) -> WorkDocument:
-    """The document, as if it had counted the servers of the profiled starts."""
+    """The document, as if it had counted the servers of `header`."""
     servers = tuple(
         structs.replace(server, label=label)
-        for label, server in zip(("base", "head"), profiled().header.servers, strict=True)
+        for label, server in zip(("base", "head"), header().servers, strict=True)
     )
     return structs.replace(made, servers=servers)
 
 
 def header(**changes: object) -> RunHeader:
-    base, head = profiled().header.servers
-    servers = structs.replace(base, label="theirs"), structs.replace(head, label="own", **changes)
-    return structs.replace(profiled().header, servers=servers)
+    """The header of a run with the document's statements; `changes` of its head."""
+    made = builders.a_header(["base", "head"], [WORKLOAD], [8])
+    base, head = made.servers
+    return structs.replace(
+        made,
+        servers=(structs.replace(base, label="theirs"), structs.replace(head, label="own", **changes)),
+        workloads=(builders.a_record(WORKLOAD),),
+        digests={WORKLOAD: "d"},
+    )
 
 
 def test_the_servers_of_a_cell_are_known_by_build_and_settings() -> None:

@@ -9,7 +9,7 @@ import pymysql
 import pytest
 
 from shootout.errors import InputError
-from shootout.work import measure as work
+from shootout.work import measure
 
 
 def a_server(*version: int) -> Any:
@@ -19,9 +19,9 @@ def a_server(*version: int) -> Any:
 
 
 def test_a_server_whose_transactions_cannot_be_left_open_is_refused() -> None:
-    work._require_open_transactions([a_server(5, 5, 0), a_server(8, 0, 12)])
+    measure._require_open_transactions([a_server(5, 5, 0), a_server(8, 0, 12)])
     with pytest.raises(InputError, match=r"^path:/old: before MySQL 5\.5, .*--option skip_trx=1"):
-        work._require_open_transactions([a_server(8, 0, 12), a_server(5, 1, 73)])
+        measure._require_open_transactions([a_server(8, 0, 12), a_server(5, 1, 73)])
 
 
 def test_a_server_that_drops_our_own_connection_fails_alone() -> None:
@@ -35,5 +35,5 @@ def test_a_server_that_drops_our_own_connection_fails_alone() -> None:
             self.failures.append(cast(Any, failure))
 
     instance: Any = SimpleNamespace(wait_until_ready=lambda: None, post_mortem=lambda: "; it is dead")
-    work._wait_and_count(cast(Any, Bench()), instance, 1, lambda progress: None)
+    measure._wait_and_count(cast(Any, Bench()), instance, 1, lambda progress: None)
     assert Bench.failures == [("", "(2013, 'Lost connection'); it is dead")]

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from shootout.report import judgement_cache, site
-from shootout.work import judge as work
-from shootout.work.values import MIX, WorkFailure
+from shootout.report.judgement_cache import JudgedRun
+from shootout.work import judge
+from shootout.work.page import listing
+from shootout.work.values import MIX, WorkComparison, WorkFailure
 from tests import builders
 from tests.report.site.pages import Document, check_figures, row_values
 from tests.work.builders import BASE, document, times
+
+
+def built(counted: Sequence[WorkComparison], out: Path, runs: Sequence[JudgedRun] = ()) -> Path:
+    """The site's index."""
+    listed = listing(counted, [run.comparison for run in runs])
+    assert listed is not None
+    return site.build(runs, out, listings=[listed])
 
 
 @pytest.fixture(scope="module")
@@ -21,13 +31,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of these pages in a site."""
     failure = WorkFailure(server="gone", workload="", reason="<b>it crashed</b>")
     counted = [
-        work.compare(document({"base": BASE, "head": times(1.1), "gone": {}}, [failure])),
-        work.compare(document({"alone": BASE}, run="20261123T100000Z-000002")),
-        work.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
+        judge.compare(document({"base": BASE, "head": times(1.1), "gone": {}}, [failure])),
+        judge.compare(document({"alone": BASE}, run="20261123T100000Z-000002")),
+        judge.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
     ]
     document_, comparison = builders.a_result()
     runs = [judgement_cache.in_memory(document_, comparison)]
-    return site.build(runs, tmp_path_factory.mktemp("site"), counted=counted).parent / "work"
+    return built(counted, tmp_path_factory.mktemp("site"), runs).parent / "work"
 
 
 def read(path: Path) -> Document:
@@ -64,7 +74,7 @@ def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> No
 
 
 def test_a_site_without_runs_has_counts_only(tmp_path: Path) -> None:
-    index = site.build([], tmp_path, counted=[work.compare(document({"base": BASE, "head": times(1.1)}))])
+    index = built([judge.compare(document({"base": BASE, "head": times(1.1)}))], tmp_path)
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.html")}
     assert found == {"index.html", "work/index.html", "work/20261124T100000Z-000001.html"}
     for path in found:
@@ -77,9 +87,9 @@ def test_a_site_without_runs_has_counts_only(tmp_path: Path) -> None:
 def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
     run, comparison = builders.a_result()
     labels = [server.label for server in run.header.servers]
-    counted = work.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
+    counted = judge.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
     runs = [judgement_cache.in_memory(run, comparison)]
-    folder = site.build(runs, tmp_path, counted=[counted]).parent / "work"
+    folder = built([counted], tmp_path, runs).parent / "work"
     page = read(folder / "20261124T100000Z-000001.html")
     recorded = [
         cell.figures.tps.estimate

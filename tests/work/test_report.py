@@ -1,58 +1,57 @@
-"""The words of counted work."""
+"""The words of counted report."""
 
 from __future__ import annotations
 
 from shootout.numbers import SPACE
-from shootout.work import judge as verdicts
-from shootout.work import report as work
+from shootout.work import judge, report
 from shootout.work.values import WorkComparison, WorkFailure
 from tests.work.builders import BASE, document, times
 
 
 def compared(factor: float) -> WorkComparison:
-    return verdicts.compare(document({"base": BASE, "head": times(factor)}))
+    return judge.compare(document({"base": BASE, "head": times(factor)}))
 
 
 def test_a_row_has_change_interval_and_spread() -> None:
-    row = work.row(work.shown(compared(1.1))[0])
+    row = report.row(report.shown(compared(1.1))[0])
     assert row[:5] == ("w", "select", "head", f"1{SPACE}000", f"1{SPACE}100")
     assert row[5].startswith("+10.0")
     assert row[8] == "▼ regressed"
-    assert len(row) == len(work.COLUMNS)
+    assert len(row) == len(report.COLUMNS)
 
 
 def test_the_headline_counts_kinds() -> None:
-    assert work.headline(compared(1.1)).startswith(
+    assert report.headline(compared(1.1)).startswith(
         "head executes more instructions than base for 5 of 5 kinds"
     )
-    assert work.headline(compared(1.0)).endswith("for 0 of 5 kinds, fewer for 0.")
+    assert report.headline(compared(1.0)).endswith("for 0 of 5 kinds, fewer for 0.")
 
 
 def test_many_servers_have_one_sentence() -> None:
     heads = {f"head{number}": times(1.1) for number in range(3)}
-    found = work.headline(verdicts.compare(document({"base": BASE, **heads})))
+    found = report.headline(judge.compare(document({"base": BASE, **heads})))
     assert found == "3 servers against base: more instructions in 15 of 15 comparisons, fewer in 0."
 
 
 def test_a_single_server_shows_its_counts() -> None:
-    alone = verdicts.compare(document({"base": BASE}))
-    assert work.headline(alone) == "One server, counted."
-    assert len(work.shown(alone)) == 5
+    alone = judge.compare(document({"base": BASE}))
+    assert report.headline(alone) == "One server, counted."
+    assert len(report.shown(alone)) == 5
 
 
 def test_markdown_is_escaped() -> None:
     failure = WorkFailure(server="head", workload="", reason="a | <b>")
-    text = work.markdown(verdicts.compare(document({"base": BASE, "head": {}}, [failure])))
+    text = report.markdown(judge.compare(document({"base": BASE, "head": {}}, [failure])))
     assert "<b>" not in text
     assert "head could not be compared with base." in text
     assert text.count("✕ failed") == 5
 
 
 def test_another_base_is_named() -> None:
-    found = verdicts.compare(document({"a": BASE, "b": times(1.25)}), base="b")
-    assert work.headline(found).startswith("a executes more instructions than b for 0 of ")
-    uncounted = verdicts.compare(
+    found = judge.compare(document({"a": BASE, "b": times(1.25)}), base="b")
+    assert report.headline(found).startswith("a executes more instructions than b for 0 of ")
+    uncounted = judge.compare(
         document({"a": {}, "b": BASE}, [WorkFailure(server="a", workload="", reason="it died")])
     )
-    assert work.heads(uncounted) == ("b",)
-    assert work.headline(uncounted) == "b could not be compared with a."
+    assert report.heads(uncounted) == ("b",)
+    assert report.headline(uncounted) == "b could not be compared with a."

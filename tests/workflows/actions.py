@@ -17,10 +17,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 import yaml
+
+from tests.workflows.artifacts import Artifacts, now
 
 PATIENCE_S = 180.0
 _TOKEN = re.compile(
@@ -51,12 +54,20 @@ class Hub:
     def artifacts(self) -> Path:
         return self.folder / "artifacts"
 
+    @property
+    def service(self) -> Artifacts:
+        return Artifacts(self.artifacts)
+
 
 @dataclass
 class Job:
     """The outcome of a job."""
 
     result: str  # success, failure or skipped
+    name: str = ""  # with the names of the jobs that called its workflow
+    started_at: str = ""
+    completed_at: str = ""
+    own_steps: list[dict[str, str]] = field(default_factory=list)  # without those of its actions
     outputs: dict[str, str] = field(default_factory=dict)
     summary: str = ""
     log: str = ""
@@ -123,7 +134,11 @@ def run(
                     permissions,
                 )
                 prefix = f"{name}[{number}]" if "strategy" in job else name
-                done |= {f"{prefix}/{key}": value for key, value in inner.items()}
+                title = _text(filled(job.get("name", name), own))
+                done |= {
+                    f"{prefix}/{key}": replace(value, name=f"{title} / {value.name}")
+                    for key, value in inner.items()
+                }
                 parts.append(Job(_combined([each.result for each in inner.values()])))
             else:
                 parts.append(_job(hub, workflow, where, job, own))
@@ -134,6 +149,22 @@ def run(
             scripts={script for each in parts for script in each.scripts},
         )
     return done
+
+
+def records(jobs: Mapping[str, Job]) -> list[dict[str, Any]]:
+    """The jobs that ran, as GitHub's API tells them."""
+    return [
+        {
+            "id": number,
+            "name": job.name,
+            "conclusion": job.result,
+            "started_at": job.started_at,
+            "completed_at": job.completed_at,
+            "steps": job.own_steps,
+        }
+        for number, (key, job) in enumerate(jobs.items(), 21)
+        if key.endswith("]")
+    ]
 
 
 def scripts(file: Path) -> Iterator[str]:
@@ -279,7 +310,8 @@ def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: 
     )
     named = job.get("environment", "")
     environment = _text(filled(named if isinstance(named, str) else named["name"], context))
-    done = Job("success", environment=environment)
+    title = _text(filled(job.get("name", where.partition("/")[2]), context))
+    done = Job("success", title, now(), environment=environment)
     runner = _Runner(hub, where, place / "workspace", place / "temp", done, _top(workflow))
     for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)
@@ -287,8 +319,9 @@ def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: 
     context["github"] = context["github"] | {"workspace": str(runner.workspace)}
     context["env"] = context["env"] | _filled(job.get("env", {}), context)
     runner.run(job["steps"], context)
-    runner.done.outputs = _texts(_filled(job.get("outputs", {}), context))
-    return runner.done
+    done.outputs = _texts(_filled(job.get("outputs", {}), context))
+    done.completed_at = now()
+    return done
 
 
 @dataclass
@@ -311,20 +344,27 @@ class _Runner:
             name = step.get("name", step.get("uses", ""))
             own = context | {"env": context["env"] | _filled(step.get("env", {}), context)}
             if not _wanted(step.get("if"), own, failed=done.result == "failure"):
-                done.steps[name] = "skipped"
+                self._ended(name, "skipped")
                 continue
             done.log += f"--- {name}\n"
             passed, outputs = (self._command if "run" in step else self._uses)(step, own)
             context["steps"] = context["steps"] | {step.get("id", ""): {"outputs": outputs}}
-            done.steps[name] = "success" if passed else "failure"
+            self._ended(name, "success" if passed else "failure", _text(filled(name, own)))
             if passed and "run" in step:
                 done.scripts.add(f"{self.name}: {name}")
             if not passed and not step.get("continue-on-error"):
                 done.result = "failure"
 
+    def _ended(self, name: str, outcome: str, title: str = "") -> None:
+        """Note a step's outcome; `title` is its name with expressions evaluated, as they are once it runs."""
+        self.done.steps[name] = outcome
+        if self.action is None:
+            self.done.own_steps.append({"name": title or name, "conclusion": outcome})
+
     def _command(self, step: Mapping[str, Any], context: Mapping[str, Any]) -> tuple[bool, dict[str, str]]:
         hub, folder, number = self.hub, self.temp.parent, next(self.count)
-        files = {key: folder / f"{key}-{number}" for key in ("OUTPUT", "STEP_SUMMARY", "PATH", "ENV")}
+        keys = ("OUTPUT", "STEP_SUMMARY", "PATH", "ENV", "STATE")
+        files = {key: folder / f"{key}-{number}" for key in keys}
         for file in files.values():
             file.touch()
         script = folder / f"script-{number}.sh"
@@ -392,27 +432,26 @@ class _Runner:
 
         What `overwrite` removes goes by the input `name` in either case.
         """
-        name = given.get("name", "artifact")
+        service, name = self.hub.service, given.get("name", "artifact")
         if given.get("overwrite"):
-            shutil.rmtree(self.hub.artifacts / name, ignore_errors=True)
-        artifact = self.hub.artifacts / (source.name if given.get("archive") is False else name)
-        if artifact.exists():
-            self.done.log += f"409 Conflict: {artifact.name}\n"
+            service.delete(name)
+        name = source.name if given.get("archive") is False else name
+        number = service.upload(name, source)
+        if number is None:
+            self.done.log += f"409 Conflict: {name}\n"
             return False, {}
-        if source.is_dir():
-            shutil.copytree(source, artifact)
-        else:
-            artifact.mkdir(parents=True)
-            shutil.copy2(source, artifact)
-        return True, {"artifact-url": f"https://github.example/{artifact.name}"}
+        return True, {"artifact-id": str(number), "artifact-url": f"https://github.example/{name}"}
 
     def _download(self, target: Path, given: Mapping[str, Any]) -> bool:
-        """Whether there is what was asked for by its name; a pattern may match nothing."""
-        found = list(self.hub.artifacts.glob(given.get("name") or given["pattern"]))
-        flat = "name" in given
-        for artifact in found:
-            shutil.copytree(artifact, target if flat else target / artifact.name, dirs_exist_ok=True)
-        return bool(found) or "name" not in given
+        """Whether there is what was asked for by its name or ids; a pattern may match nothing."""
+        known = {str(each["id"]): each["name"] for each in self.hub.service.records()}
+        if ids := _text(given.get("artifact-ids")):
+            found = [known[each] for each in ids.split(",") if each in known]
+        else:
+            pattern = given.get("name") or given["pattern"]
+            found = [each for each in known.values() if fnmatchcase(each, pattern)]
+        self.hub.service.download(found, target)
+        return bool(found) or bool(given.get("pattern"))
 
     def _cache(self, action: str, path: Path, key: str) -> dict[str, str]:
         own, main = (self.hub.origin.parent / "caches" / scope / key for scope in (self.hub.scope, "main"))

@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import tarfile
 import textwrap
 import time
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -94,8 +95,13 @@ done
 case $1 in
 run | bisect) echo "$*" >>"$out/results/run.jsonl" ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
+gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
+servers) mkdir -p packed && case $2 in
+    pack) cp "$3/server" "$4" ;;
+    unpack) mkdir "$4" && cp "$3" "$4/server" ;;
+    esac ;;
 esac
-"""  # a shootout whose run documents say what was asked for
+"""  # a shootout whose run documents say what was asked for, or what was built
 OURS = "maker/shootout"  # what repositories call
 COPIED = 'cp --recursive --symbolic-link "$(cat tree)" build'  # a build of a second
 ME = ("-c", "user.name=me", "-c", "user.email=me@example.org", "-c", "init.defaultBranch=main")
@@ -201,6 +207,12 @@ def hub_of(ours: Hub, lab: Lab) -> Hub:
         sha = committed(origin, message)
     git(origin, "update-ref", "refs/pull/3/merge", sha)
     return replace(ours, repository=REPOSITORY, sha=sha)
+
+
+def taking_the_token(hub: Hub, *words: object) -> str:
+    """A command that deletes or uploads an artifact of the run, as a build can that patches its machine."""
+    program = f"PYTHONPATH={paths.ROOT} {sys.executable} -m tests.workflows.artifacts"
+    return f"{program} {shlex.join(map(str, [hub.artifacts, *words]))}"
 
 
 def pull_request(hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = ()) -> dict[str, object]:
@@ -341,8 +353,10 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
         expected = "" if theirs == REPOSITORY else "shootout-fork"
         for job, builder, environment in (
             ("measure", "", expected),
-            ("build", '"ubuntu-24.04"', ""),
-            ("build", '["self-hosted"]', expected),
+            ("build-base", '"ubuntu-24.04"', ""),
+            ("build-base", '["self-hosted"]', expected),
+            ("build-head", '"ubuntu-24.04"', ""),
+            ("build-head", '["self-hosted"]', expected),
         ):
             context = {
                 "github": {"repository": REPOSITORY, "event": {"pull_request": pull}},
@@ -351,10 +365,12 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
             assert actions.filled(gate["jobs"][job]["environment"], context) == environment
 
 
-@pytest.mark.parametrize("workflow", ["gate", "weekly"])
-def test_a_machine_of_ours_builds_with_the_shootout_that_it_has(workflow: str) -> None:
+@pytest.mark.parametrize(
+    ("workflow", "job"), [("gate", "build-base"), ("gate", "build-head"), ("weekly", "build")]
+)
+def test_a_machine_of_ours_builds_with_the_shootout_that_it_has(workflow: str, job: str) -> None:
     found = yaml.safe_load((WORKFLOWS / f"{workflow}.yml").read_text())
-    (build,) = (step for step in found["jobs"]["build"]["steps"] if step["name"] == "Build")
+    (build,) = (step for step in found["jobs"][job]["steps"] if step["name"] == "Build")
     for builder, command in (('"ubuntu-24.04"', ""), ('["self-hosted"]', "/mine")):
         context = {"inputs": {"command": "/mine", "build-runner": builder}}
         assert actions.filled(build["with"]["command"], context) == command
@@ -455,7 +471,7 @@ def gate(
 @pytest.mark.real
 def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, Path, dict[str, Job]]) -> None:
     hub, _, jobs = gate
-    for name in ("decide", "build[0]", "build[1]"):
+    for name in ("decide", "build-base[0]", "build-head[0]"):
         assert jobs[f"build/{name}"].result == "success", jobs[f"build/{name}"].log
     measure = jobs["build/measure"]
     artifact = hub.artifacts / "shootout-build"
@@ -498,10 +514,11 @@ def test_a_base_is_built_once_and_a_bad_artifact_is_not_measured(
         tmp_path, ours.sha, example("gate"), **inputs, **{"head-artifact": "mine#sha256=" + "0" * 64}
     )
     hub = replace(hub, folder=tmp_path / "run")
-    (hub.artifacts / "mine").mkdir(parents=True)
-    (hub.artifacts / "mine" / "server.tar").write_text("forged")
+    (tmp_path / "server.tar").write_text("forged")
+    hub.service.upload("mine", tmp_path / "server.tar")
     jobs = actions.run(hub, again)
-    (built,) = (job for name, job in jobs.items() if name.startswith("build/build["))
+    assert jobs["build/build-head"].result == "skipped"
+    built = jobs["build/build-base[0]"]
     assert (built.steps["Find it in the cache"], built.steps["Keep it in the cache"]) == (
         "success",
         "skipped",
@@ -547,14 +564,14 @@ def test_a_forks_gate_needs_reviewers_and_finds_nothing_in_caches(
     assert jobs["build/verdict"].result == "failure"
     if reviewers:
         assert jobs["build/decide"].outputs["measure"] == "true"
-        assert jobs["build/build[0]"].result == "success", jobs["build/build[0]"].log
-        assert jobs["build/build[0]"].steps["Find it in the cache"] == "skipped"
-        assert jobs["build/build[0]"].steps["Keep it in the cache"] == "skipped"
-        assert jobs["build/build[1]"].result == "failure"
+        assert jobs["build/build-base[0]"].result == "success", jobs["build/build-base[0]"].log
+        assert jobs["build/build-base[0]"].steps["Find it in the cache"] == "skipped"
+        assert jobs["build/build-base[0]"].steps["Keep it in the cache"] == "skipped"
+        assert jobs["build/build-head[0]"].result == "failure"
     else:
         assert jobs["build/decide"].result == "failure"
         assert "a fork's code would run unreviewed" in jobs["build/decide"].log
-        assert jobs["build/build"].result == "skipped"
+        assert jobs["build/build-base"].result == jobs["build/build-head"].result == "skipped"
     assert jobs["build/measure"].result == "skipped"
 
 
@@ -678,6 +695,80 @@ def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(ours: Hub,
     assert jobs["gate"].result == "skipped"
 
 
+# --- what a fork's build may try ------------------------------------------------------------------
+
+
+@pytest.fixture
+def of_a_fork(orchestrated: Hub, hub_of: Hub) -> Iterator[Hub]:
+    """The repository of servers, of which a fork's gate is to run; nothing runs of shootout itself."""
+    with github_server.running() as state:
+        state.reviewers, state.changed = 1, ["sql/a.cc"]
+        yield replace(
+            hub_of,
+            folder=orchestrated.folder,
+            tools=orchestrated.tools,
+            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            event_name="pull_request",
+            event=pull_request(hub_of, "someone/servers"),
+        )
+
+
+def gate_with(hub: Hub, attack: str) -> dict[str, Job]:
+    """The gate of a fork, whose head does this when it is built."""
+    build = f'mkdir build && basename "$PWD" >build/server && if [ -z "${{PWD##*/head}}" ]; then {attack}; fi'
+    inputs = {"base": "path:base/build", "head": "path:head/build", "build": build}
+    return actions.run(hub, WORKFLOWS / "gate.yml", inputs)
+
+
+def test_a_forks_gate_measures_what_each_side_built(of_a_fork: Hub) -> None:
+    jobs = gate_with(of_a_fork, "true")
+    assert jobs["measure"].result == "success", jobs["measure"].log
+    measured = of_a_fork.artifacts / "shootout-gate" / "results" / "run.jsonl"
+    assert measured.read_text() == "base\nhead\n"
+    (job,) = (each for each in actions.records(jobs) if each["name"] == "Measure")
+    (artifact,) = (each for each in of_a_fork.service.records() if each["name"] == "shootout-gate")
+    assert job["started_at"] <= artifact["created_at"] <= job["completed_at"]
+    handed_over = {"name": f"Hand over shootout-gate as artifact {artifact['id']}", "conclusion": "success"}
+    assert handed_over in job["steps"]
+
+
+def test_a_head_cannot_replace_the_bases_server(of_a_fork: Hub, tmp_path: Path) -> None:
+    (tmp_path / "server.tar").write_text("slower\n")
+    delete = taking_the_token(of_a_fork, "delete", "server-gate-base")
+    upload = taking_the_token(of_a_fork, "upload", "server-gate-base", tmp_path / "server.tar")
+    jobs = gate_with(of_a_fork, f"{delete} && {upload}")
+    assert (of_a_fork.artifacts / "server-gate-base" / "server.tar").read_text() == "slower\n"
+    assert jobs["measure"].steps["Take the base's server"] == "failure", jobs["measure"].log
+    assert "computed checksum did NOT match" in jobs["measure"].log
+    assert not (of_a_fork.artifacts / "shootout-gate").exists()
+    assert jobs["verdict"].result == "failure"
+
+
+def test_what_a_fork_uploads_instead_of_measuring_is_not_shown(
+    of_a_fork: Hub, ours: Hub, tmp_path: Path
+) -> None:
+    (tmp_path / "forged" / "results").mkdir(parents=True)
+    saved(made_up.a_document(made_up.starts_of(4)), tmp_path / "forged" / "results")
+    upload = taking_the_token(of_a_fork, "upload", "shootout-gate", tmp_path / "forged")
+    jobs = gate_with(of_a_fork, f"{upload} && false")
+    assert jobs["measure"].result == "skipped"
+    assert (of_a_fork.artifacts / "shootout-gate").exists()
+    hub = replace(of_a_fork, tools=ours.tools)
+    caller = written(tmp_path, ours.sha, example("comment"))
+    assert commented(hub, caller, "someone/servers", *actions.records(jobs)) == ""
+
+
+# By which a step speaks to the runner.
+FILES = [f"GITHUB_{name}" for name in ("ENV", "OUTPUT", "PATH", "STATE", "STEP_SUMMARY")]
+
+
+def test_a_build_puts_out_nothing_and_sums_up_nothing(of_a_fork: Hub) -> None:
+    write = "; ".join(f'[ -z "${{{name}-}}" ] || echo sha256=forged >>"${name}"' for name in FILES)
+    jobs = gate_with(of_a_fork, write)
+    assert jobs["measure"].result == "success", jobs["measure"].log
+    assert [job.summary for job in jobs.values() if "forged" in job.summary] == []
+
+
 # --- comments -------------------------------------------------------------------------------------
 
 
@@ -686,7 +777,7 @@ def comment(
     gate: tuple[Hub, Path, dict[str, Job]], ours: Hub, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Hub, GitHub, dict[str, Job]]:
     """The comment on the gate of a fork's branch, which tampered with the summary in its artifact."""
-    measured, _, _ = gate
+    measured, _, before = gate
     folder = tmp_path_factory.mktemp("comment")
     event = {
         "workflow_run": {
@@ -697,19 +788,37 @@ def comment(
             "head_repository": {"owner": {"login": "someone"}, "full_name": "someone/servers"},
         }
     }
-    shutil.copytree(measured.artifacts / "shootout-build", folder / "artifacts" / "shootout-build")
+    copied_artifacts(measured, folder)
     (folder / "artifacts" / "shootout-build" / "summary.md").write_text("@everyone trust me")
     for entries in (folder / "artifacts" / "shootout-build" / "results" / "ledger").glob("*.jsonl"):
         entries.write_text("no ledger\n")
     with github_server.running() as state:
         state.pulls.append(a_pull("someone:$(touch injected)", measured.sha, "sql/sql_parse.cc"))
-        state.artifacts = ["report-shootout-build.html"]
         environment = {**measured.environment, "GITHUB_API_URL": state.url}
         hub = replace(
             measured, folder=folder, event_name="workflow_run", event=event, environment=environment
         )
+        state.artifacts, state.jobs = hub.service.records, actions.records(before)
         jobs = actions.run(hub, written(folder, ours.sha, example("comment")))
     return hub, state, jobs
+
+
+def copied_artifacts(hub: Hub, folder: Path) -> None:
+    shutil.copytree(hub.artifacts, folder / "artifacts")
+    shutil.copy2(hub.artifacts.with_name("artifacts.json"), folder)
+
+
+def a_measure(artifact: int | None, **changes: object) -> dict[str, object]:
+    """GitHub's record of a job that has measured, with a regression, and has uploaded that artifact."""
+    name, conclusion = ("Hand over shootout-build as artifact ${{ … }}", "skipped")
+    if artifact is not None:
+        name, conclusion = (f"Hand over shootout-build as artifact {artifact}", "success")
+    step = {"name": name, "conclusion": conclusion}
+    times = {"started_at": "2026-01-01T10:00:00Z", "completed_at": "2026-01-01T11:00:00Z"}
+    return {"id": 21, "name": "build / Measure", "conclusion": "failure", "steps": [step]} | times | changes
+
+
+DURING = "2026-01-01T10:30:00Z"  # while a_measure ran
 
 
 def a_pull(branch: str, sha: str, *files: str, repository: str = "someone/servers") -> dict[str, object]:
@@ -724,7 +833,8 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
     (posted,) = state.comments
     assert posted["body"].startswith(markdown.MARKER)
-    assert "(https://github.example/owner/servers/actions/runs/1)" in posted["body"]  # not the fork's page
+    (job,) = (each for each in state.jobs if each["name"] == "build / Measure")
+    assert f"(https://github.example/owner/servers/actions/runs/1/job/{job['id']})" in posted["body"]
     assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
     (document,) = hub.folder.rglob("documents/0/*.jsonl")
@@ -736,9 +846,9 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
     comment: tuple[Hub, GitHub, dict[str, Job]], ours: Hub, tmp_path: Path
 ) -> None:
     """Nor one that hides the file behind 3 000 others, or forges its document."""
-    before, _, _ = comment
+    before, state_before, _ = comment
     many = [f"mysql-test/{number}.test" for number in range(3000)]
-    shutil.copytree(before.artifacts, tmp_path / "artifacts")
+    copied_artifacts(before, tmp_path)
     (document,) = (tmp_path / "artifacts" / "shootout-build" / "results").glob("*.jsonl")
     for files, forged in (
         ((".github/a.yml",), False),
@@ -751,6 +861,7 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
             state.pulls.append(a_pull("someone:$(touch injected)", before.sha, *files))
             environment = {**before.environment, "GITHUB_API_URL": state.url}
             hub = replace(before, folder=tmp_path, environment=environment)
+            state.artifacts, state.jobs = hub.service.records, state_before.jobs
             jobs = actions.run(hub, written(tmp_path, ours.sha, example("comment")))
         if forged:
             assert jobs["comment/comment"].result == "failure"
@@ -760,12 +871,13 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
             assert "No verdicts are shown here" in posted["body"], jobs["comment/comment"].log
 
 
-def commented(hub: Hub, caller: Path, repository: str) -> str:
-    """The comment on the gate of a branch of that repository."""
+def commented(hub: Hub, caller: Path, repository: str, *measured: dict[str, object]) -> str:
+    """The comment on the gate of a branch of that repository, with these jobs; empty if there is none."""
     head = {"owner": {"login": "someone"}, "full_name": repository}
     run = {"id": 1, "event": "pull_request", "head_sha": hub.sha, "head_branch": "faster"}
     with github_server.running() as state:
         state.pulls.append(a_pull("someone:faster", hub.sha, "sql/a.cc", repository=repository))
+        state.artifacts, state.jobs = hub.service.records, list(measured)
         hub = replace(
             hub,
             event_name="workflow_run",
@@ -774,8 +886,7 @@ def commented(hub: Hub, caller: Path, repository: str) -> str:
         )
         jobs = actions.run(hub, caller)
         assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
-        (posted,) = state.comments
-    return str(posted["body"])
+        return "".join(each["body"] for each in state.comments)
 
 
 def test_a_comment_says_what_the_gate_says_and_believes_no_ledger_of_a_fork(
@@ -793,21 +904,65 @@ def test_a_comment_says_what_the_gate_says_and_believes_no_ledger_of_a_fork(
     def posted(repository: str, artifacts: list[LedgerEntry], branch: list[LedgerEntry]) -> str:
         case = f"{repository.partition('/')[0]}-{len(artifacts)}-{len(branch)}"
         hub = replace(hub_of, folder=tmp_path / case)
-        results = hub.artifacts / "shootout-build" / "results"
+        results = tmp_path / f"artifact-{case}" / "results"
         results.mkdir(parents=True)
         shutil.copy2(path, results)
         ledger.append(results / ledger.FOLDER, runner, artifacts)
+        number = hub.service.upload("shootout-build", results.parent, DURING)
         data = tmp_path / f"data-{case}"
         ledger.append(data / "results" / ledger.FOLDER, runner, branch)
         if branch:
             committed(data, "A/A cells")
             git(data, "push", "--quiet", str(hub.origin / REPOSITORY), f"HEAD:{data.name}")
-        return commented(hub, written(hub.folder, ours.sha, example("comment"), data=data.name), repository)
+        caller = written(hub.folder, ours.sha, example("comment"), data=data.name)
+        return commented(hub, caller, repository, a_measure(number))
 
-    link = "\n[The full report](https://github.example/owner/servers/actions/runs/1)\n"
-    assert posted(REPOSITORY, noisy, []) == gate + link
-    assert posted("someone/servers", [], noisy) == gate + link
-    assert posted("someone/servers", noisy, []) == alone + link
+    link = "\n[The full report](https://github.example/owner/servers/actions/runs/1{})\n"
+    assert posted(REPOSITORY, noisy, []) == gate + link.format("")
+    assert posted("someone/servers", [], noisy) == gate + link.format("/job/21")
+    assert posted("someone/servers", noisy, []) == alone + link.format("/job/21")
+
+
+def test_what_a_forks_build_uploads_is_no_verdict(hub_of: Hub, ours: Hub, tmp_path: Path) -> None:
+    """Whatever its name and time are, and whatever ran meanwhile."""
+    (tmp_path / "forged" / "results").mkdir(parents=True)
+    saved(made_up.a_document(made_up.starts_of(4)), tmp_path / "forged" / "results")
+    hub = replace(hub_of, folder=tmp_path / "run")
+    caller = written(tmp_path, ours.sha, example("comment"))
+
+    def posted(artifact: str, created_at: str, another: int | None, **changes: object) -> str:
+        """With a measurement whose artifact's id is greater by `another`; None: it uploaded nothing."""
+        number = hub.service.upload(artifact, tmp_path / "forged", created_at)
+        assert number is not None
+        job = a_measure(None if another is None else number + another, **changes)
+        found = commented(hub, caller, "someone/servers", job)
+        hub.service.delete(artifact)
+        return found
+
+    assert "improved" in posted("shootout-build", DURING, 0)  # or the others would prove nothing
+    assert posted("shootout-build", DURING, None) == ""
+    assert (
+        posted("shootout-build", DURING, -1) == ""
+    )  # the right one was deleted, and this uploaded in its place
+    assert posted("shootout-other", DURING, 0) == ""
+    assert posted("shootout-build", "2026-01-01T09:59:59Z", 0) == ""
+    assert posted("shootout-build", "2026-01-01T11:00:01Z", 0) == ""
+    assert posted("shootout-build", DURING, 0, conclusion="cancelled") == ""
+    assert posted("shootout-build", DURING, 0, name="a / Measure\nb / Build head") == ""
+
+
+def test_of_a_forks_gates_each_is_shown(hub_of: Hub, ours: Hub, tmp_path: Path) -> None:
+    hub, jobs = replace(hub_of, folder=tmp_path / "run"), []
+    for name in ("build", "settings"):
+        folder = tmp_path / name / "results"
+        folder.mkdir(parents=True)
+        saved(made_up.a_document(made_up.starts_of(-4)), folder)
+        number = hub.service.upload(f"shootout-{name}", folder.parent, DURING)
+        step = {"name": f"Hand over shootout-{name} as artifact {number}", "conclusion": "success"}
+        jobs.append(a_measure(None, name=f"{name} / Measure", steps=[step]))
+    posted = commented(hub, written(tmp_path, ours.sha, example("comment")), "someone/servers", *jobs)
+    assert posted.count("▼ regressed") == 2
+    assert "(https://github.example/owner/servers/actions/runs/1)" in posted
 
 
 # --- requests -------------------------------------------------------------------------------------
@@ -845,7 +1000,6 @@ def request_(
     caller = written(folder, ours.sha, example("request"), **inputs)
     with github_server.running() as state:
         state.writers = {"ann"}
-        state.artifacts = ["report-shootout-request.html", "shootout-request"]
         state.pulls.append(
             a_pull("owner:faster", hub_of.sha, ".github/workflows/gate.yml", repository=REPOSITORY)
         )
@@ -854,6 +1008,7 @@ def request_(
             folder=folder / "run",
             environment={**hub_of.environment, "GITHUB_API_URL": state.url},
         )
+        state.artifacts = hub.service.records
         jobs = actions.run(hub, caller)
     return hub, state, jobs
 
@@ -862,7 +1017,7 @@ def request_(
 def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, Job]]) -> None:
     hub, state, jobs = request_
     assert jobs["request/read"].result == "success", jobs["request/read"].log
-    assert jobs["request/gate/build"].result == "skipped"
+    assert jobs["request/gate/build-base"].result == jobs["request/gate/build-head"].result == "skipped"
     (path,) = (hub.artifacts / "shootout-request" / "results").glob("*.jsonl")
     header = journal.read(path).header
     assert [each.reference for each in header.servers] == [f"{BASE}@base/my.toml", f"{HEAD}@head/my.toml"]
@@ -870,7 +1025,7 @@ def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, J
     assert jobs["request/answer/comment"].result == "success", jobs["request/answer/comment"].log
     (posted,) = state.comments
     assert "| oltp&#95;point&#95;select | 2 |" in posted["body"]
-    assert "(https://github.example/owner/servers/actions/runs/1/artifacts/11)" in posted["body"]
+    assert "(https://github.example/owner/servers/actions/runs/1/artifacts/12)" in posted["body"]
 
 
 @pytest.mark.parametrize(
@@ -1110,6 +1265,7 @@ def bare(ours: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
 def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """What a repository whose environment lacks reviewers is told."""
     with github_server.running() as state:
+        state.jobs = [{"steps": [{"name": "Hand over artifact 11"}]}]
         environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
         hub = replace(hub_of, folder=tmp_path_factory.mktemp("selftest"), environment=environment)
         return actions.run(hub, WORKFLOWS / "selftest.yml", {})
@@ -1120,6 +1276,7 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert [job.result for job in selftest.values()] == ["success"] * 4, selftest["runner"].log
     said = selftest["github"].summary
     assert "| seeing which files changed | works |" in said
+    assert "| verdicts on a fork's pull request | works |" in said
     assert "| reviewers before a fork's code runs | does not work (false) |" in said
     assert "[look](https://github.example/report-selftest.html)" in said
     assert "CPU" in selftest["runner"].summary
@@ -1384,6 +1541,15 @@ def test_each_measurement_of_a_job_has_a_folder_of_its_own() -> None:
         for out, name in (("", "a"), ("", "b"), ("/mine", "c"))
     ]
     assert outs == ["/t/shootout-a", "/t/shootout-b", "/mine"]
+
+
+def test_what_is_measured_cannot_speak_to_the_runner(stub: dict[str, str], tmp_path: Path) -> None:
+    """Neither servers nor, in a bisection, builds."""
+    Path(stub["SHOOTOUT"]).write_text(f'#!/bin/sh\n[ "$1" = github ] || env >{tmp_path}/environment\n')
+    files = {name: stub.get(name, str(tmp_path / name)) for name in FILES}
+    assert measured(stub, PROFILE="p", **files).returncode == 0
+    assert "GITHUB_" not in (tmp_path / "environment").read_text()
+    assert "exit-code=0\n" in Path(stub["GITHUB_OUTPUT"]).read_text()
 
 
 def test_servers_must_be_named(stub: dict[str, str]) -> None:

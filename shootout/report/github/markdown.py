@@ -24,7 +24,7 @@ _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
 
 
 def summary(comparison: Comparison, sections: Sections = NO_SECTIONS) -> str:
-    """The headlines, a table of all cells that have a base, and the reasons for failures and regressions."""
+    """The headlines, a table of all cells that have a base, and why cells failed, regressed or lack."""
     return "\n".join(_lines(comparison, sections)) + "\n"
 
 
@@ -118,6 +118,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
             yield f"- {_place(each)}: {escaped(each.reason)}"
             yield from (f"  - {escaped(wording.cause(cause))}" for cause in each.causes[:3])
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
+    yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
         yield f"- Why: {escaped(section.title)}"
         for point in section.points:

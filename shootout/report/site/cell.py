@@ -135,7 +135,8 @@ class CellPage(Page):
             metric = metrics.BY_NAME[each.name]
             unit, factor = ("µs", 1e6) if each.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
             bases = {c.cell.threads: m.base for c in self.siblings for m in c.metrics if m.name == each.name}
-            yield metric.title, unit, factor, each, self.cell.threads in odd.among(bases)
+            title = f"{metric.title}, background included" if metric.background else metric.title
+            yield title, unit, factor, each, self.cell.threads in odd.among(bases)
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:

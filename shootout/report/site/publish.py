@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -63,15 +62,12 @@ def build(
     """Write the site; returns the path of its index, the overview of the newest run, or of profile `front`'s.
 
     Without runs it has the listings' pages alone, and begins with the first list. `sections` says what
-    else is known of a run's cells. Raises InputError if there is nothing to show, if a run occurs twice,
-    if none is of that profile, or if `out` cannot be written.
+    else is known of a run's cells. Raises InputError if there is nothing to show, if no run is of
+    that profile, or if `out` cannot be written. No run may occur twice.
     """
     if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")
     _require_profile(runs, front)
-    for name, count in Counter(run.id for run in runs).items():
-        if count > 1:
-            raise InputError(f"run {name} is given {count} times; expected each run once")
     site = _Site(_newest_first(runs), tuple(acknowledged), tuple(listings), sections, front)
     try:
         with judgement_cache.gc_disabled():

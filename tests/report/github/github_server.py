@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -46,7 +46,8 @@ class GitHub:
     changed: list[str] = field(default_factory=list)  # files, between any two commits
     writers: set[str] = field(default_factory=set)  # who may push
     reviewers: int = 0  # of the environment shootout-fork
-    artifacts: list[str] = field(default_factory=list)  # of any run
+    artifacts: Callable[[], list[Record]] = list  # of any run, as they are now
+    jobs: list[Record] = field(default_factory=list)  # likewise
 
     @property
     def environment(self) -> dict[str, str]:
@@ -105,7 +106,9 @@ class GitHub:
                 rule = {"type": "required_reviewers"}
                 return {"protection_rules": [{"type": "branch_policy"}, *([rule] * self.reviewers)]}
             case ["actions", "runs", _, "artifacts"]:
-                return {"artifacts": [{"id": n, "name": name} for n, name in enumerate(self.artifacts, 11)]}
+                return {"artifacts": self.artifacts()}
+            case ["actions", "runs", _, "jobs"]:
+                return {"jobs": self.jobs}
         return None
 
 

@@ -74,6 +74,15 @@ def test_a_comment_has_each_reason_for_failures_once() -> None:
     assert "- oltp&#95;point&#95;select, 1 thread, and 8 more, both servers" in text
 
 
+def test_a_summary_names_what_was_not_measured() -> None:
+    cells = tuple(
+        structs.replace(each, verdict=Verdict.UNJUDGED, reason="not measured: it was late", figures=None)
+        for each in made().cells[:2]
+    )
+    lines = markdown.summary(structs.replace(made(), cells=cells)).splitlines()
+    assert html.unescape(lines[-1]) == f"- Not measured, it was late: {cells[1].cell.name}"
+
+
 def test_a_row_has_the_change_that_decided_its_verdict() -> None:
     cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
     text = markdown.summary(structs.replace(made(), cells=cells)).replace(numbers.SPACE, " ")

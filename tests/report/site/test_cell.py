@@ -176,4 +176,4 @@ def test_a_base_that_is_odd_is_marked() -> None:
         if c.cell.server == builders.HEAD
     }
     assert odd[1] == odd[32] == []
-    assert "fsyncs" in odd[8]
+    assert "rows read" in odd[8]

@@ -94,11 +94,9 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
             a_site([builders.a_result()], out)
 
 
-def test_nothing_to_show_and_a_run_given_twice(tmp_path: Path) -> None:
+def test_nothing_to_show(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="create one with `shootout run`"):
         a_site([], tmp_path)
-    with pytest.raises(InputError, match="20261120T024100Z-7f3a is given 2 times"):
-        a_site([builders.a_result(), builders.a_result()], tmp_path)
 
 
 @pytest.mark.slow

@@ -1,12 +1,11 @@
-"""Whether an explanation names what changed, and nothing else: `make bench-why`.
+"""Whether an explanation names what changed, and nothing else: `make bench-explain`.
 
-Three parts, each with what has been measured in files: what is there is not measured again.
+Two parts, each with what has been measured in files: what is there is not measured again.
 - plans: servers that restart with new statistics, and changes that plans must show;
-- time: `explain` of a server with a function more, and of a server against itself;
-- counts: the same under Callgrind.
+- time: `explain` of a server with a function more, and of a server against itself.
 """
 
-# needs: mvn valgrind
+# needs: mvn
 
 from __future__ import annotations
 
@@ -24,16 +23,15 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from benchmarks import preload, provoked
+from benchmarks import preload
+from benchmarks.explain import provoked
 from benchmarks.showcase import screenshot
 from shootout import app
 from shootout.document import journal
-from shootout.explain import judge as explained
-from shootout.explain import measure as explain
-from shootout.explain import plan_changes, plans
+from shootout.explain import judge, measure, plan_changes, plans
 from shootout.explain.judge import Explained
 from shootout.explain.values import StatementPlan
-from shootout.inputs.options import ACKNOWLEDGED, Selection
+from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.model.run import Progress
 from shootout.numbers import number
@@ -43,9 +41,6 @@ from shootout.servers import installations, instances, reference
 from shootout.servers.fetch.packages import no_progress
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
-from shootout.work import documents, instructions
-from shootout.work import judge as work
-from shootout.work import measure as counting
 
 SERVERS = ("mysql-8.0.33", "mysql-5.7.22")
 RESTARTS = 20
@@ -54,9 +49,7 @@ WORKLOADS = {"oltp_point_select": 1, "oltp_read_write": 20}  # with commands in 
 THREADS = 2
 SHARE = 0.03  # of a transaction's CPU time
 BUDGET_S = 60.0  # for an explanation
-COUNTED = "oltp_point_select"
 PICTURE_HEIGHT = 590  # CSS pixels
-ADDED = 2_000  # instructions: 3 % of a point select's
 PROFILE = """\
 description = "Cells to explain"
 workloads = ["{workloads}"]
@@ -75,11 +68,11 @@ warmup_max_s = 3.0
 def main() -> None:
     """Measure what is missing, for some minutes, and print tables in Markdown."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--parts", default="plans,time,counts")
-    parser.add_argument("--runs", type=int, default=10, help="of each kind in time and counts")
+    parser.add_argument("--parts", default="plans,time")
+    parser.add_argument("--runs", type=int, default=10, help="of each kind in time")
     parser.add_argument("--minutes", type=float, default=20.0, help="begin nothing after so many")
-    parser.add_argument("--out", type=Path, default=Path("reports/bench-why"))
-    parser.add_argument("--picture", type=int, metavar="RUN", help="of this run of time, for docs/why.md")
+    parser.add_argument("--out", type=Path, default=Path("reports/bench-explain"))
+    parser.add_argument("--picture", type=int, metavar="RUN", help="of this run of time, for docs/explain.md")
     args = parser.parse_args()
     if args.picture:
         print(picture(args.out.absolute() / "time", args.picture))
@@ -142,7 +135,7 @@ def _each(server: Instance, statements: tuple[str, ...]) -> None:
 
 
 def _plans(server: Instance, statements: Mapping[str, str], label: str) -> list[StatementPlan]:
-    return [*plans.explained(server, provoked.SCHEMA, statements, start=1, server=label)]
+    return [*plans.planned(server, provoked.SCHEMA, statements, start=1, server=label)]
 
 
 def _changed(before: list[StatementPlan], after: list[StatementPlan]) -> list[str]:
@@ -172,7 +165,7 @@ def show_plans(out: Path, _: int) -> None:
 class Profiled:
     """One explanation, and what its function really took."""
 
-    found: Explained
+    explained: Explained
     truth_s: float  # per transaction; 0: nothing was added
 
 
@@ -197,12 +190,12 @@ def measure_time(out: Path, runs: int) -> Iterator[str]:
                 continue
             results = out / f"{server}-{run}"
             if server == "injected":
-                cpu = explained.read(_explanation(out / f"again-{run}")).cpu
+                cpu = judge.read(_explanation(out / f"again-{run}")).cpu
                 assert cpu is not None
                 size.write(preload.pairs(SHARE * cpu.base / WORKLOADS[workload], out / "server"))
-            cell = next(each.cell(server) for each in document.header.blocks if each.workload == workload)
-            question = explain.Question(document, cell, results)
-            explain.explain(question, explain.plan(question, BUDGET_S, os.environ, {}), _say)
+            cell = next(block.cell(server) for block in document.header.blocks if block.workload == workload)
+            question = measure.Question(document, cell, results)
+            measure.explain(question, measure.plan(question, BUDGET_S, os.environ, {}), _say)
             truth_s = WORKLOADS[workload] * size.taken_s if server == "injected" else 0.0
             (out / f"{server}-{run}.json").write_text(json.dumps(truth_s), "utf-8")
 
@@ -212,9 +205,9 @@ def show_time(out: Path, runs: int) -> None:
     _head("run", "workload", "CPU", "added", "named first", "found", "interval", "holds it", "named in A/A")
     for run in range(1, runs + 1):
         injected, again = (_profiled(out, f"{server}-{run}") for server in ("injected", "again"))
-        cpu = injected.found.cpu
-        own = next((each for each in injected.found.functions if each.name == preload.FUNCTION), None)
-        first = next((each.name for each in injected.found.named), "none")
+        cpu = injected.explained.cpu
+        own = next((each for each in injected.explained.functions if each.name == preload.FUNCTION), None)
+        first = next((each.name for each in injected.explained.named), "none")
         assert cpu is not None
         by = own.difference if own else None
         _line(
@@ -222,7 +215,7 @@ def show_time(out: Path, runs: int) -> None:
             f"{_us(injected.truth_s)} ({injected.truth_s / cpu.base:.1%})",
             first, _us(by.estimate) if by else "", f"{_us(by.low)} to {_us(by.high)}" if by else "",
             "yes" if by and by.low <= injected.truth_s <= by.high else "no",
-            ", ".join(each.name for each in (*again.found.named, *again.found.narrowed)) or "nothing",
+            ", ".join(each.name for each in (*again.explained.named, *again.explained.narrowed)) or "nothing",
         )  # fmt: skip
 
 
@@ -231,8 +224,8 @@ def picture(out: Path, run: int) -> Path:
     results = out / f"injected-{run}"
     (document,) = journal.find(out)
     shutil.copy(document, results)
-    app.publish(results, results / "site", ACKNOWLEDGED.default, no_progress)
-    cell = explained.read(_explanation(results)).explanation.cell
+    app.publish(results, results / "site", (), no_progress)
+    cell = judge.read(_explanation(results)).explanation.cell
     page = results / "site" / run_folder(journal.read(document).header.run) / f"{cell_stem(cell)}.html"
     return screenshot.shoot(page, ROOT / "docs" / "why-functions.png", PICTURE_HEIGHT, "flame")
 
@@ -243,7 +236,7 @@ def _workload(run: int) -> str:
 
 def _profiled(out: Path, name: str) -> Profiled:
     return Profiled(
-        explained.read(_explanation(out / name)), json.loads((out / f"{name}.json").read_text("utf-8"))
+        judge.read(_explanation(out / name)), json.loads((out / f"{name}.json").read_text("utf-8"))
     )
 
 
@@ -256,43 +249,8 @@ def _us(seconds: float) -> str:
     return f"{number(1e6 * seconds)} µs"
 
 
-# --- counts ---------------------------------------------------------------------------------------
-
-
-def measure_counts(out: Path, runs: int) -> Iterator[str]:
-    """Counts of a server, of itself once more, and of one with a function more."""
-    library = preload.compiled(out / "lib")
-    for run in range(1, runs + 1):
-        yield f"run {run}"
-        if documents.find(out / str(run)):
-            continue
-        servers = f"{PROFILED},again={PROFILED},injected={PROFILED}"
-        chosen = Selection.read(profile="work", servers=servers, workloads=COUNTED)
-        extra = preload.Counted(library, {"injected": lambda unit: ADDED})
-        counting.measure(app.plan(chosen), out / str(run), _say, extra)
-
-
-def show_counts(out: Path, runs: int) -> None:
-    """Print each run."""
-    _head("run", "instructions", "change", "named first", "its own", "named in A/A")
-    for run in range(1, runs + 1):
-        (file,) = documents.find(out / str(run))
-        compared = work.compare(documents.read(file))
-        injected, again = (
-            instructions.of(compared, COUNTED, (PROFILED, head)).whole for head in ("injected", "again")
-        )
-        assert injected.change.base is not None
-        assert injected.difference is not None
-        first = next(iter(injected.explaining), None)
-        _line(
-            run, number(injected.change.base.mean, 0), number(injected.difference, 0),
-            first.name if first else "none", number(first.difference, 0) if first else "",
-            ", ".join(each.name for each in again.explaining) or "nothing",
-        )  # fmt: skip
-
-
-PARTS = {"plans": measure_plans, "time": measure_time, "counts": measure_counts}
-TABLES = {"plans": show_plans, "time": show_time, "counts": show_counts}
+PARTS = {"plans": measure_plans, "time": measure_time}
+TABLES = {"plans": show_plans, "time": show_time}
 
 
 def _say(progress: Progress) -> None:

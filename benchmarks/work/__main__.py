@@ -17,10 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks import preload
-from benchmarks.preload import Burn
+from benchmarks.work.preloaded import Burn, Preloaded
 from shootout import app
 from shootout.inputs.options import Selection
-from shootout.work import measure as work
+from shootout.work import judge, measure
+from shootout.work.documents import COUNTS
 from shootout.work.report import count, interval, percent, spread
 from shootout.work.units import Unit
 from shootout.work.values import WorkComparison
@@ -91,11 +92,11 @@ def _counted(
     """The server as the base, and once for each head with what is added to it."""
     names = ",".join([server, *(f"{head}={server}" for head in heads)])
     chosen = Selection.read(profile="work", servers=names, workloads=workloads, option=args.option)
-    extra = work.Watcher() if library is None else preload.Counted(library, heads)
-    path = work.measure(
+    extra = None if library is None else Preloaded(library, heads)
+    path = measure.measure(
         app.plan(chosen), args.out, lambda progress: print(progress.detail, file=sys.stderr), extra
     )
-    return app.judge_work(path)
+    return judge.compare(COUNTS.read(path))
 
 
 def _head(*names: str) -> None:

@@ -1,0 +1,111 @@
+"""A workload's statements, as the engine sends them.
+
+The server's general log gives them with the values that the engine drew, so nothing else has to draw them.
+Only for servers of ours: the log is a global setting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import pymysql
+
+from shootout.errors import MeasureError
+from shootout.model.program import Program, ProgramStatement
+from shootout.servers.running import Running
+
+_LOGGED = (
+    "SELECT argument FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') AND user_host LIKE "
+)
+
+
+def captured(instance: Running, program: Program, load: Callable[[], object]) -> dict[str, str]:
+    """A statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
+    return by_kind(program, logged(instance, load))
+
+
+def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
+    """All statements that our account sends while `load` runs. Raises MeasureError."""
+    with _general_log(instance):
+        load()
+    rows = instance.query(f"{_LOGGED}'{instance.login.user}[%'")
+    return (str(sql) for (sql,) in rows)
+
+
+def by_kind(program: Program, statements: Iterator[str]) -> dict[str, str]:
+    """The first statement of each of the program's kinds."""
+    first: dict[str, str] = {}
+    kinds = {kind for _, kind in _kinds(program)}
+    for kind, sql in each_kind(program, statements):
+        first.setdefault(kind, sql)
+        if len(first) == len(kinds):
+            break
+    return first
+
+
+def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
+    """Statements with their kinds; others, such as COMMIT, are left out."""
+    # A value may be any text, `1 ORDER BY c` too: of the kinds that fit, the one with most text of its own.
+    kinds = sorted(_kinds(program), key=_literal_characters, reverse=True)
+    every = {_texts(statement): kind for statement, kind in kinds}
+    for sql in statements:
+        if kind := next((kind for texts, kind in every.items() if _fits(texts, sql)), None):
+            yield kind, sql
+
+
+def is_answer(error: pymysql.Error) -> bool:
+    """Whether the server sent it; otherwise the client found that the server is gone."""
+    return bool(error.args[0]) and error.args[0] not in range(2000, 3000)
+
+
+@contextmanager
+def _general_log(instance: Running) -> Iterator[None]:
+    """Log every statement to mysql.general_log inside the block. Raises MeasureError."""
+    before = instance.variables().get("log_output")
+    if before is None:
+        raise MeasureError(f"{instance.version} cannot log statements to a table; MySQL can since 5.1.6")
+    instance.query("TRUNCATE TABLE mysql.general_log")
+    instance.query("SET GLOBAL log_output = 'TABLE'")
+    instance.query("SET GLOBAL general_log = 1")
+    try:
+        yield
+    finally:
+        instance.query("SET GLOBAL general_log = 0")
+        instance.query(f"SET GLOBAL log_output = '{before}'")
+
+
+def _kinds(program: Program) -> Iterator[tuple[ProgramStatement, str]]:
+    """Every statement of a program with the name of its kind."""
+    for transaction in program.transactions:
+        for step in transaction.steps:
+            for statement in step.statements:
+                yield statement, program.kinds[statement.kind].name
+
+
+def _literal_characters(kind: tuple[ProgramStatement, str]) -> int:
+    return sum(len(piece) for piece in kind[0].pieces if isinstance(piece, str))
+
+
+def _texts(statement: ProgramStatement) -> tuple[str, ...]:
+    """What stands around a statement's parameters."""
+    texts = [""]
+    for piece in statement.pieces:
+        if isinstance(piece, str):
+            texts[-1] += piece
+        else:
+            texts.append("")
+    return tuple(texts)
+
+
+def _fits(texts: Sequence[str], sql: str) -> bool:
+    """Whether a statement is these texts with something between each two: the first place of each will do."""
+    first, *inner = texts
+    if not inner or not sql.startswith(first):
+        return sql == first
+    at, last = len(first), inner.pop()
+    for text in inner:
+        if (place := sql.find(text, at + 1)) < 0:
+            return False
+        at = place + len(text)
+    return sql.endswith(last) and len(sql) - len(last) > at

@@ -1,0 +1,77 @@
+"""`shootout work`: its command line, its documents and its pages."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+from shootout import command
+from shootout.capability import Capability, Skip
+from shootout.command import Commands
+from shootout.errors import InputError
+from shootout.inputs.options import MARKDOWN, OUT
+from shootout.model.run import RunHeader
+from shootout.model.verdict import Comparison
+from shootout.report.judged import Judged
+from shootout.report.sections import Section
+from shootout.report.site.page import Listing
+from shootout.work import evidence, judge, measure, page, report
+from shootout.work.documents import COUNTS, joined
+from shootout.work.instrument import Callgrind
+
+
+class Work(Capability):
+    """Instructions of each kind of statement, counted exactly."""
+
+    name = "work"
+    store = COUNTS
+    instrument = Callgrind()
+
+    def command(self, commands: Commands) -> None:
+        """Declare `work`."""
+        help = "count the instructions of each kind of statement under Callgrind; needs no quiet machine"
+        parser = command.add(commands, "work", self._run, help)
+        parser.add_argument("--base", metavar="REF", help="the server to compare with")
+        parser.add_argument("--head", metavar="REF", help="the server that may need more instructions")
+        command.add_measuring(parser, "work", command.LOADING)
+        command.add_options(parser, (OUT, MARKDOWN))
+
+    def _run(self, args: argparse.Namespace) -> int:
+        given = {} if args.base is None and args.head is None else {"servers": f"{args.base},{args.head}"}
+        if None in (args.base, args.head) and (given or args.servers is None):
+            raise InputError("expected --base REF and --head REF, or --servers A,B,…")
+        prepared = command.prepare(args, **given)
+        with command.progress() as observe:
+            path = measure.measure(prepared.plan, prepared.results, observe)
+        return command.conclude(self, path, prepared, args)
+
+    def judge(self, path: Path, base: str | None = None) -> Judged:
+        """Judge a count; its base is by default its first server."""
+        return report.judged(judge.compare(COUNTS.read(path), base))
+
+    def page(self, path: Path) -> str:
+        """The page of a count."""
+        return page.path_of(COUNTS.read(path).run)
+
+    def merge(self, paths: Sequence[Path], results: Path) -> Path:
+        """Join counts of other servers, or of other workloads, into one."""
+        document = joined(paths)
+        return COUNTS.write(results, document.run, document)
+
+    def history(self, results: Path, skip: Skip) -> Judged | None:
+        """How many instructions each kind of statement needed over time."""
+        counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
+        return report.history(judge.history(counted)) if counted else None
+
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+        """The pages of counts, the newest first."""
+        counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
+        return page.listing(counted, runs)
+
+    def evidence(self, results: Path, header: RunHeader) -> Section | None:
+        """The instructions of a run's first two servers, from the newest count that has them."""
+        return evidence.section(COUNTS.newest_first(results, lambda reason: None), header)
+
+
+CAPABILITY = Work()

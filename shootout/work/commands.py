@@ -1,0 +1,55 @@
+"""The command that counts what a run's servers did."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from shootout.inputs import matrix
+from shootout.model.plan import DatasetSize
+from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.workload import Distribution
+from shootout.report.commands import line
+
+NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on this machine
+
+
+def count_command(header: RunHeader) -> str | None:
+    """What counts the instructions of a run's first two servers; None if they cannot be counted.
+
+    Under the run's settings and with its statements, on the tables of the profile `work`.
+    """
+    profile, records = header.profile, header.workloads
+    servers = [record.reference for record in header.servers[:2]]
+    if not records or any(text.startswith(NOT_COUNTED) for text in servers):
+        return None
+    if profile.settings != matrix.load_profile("work").settings:
+        servers = [_with_settings(server, profile.settings) for server in header.servers[:2]]
+    sent = records[0]
+    chosen = {"--base": servers[0], "--head": servers[1], "--workloads": sent.written}
+    if options := {name: value for name, value in profile.options.items() if name in sent.options}:
+        chosen["--option"] = ",".join(f"{name}={value}" for name, value in options.items())
+    if profile.distribution is not None:
+        chosen["--rand-type"] = _distribution(profile.distribution)
+    if sent.protocol != "text":
+        chosen["--protocol"] = sent.protocol
+    if profile.dataset.engine != DatasetSize().engine:
+        chosen["--engine"] = profile.dataset.engine
+    if profile.build and any(text.startswith("git:") for text in servers):
+        chosen |= {"--build": profile.build.command, "--tree": profile.build.tree}
+    return line("work", chosen)
+
+
+def _distribution(drawn: Distribution) -> str:
+    """`NAME:PARAMETER=N,…`, as the option has it."""
+    parameters = ",".join(f"{name}={value:g}" for name, value in structs.asdict(drawn).items())
+    return ":".join(filter(None, (str(type(drawn).__struct_config__.tag), parameters)))
+
+
+def _with_settings(server: ServerRecord, settings: str) -> str:
+    """A server under the settings of a run; its own add to them, or replace them."""
+    if server.settings_name == settings:  # it has none of its own, or the same
+        return f"{server.reference.removesuffix('@' + settings)}@{settings}"
+    if not server.settings_name.startswith(f"{settings} + "):  # its own replace them
+        return server.reference
+    own = server.settings_name.removeprefix(f"{settings} + ").replace(" + ", "+")
+    return f"{server.reference.removesuffix('@' + own)}@{settings}+{own}"

@@ -1,0 +1,39 @@
+"""What counted work says of a run's servers, for what explains a cell of that run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from shootout.model.run import RunHeader
+from shootout.report.sections import Section
+from shootout.work import instructions, page, report
+from shootout.work.instructions import Instructions
+from shootout.work.page import Shown
+from shootout.work.values import WorkDocument
+
+
+@dataclass(frozen=True)
+class Evidence(Shown):
+    """As its template sees it."""
+
+    counted: Instructions | None  # None: not counted yet
+
+    @property
+    def path(self) -> str | None:
+        """The page of the count, from the site's root."""
+        return page.path_of(self.counted.run) if self.counted else None
+
+
+def section(documents: Iterable[WorkDocument], header: RunHeader) -> Section:
+    """What the first of these documents that fits says of a run, or how to count it."""
+    counted = instructions.find(documents, header)
+    return Section(
+        name="instructions",
+        about="what each statement executes",
+        title="Instructions",
+        points=tuple(report.points(counted, header)),
+        value=counted,
+        template="work/evidence",
+        context=Evidence(counted),
+    )

@@ -1,0 +1,52 @@
+"""Instructions in place of time: how other capabilities compare servers by what was counted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from shootout.capability import Count, Counted, Instrument
+from shootout.measure.plan import Plan
+from shootout.model.run import Observe
+from shootout.work import judge, measure
+from shootout.work.documents import COUNTS
+from shootout.work.values import MIX, WorkChange, WorkDocument
+
+
+class Callgrind(Instrument):
+    """Counts of whole workloads: of the sum of a workload's kinds, or else of its whole transaction."""
+
+    name = "work"
+    title = "instructions"
+    profile = "work"
+
+    def check(self, plan: Plan) -> None:
+        """Raise InputError if Valgrind, or a server that can run under it, is missing."""
+        measure.check(plan)
+
+    def measure(self, plan: Plan, results: Path, observe: Observe) -> None:
+        """Count the plan's workload on all its servers."""
+        measure.measure(plan, results, observe)
+
+    def counted(self, results: Path, base: str) -> dict[str, Counted]:
+        """What was counted of the last workload, server by server."""
+        return {path.name: _counted(COUNTS.read(path), base) for path in COUNTS.find(results)}
+
+
+def _counted(document: WorkDocument, base: str) -> Counted:
+    names = [kind.name for kind in document.kinds]
+    whole = MIX if MIX in names else "".join(names[-1:])
+    changes = judge.compare(document, base).changes
+    counts = ((change.server, _count(change)) for change in changes if change.kind == whole)
+    return Counted(
+        counts={server: count for server, count in counts if count is not None},
+        failed={failure.server: failure.reason for failure in document.failures},
+        started={count.server for count in document.counts},
+        bar=document.bar,
+        seconds=document.elapsed_s or 0.0,
+    )
+
+
+def _count(change: WorkChange) -> Count | None:
+    if change.ratio is None or change.head is None or change.base is None:
+        return None
+    return Count(change.ratio, change.verdict, change.spread, change.head.starts, change.base.starts)
