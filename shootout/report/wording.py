@@ -296,7 +296,7 @@ def lost(learned: LearningReport) -> str:
     """What the log lacks of transactions that were found in it; empty: nothing."""
     counts = ((learned.lost_begins, "BEGIN"), (learned.lost_commits, "COMMIT"))
     found = " and ".join(counted(count, noun) for count, noun in counts if count)
-    return found and f"{found}, too fast for the log; statements before and after them told where they were"
+    return found and f"{found}, too fast for the log; other statements told where they were"
 
 
 def _signed(value: float, places: int) -> str:

@@ -231,7 +231,7 @@ def test_a_slow_log_that_loses_fast_statements_has_the_same_transactions(
 
 
 def losing(text: bytes, log: Path, path: Path) -> int:
-    """Write a slow log without each fifth entry of this statement, except for the first ones; return how many."""
+    """Write a slow log without each fifth entry of this statement, but for the first; return how many."""
     entries = re.split(rb"(?m)^(?=# Time: |# User@Host: )", log.read_bytes())
     found = [place for place, entry in enumerate(entries) if entry.endswith(b"\n" + text + b";\n")]
     gone = set(found[5 * CONNECTIONS :: 5])

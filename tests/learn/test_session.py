@@ -231,7 +231,7 @@ def test_begins_and_commits_that_the_log_lost_are_said(
     out = tmp_path / "out"
     found = learned(tmp_path / "dump.sql", log, out)
     assert (found.learned.transactions, found.fidelity.per_transaction) == (10, 2)
-    said = "2 BEGINs and 1 COMMIT, too fast for the log; statements before and after them told where they were"
+    said = "2 BEGINs and 1 COMMIT, too fast for the log; other statements told where they were"
     assert said in Document((out / "fidelity.html").read_text("utf-8")).text
     terminal.print_learned(terminal.console(sys.stdout), found)
     assert f"lost          {said}" in capsys.readouterr().out
