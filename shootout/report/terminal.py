@@ -232,6 +232,8 @@ def print_learned(console: Console, outcome: LearnedWorkload) -> None:
         _say(console, f"warning       {warning}", "yellow")
     for left in learned.left_out:
         _say(console, f"left out      {left.statements} statements: {left.reason} {left.example}".rstrip())
+    if lost := wording.lost(learned):
+        _say(console, f"lost          {lost}")
     for statement in learned.statements:
         if statement.problem:
             _say(console, f"not parsed    {statement.name}: {statement.problem}")

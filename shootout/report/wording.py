@@ -14,6 +14,7 @@ from msgspec import structs
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis import remaining as remaining_
+from shootout.learn.learning import LearningReport
 from shootout.model.plan import THROUGHPUT, Dataset, Load, Policy
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import (
@@ -289,6 +290,13 @@ def threads(count: int) -> str:
 
 def counted(count: int, noun: str) -> str:
     return f"1 {noun}" if count == 1 else f"{number(count, 0)} {noun}s"
+
+
+def lost(learned: LearningReport) -> str:
+    """What the log lacks of transactions that were found in it; empty: nothing."""
+    counts = ((learned.lost_begins, "BEGIN"), (learned.lost_commits, "COMMIT"))
+    found = " and ".join(counted(count, noun) for count, noun in counts if count)
+    return found and f"{found}, too fast for the log; other statements told where they were"
 
 
 def _signed(value: float, places: int) -> str:

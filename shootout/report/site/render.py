@@ -47,6 +47,7 @@ def renderer() -> Render:
         "flush_ms": workload.flush_ms,
         "cause": wording.cause,
         "causes_title": wording.causes_title,
+        "lost": wording.lost,
         "margin": wording.margin,
         "reading": wording.reading,
         "symbol": wording.symbol,
