@@ -53,8 +53,8 @@ def delete(root: Path, names: Sequence[str]) -> None:
                 shutil.rmtree(whole)
             else:
                 whole.unlink()
-        for file in LISTS:
-            _change(root / file, rf'"{name}", |\({name}\) \| | \| \({name}\)', "")
+        for listing in LISTS:
+            _change(root / listing, rf'"{name}", |\({name}\) \| | \| \({name}\)', "")
         for text in texts(root):
             # A line that the core needs for a capability alone says so at its end.
             _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")
