@@ -53,11 +53,11 @@ def delete(root: Path, names: Sequence[str]) -> None:
                 shutil.rmtree(whole)
             else:
                 whole.unlink()
-        for file in LISTS:
-            _change(root / file, rf'"{name}", |\({name}\) \| | \| \({name}\)', "")
-        for file in texts(root):
+        for listing in LISTS:
+            _change(root / listing, rf'"{name}", |\({name}\) \| | \| \({name}\)', "")
+        for text in texts(root):
             # A line that the core needs for a capability alone says so at its end.
-            _change(root / file, rf"^.*(?:#|//) room: {name}\n", "")
+            _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")
         for page in pages:
             for text in root.rglob("*.md"):
                 _change(text, rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)", r"\1")

@@ -67,6 +67,8 @@ class LearningReport(Value):
     ordered: bool
     kept_values: bool
     synthetic: bool = False
+    lost_begins: Count = 0  # that the log lacks, of transactions that were found nevertheless
+    lost_commits: Count = 0
     warnings: tuple[str, ...] = ()  # why the workload may not be what the server ran
 
 
@@ -126,6 +128,8 @@ def learn(
         think_s=log.think_s,
         ordered=log.ordered,
         kept_values=keep,
+        lost_begins=log.lost_begins,
+        lost_commits=log.lost_commits,
         warnings=tuple(warnings(log)),
     )
     return writing.text(workload, _head(report), notes), report

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout import app
+from shootout.learn import report
 from shootout.learn.measure import LearnedWorkload
 from shootout.report.site import single
 from shootout.report.site.page import Page
@@ -18,6 +19,11 @@ class FidelityPage(Page):
 
     outcome: LearnedWorkload
     template = "learn/page"
+
+    @property
+    def lost(self) -> str:
+        """What the log lacks of transactions that are known nevertheless."""
+        return report.lost(self.outcome.learned)
 
     @property
     def path(self) -> str:

@@ -39,6 +39,13 @@ def headline(fidelity: Fidelity) -> str:
     return f"{100 * fidelity.score:.1f} % of the log's statements are sent as often, with as many rows"
 
 
+def lost(learned: LearningReport) -> str:
+    """What the log lacks of transactions that are known nevertheless; empty: nothing."""
+    counts = ((learned.lost_begins, "BEGIN"), (learned.lost_commits, "COMMIT"))
+    named = " and ".join(wording.counted(count, noun) for count, noun in counts if count)
+    return named and f"{named}, too fast for the log; other statements told where they were"
+
+
 def _row(pair: StatementPair) -> tuple[str, ...]:
     rows = (pair.examined, pair.sent_examined, pair.returned, pair.sent_returned)
     return (
@@ -56,6 +63,8 @@ def _missing(learned: LearningReport) -> Iterator[Line]:
         yield Line(f"warning       {warning}", "yellow")
     for left in learned.left_out:
         yield Line(f"left out      {left.statements} statements: {left.reason} {left.example}".rstrip())
+    if gone := lost(learned):
+        yield Line(f"lost          {gone}")
     for statement in learned.statements:
         if statement.problem:
             yield Line(f"not parsed    {statement.name}: {statement.problem}")

@@ -83,4 +83,6 @@ class Log(Value):
     seconds: Quantity  # in the server, COMMIT and the like included
     ordered: bool  # connections' statements are in the order in which they ran; else each is its own sequence
     abandoned: Count = 0  # transactions without an end: retried after a deadlock, or cut off
+    lost_begins: Count = 0  # BEGINs too fast for a slow log, whose transactions were found nevertheless
+    lost_commits: Count = 0  # likewise
     fastest_s: Quantity = 0.0  # of a statement

@@ -23,6 +23,7 @@ from shootout.servers import instances, reference
 from tests.measure import dumps
 from tests.report.site.pages import Document
 from tests.runs import a_tree
+from tests.screen import lines_judged
 
 SERVER = "mysql-5.7.22"
 PLANTED = 10_000
@@ -190,12 +191,18 @@ SLOW = """/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). 
 Tcp port: 3306  Unix socket: /tmp/mysql.sock
 Time                 Id Command    Argument
 """
-SECOND = """# Time: 2026-01-01T00:00:{at:02d}.000000Z
+ENTRY = """# Time: 2026-01-01T00:00:{at:02d}.000000Z
 # User@Host: me[me] @ localhost []  Id:     7
-# Query_time: 1.0{at:02d}000  Lock_time: 0.000010 Rows_sent: 1  Rows_examined: 1
+# Query_time: {s}.0{at:02d}000  Lock_time: 0.000010 Rows_sent: 1  Rows_examined: 1
 SET timestamp=17672256{at:02d};
-SELECT id FROM parent WHERE id = 2;
+{text};
 """
+
+
+def slow(texts: Iterable[str], s: int = 0) -> str:
+    """A slow log of one connection, whose statements took `s` seconds and their own number of ms."""
+    entries = (ENTRY.format(at=at, s=s, text=text) for at, text in enumerate(texts, 1))
+    return SLOW + "use shop;\n" + "".join(entries)
 
 
 def test_a_log_of_slow_statements_only_is_called_incomplete(
@@ -203,7 +210,7 @@ def test_a_log_of_slow_statements_only_is_called_incomplete(
 ) -> None:
     (tmp_path / "dump.sql").write_text(SHOP)
     log = tmp_path / "slow.log"
-    log.write_text(SLOW + "use shop;\n" + "".join(SECOND.format(at=at) for at in range(2, 50)))
+    log.write_text(slow(["SELECT id FROM parent WHERE id = 2"] * 48, s=1))
     out = tmp_path / "out"
     found = learned(tmp_path / "dump.sql", log, out)
     said = "the log's fastest statement took 1 s, so long_query_time has hidden faster ones: set it to 0"
@@ -212,6 +219,20 @@ def test_a_log_of_slow_statements_only_is_called_incomplete(
     assert said in Document((out / "fidelity.html").read_text("utf-8")).text
     terminal.print_judged(command.console(), report.judged(found, out / "fidelity.html"))
     assert f"warning       {said}" in capsys.readouterr().out
+
+
+def test_begins_and_commits_that_the_log_lost_are_said(tmp_path: Path) -> None:
+    (tmp_path / "dump.sql").write_text(SHOP)
+    log = tmp_path / "slow.log"
+    sold = ["SELECT id FROM parent WHERE id = 2", "INSERT INTO child (parent_id) VALUES (17)"]
+    whole = ["BEGIN", *sold, "COMMIT"]
+    log.write_text(slow([*whole * 3, *whole[1:], *whole * 2, *whole[:-1], *whole, *whole[1:], *whole]))
+    out = tmp_path / "out"
+    found = learned(tmp_path / "dump.sql", log, out)
+    assert (found.learned.transactions, found.fidelity.per_transaction) == (10, 2)
+    said = "2 BEGINs and 1 COMMIT, too fast for the log; other statements told where they were"
+    assert said in Document((out / "fidelity.html").read_text("utf-8")).text
+    assert f"lost          {said}" in lines_judged(report.judged(found, out / "fidelity.html"))
 
 
 ORDERED = """CREATE TABLE customer (id INT PRIMARY KEY, land CHAR(2) NOT NULL, KEY (land));

@@ -173,7 +173,9 @@ def test_all_that_ran_is_counted(ran: dict[tuple[str, Protocol], Ran], name: str
         add(told, one.sql, one.count)
     assert told == {text: counts[:1] for text, counts in found.items()}
     assert general.left_out == ()
-    assert shapes(general) == shapes(log)
+    # Where the slow log lacks a connection's first BEGIN, that may have been before the log.
+    assert (shapes(general) - shapes(log)).total() == log.abandoned - general.abandoned
+    assert not shapes(log) - shapes(general)
 
 
 def shapes(log: Log) -> Counter[tuple[str, ...]]:
@@ -193,7 +195,8 @@ def test_prepared_statements_have_their_values(ran: dict[tuple[str, Protocol], R
         done = ran["oltp_read_write", "prepared"]
         assert log.left_out == ()
         (sequence,) = (one for one in log.sequences if one.explicit and one.end == "commit")
-        assert (sequence.count, len(sequence.statements)) == (done.transactions, 18)
+        assert 0 <= done.transactions - sequence.count <= log.abandoned
+        assert len(sequence.statements) == 18
         selected = log.templates[sequence.statements[0]]
         assert selected.sql == "SELECT c FROM sbtest? WHERE id=?"
         number, row = selected.slots
@@ -214,6 +217,26 @@ def test_transactions_repeat_values(ran: dict[tuple[str, Protocol], Ran]) -> Non
     assert (17, 1, 16, 1, 1.0) in {
         (link.statement, link.slot, link.of_statement, link.of_slot, link.share) for link in sequence.links
     }
+
+
+def test_a_slow_log_that_loses_fast_statements_has_the_same_transactions(
+    ran: dict[tuple[str, Protocol], Ran], tmp_path: Path
+) -> None:
+    whole = logs.read([ran["oltp_read_write", "text"].slow], families=FAMILIES)
+    path = tmp_path / "lossy"
+    lost = losing(b"BEGIN", ran["oltp_read_write", "text"].slow, path)
+    log = logs.read([path], families=FAMILIES)
+    assert (shapes(log), log.ordered, log.abandoned) == (shapes(whole), True, whole.abandoned)
+    assert log.lost_begins == whole.lost_begins + lost > 1
+
+
+def losing(text: bytes, log: Path, path: Path) -> int:
+    """Write a slow log without each fifth entry of this statement, but for the first; return how many."""
+    entries = re.split(rb"(?m)^(?=# Time: |# User@Host: )", log.read_bytes())
+    found = [place for place, entry in enumerate(entries) if entry.endswith(b"\n" + text + b";\n")]
+    gone = set(found[5 * CONNECTIONS :: 5])
+    path.write_bytes(b"".join(entry for place, entry in enumerate(entries) if place not in gone))
+    return len(gone)
 
 
 def test_without_families_shares_are_kept_by_a_sample(ran: dict[tuple[str, Protocol], Ran]) -> None:

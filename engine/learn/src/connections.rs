@@ -15,7 +15,7 @@ const CONNECTIONS_MAX: usize = 16_384;
 const SILENT_US: i64 = 300_000_000;
 const TIDY_EVERY: u64 = 65_536;
 /// A log is in order if at most this share of statements begin before their connection's last one, and of COMMITs
-/// end nothing; or as few as that.
+/// end nothing that a whole transaction explains; or as few as that.
 const BACKWARDS_MAX: f64 = 0.01;
 const ORPHANS_MAX: f64 = 0.05;
 const FEW: u64 = 3;
@@ -32,9 +32,17 @@ pub struct Tally {
     pub sequences: Sequences,
     /// Transactions without an end, or too long to keep.
     pub abandoned: u64,
+    /// The log leaves out the fastest statements, as a slow log does.
+    pub lossy: bool,
+    /// BEGINs and COMMITs that the log has lost.
+    pub lost_begins: u64,
+    pub lost_commits: u64,
     commits: u64,
-    /// COMMITs after statements that had none to wait for.
+    /// COMMITs after statements that had none to wait for, and those that ended what is whole elsewhere.
     orphans: u64,
+    explained: u64,
+    /// BEGINs in a transaction.
+    reopened: u64,
     heard: u64,
     /// Statements that began before their connection's last one.
     backwards: u64,
@@ -46,7 +54,17 @@ pub struct Tally {
 impl Tally {
     pub fn ordered(&self) -> bool {
         let few = |faults: u64, all: u64, share: f64| faults <= FEW.max((all as f64 * share) as u64);
-        few(self.backwards, self.heard, BACKWARDS_MAX) && few(self.orphans, self.commits, ORPHANS_MAX)
+        // A log that loses BEGINs has no second one before a COMMIT; a mangled log has either, and all kinds of wholes.
+        let orphans = self.orphans + self.explained.min(self.reopened);
+        few(self.backwards, self.heard, BACKWARDS_MAX) && few(orphans, self.commits, ORPHANS_MAX)
+    }
+
+    /// How many statements outside of BEGIN wait for an end, which would prove that the log has lost their BEGIN.
+    fn waiting(&self) -> usize {
+        match self.sequences.longest {
+            1.. if self.lossy => self.sequences.longest.max(UNDECIDED_MAX),
+            _ => 0,
+        }
     }
 
     pub fn span_s(&self) -> f64 {
@@ -80,6 +98,10 @@ pub struct Connection {
     mode: Mode,
     /// A statement committed by itself since the last transaction.
     single: bool,
+    /// It has sent a BEGIN.
+    begins: bool,
+    /// It has ended what it had not begun: others of its ends may be such, too.
+    strays: bool,
     too_long: bool,
     /// Of the open transaction, or not yet known to be one: templates, and how many values they have.
     statements: Vec<(u32, usize)>,
@@ -96,17 +118,22 @@ impl Connection {
 
     /// A statement of template `id` ran.
     pub fn ran(&mut self, tally: &mut Tally, id: u32, values: &[Value]) {
-        if self.statements.len() == STATEMENTS_MAX {
+        if self.in_transaction() && self.statements.len() == STATEMENTS_MAX {
             self.too_long = true;
             return;
         }
         self.statements.push((id, values.len()));
         self.values.extend_from_slice(values);
-        let undecided = matches!(self.mode, Mode::Unknown | Mode::Doubtful);
-        if undecided && !self.open && self.statements.len() == UNDECIDED_MAX {
-            self.mode = Mode::Autocommit;
+        if self.in_transaction() {
+            return;
         }
-        if self.mode == Mode::Autocommit && !self.open {
+        let (count, waiting) = (self.statements.len(), tally.waiting());
+        if self.mode == Mode::Autocommit {
+            if count > 2 * waiting {
+                self.first_alone(tally, count - waiting);
+            }
+        } else if count == UNDECIDED_MAX {
+            self.mode = Mode::Autocommit;
             self.alone(tally);
         }
     }
@@ -124,14 +151,14 @@ impl Connection {
 
     pub fn began(&mut self, tally: &mut Tally) {
         if self.open {
-            self.abandon(tally);
+            self.end_unsaid(tally);
         } else if self.mode == Mode::Off {
             self.end(tally, false);
         } else {
             self.alone(tally);
             self.mode = Mode::Autocommit;
         }
-        (self.open, self.single) = (true, false);
+        (self.open, self.single, self.begins) = (true, false, true);
     }
 
     pub fn ended(&mut self, tally: &mut Tally, rollback: bool, chain: bool) {
@@ -141,13 +168,68 @@ impl Connection {
         }
         if self.in_transaction() {
             self.end(tally, rollback);
-        } else if self.mode == Mode::Autocommit {
-            tally.orphans += u64::from(self.single && !rollback);
         } else {
-            self.abandon(tally);
-            self.mode = Mode::Doubtful;
+            self.end_unbegun(tally, rollback);
         }
         (self.open, self.single) = (chain, false);
+    }
+
+    /// An end came without a BEGIN. If the log has lost that, the transaction is the longest whole one behind
+    /// statements that commit by themselves, or else all since the last end if the client is known to begin what it
+    /// ends.
+    fn end_unbegun(&mut self, tally: &mut Tally, rollback: bool) {
+        let (ids, sequences) = (self.ids(), &tally.sequences);
+        let fits = |shape: &Shape| {
+            let before = ids.strip_suffix(&*shape.statements).filter(|_| shape.rollback == rollback);
+            before.is_some_and(|before| before.iter().all(|&id| sequences.alone(id)))
+        };
+        let whole = sequences.whole(fits).filter(|_| tally.lossy).map(|shape| shape.statements.len());
+        let known = self.mode == Mode::Autocommit;
+        let none = ids.is_empty() && !self.single;
+        if !rollback {
+            tally.orphans += u64::from(known && whole.is_none() && !none);
+            tally.explained += u64::from(whole.is_some());
+        }
+        let sure = tally.lossy && self.begins && !self.strays && !self.single;
+        let all = known && sure && !ids.is_empty();
+        if let Some(length) = whole.or(all.then_some(ids.len())) {
+            tally.lost_begins += 1;
+            self.first_alone(tally, ids.len() - length);
+            self.end(tally, rollback);
+        } else if known {
+            self.strays |= none;
+            self.alone(tally);
+        } else {
+            self.abandon(tally);
+        }
+        if !known {
+            self.mode = Mode::Doubtful;
+        }
+    }
+
+    /// A BEGIN came before the end. The log has lost the COMMIT if the statements are a whole transaction, and then
+    /// such that commit by themselves. Otherwise the client has given up, as after a deadlock.
+    fn end_unsaid(&mut self, tally: &mut Tally) {
+        let (ids, sequences) = (self.ids(), &tally.sequences);
+        tally.reopened += u64::from(!ids.is_empty());
+        let fits = |shape: &Shape| {
+            let rest = ids.strip_prefix(&*shape.statements).filter(|_| !shape.rollback);
+            rest.is_some_and(|rest| rest.iter().all(|&id| sequences.alone(id)))
+        };
+        let whole = sequences.whole(fits).filter(|_| tally.lossy && !self.too_long);
+        let Some(length) = whole.map(|shape| shape.statements.len()) else {
+            return self.abandon(tally);
+        };
+        tally.lost_commits += 1;
+        let rest = self.statements.split_off(length);
+        let values = self.values.split_off(self.statements.iter().map(|&(_, count)| count).sum());
+        self.end(tally, false);
+        (self.statements, self.values) = (rest, values);
+        self.alone(tally);
+    }
+
+    fn ids(&self) -> Vec<u32> {
+        self.statements.iter().map(|&(id, _)| id).collect()
     }
 
     pub fn set_autocommit(&mut self, tally: &mut Tally, on: bool) {
@@ -161,7 +243,11 @@ impl Connection {
 
     /// The server rolled the transaction back.
     pub fn lost(&mut self, tally: &mut Tally) {
-        self.abandon(tally);
+        if self.mode == Mode::Autocommit && !self.open {
+            self.alone(tally);
+        } else {
+            self.abandon(tally);
+        }
         self.open = false;
     }
 
@@ -186,8 +272,8 @@ impl Connection {
         if self.too_long {
             tally.abandoned += 1;
         } else if !self.statements.is_empty() {
-            let statements = self.statements.iter().map(|&(id, _)| id).collect();
-            tally.sequences.count(Shape { statements, explicit: true, rollback }, &self.values);
+            let statements = self.ids().into();
+            tally.sequences.count(Shape { statements, explicit: true, rollback }, self.open, &self.values);
         }
         self.clear();
     }
@@ -199,15 +285,20 @@ impl Connection {
 
     /// Each statement so far committed by itself.
     fn alone(&mut self, tally: &mut Tally) {
-        self.single |= !self.statements.is_empty();
-        let mut values = &self.values[..];
-        for &(id, count) in &self.statements {
-            let (own, rest) = values.split_at(count);
-            let shape = Shape { statements: [id].into(), explicit: false, rollback: false };
-            tally.sequences.count(shape, own);
-            values = rest;
-        }
+        self.first_alone(tally, self.statements.len());
         self.clear();
+    }
+
+    /// Each of the first `count` statements committed by itself.
+    fn first_alone(&mut self, tally: &mut Tally, count: usize) {
+        self.single |= count > 0;
+        let mut first = 0;
+        for (id, count) in self.statements.drain(..count) {
+            let own = first..first + count;
+            tally.sequences.count(Shape::alone(id), false, &self.values[own]);
+            first += count;
+        }
+        self.values.drain(..first);
     }
 
     fn close(&mut self, tally: &mut Tally) {
@@ -238,8 +329,13 @@ impl Connections {
         let tally = Tally {
             sequences: Sequences::new(stream),
             abandoned: 0,
+            lossy: false,
+            lost_begins: 0,
+            lost_commits: 0,
             commits: 0,
             orphans: 0,
+            explained: 0,
+            reopened: 0,
             heard: 0,
             backwards: 0,
             gaps: 0,

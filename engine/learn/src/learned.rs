@@ -24,6 +24,8 @@ pub struct Log<'a> {
     pub seconds: f64,
     pub ordered: bool,
     pub abandoned: u64,
+    pub lost_begins: u64,
+    pub lost_commits: u64,
     pub fastest_s: f64,
 }
 

@@ -92,6 +92,7 @@ impl Learner {
 
     pub fn ran(&mut self, entry: &Entry) {
         let (connection, tally) = self.connections.heard(entry.connection, entry.times);
+        tally.lossy = entry.cost.is_some();
         self.books.seconds += entry.cost.map_or(0.0, |cost| cost.seconds);
         if entry.error == DEADLOCK {
             connection.lost(tally);
@@ -142,13 +143,14 @@ impl Learner {
         // Digests have no transactions.
         let ordered = tally.ordered() && !self.mixed && kind != "digests";
         let (span_s, think_s, abandoned) = (tally.span_s(), tally.think_s(), tally.abandoned);
+        let lost = if ordered { (tally.lost_begins, tally.lost_commits) } else { (0, 0) };
         let sequences: Vec<_> = if ordered {
             let inner: Vec<_> = templates.iter().map(Template::links).collect();
             let sorted = tally.sequences.sorted(|shape| inner_links(shape, templates, &inner));
             sorted.iter().map(|kind| learned::Sequence::of(kind, templates)).collect()
         } else {
             let alone = |(id, template): (u32, &Template)| {
-                let shape = Shape { statements: [id].into(), explicit: false, rollback: false };
+                let shape = Shape::alone(id);
                 let (count, links) = (template.count, template.links());
                 learned::Sequence::of(&Kind { shape, count, links, constants: Vec::new() }, templates)
             };
@@ -175,6 +177,8 @@ impl Learner {
             seconds: quantity(books.seconds),
             ordered,
             abandoned,
+            lost_begins: lost.0,
+            lost_commits: lost.1,
             fastest_s: quantity(books.fastest_s.unwrap_or(0.0)),
         };
         serde_json::to_vec(&log).expect("strings and finite numbers")

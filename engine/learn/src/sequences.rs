@@ -58,6 +58,13 @@ pub struct Shape {
     pub rollback: bool,
 }
 
+impl Shape {
+    /// A statement of this template that commits by itself.
+    pub fn alone(id: u32) -> Self {
+        Self { statements: [id].into(), explicit: false, rollback: false }
+    }
+}
+
 /// A slot that repeats an earlier one, both counted over all statements of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Link {
@@ -76,10 +83,20 @@ pub struct Kind {
     pub constants: Vec<(usize, i64)>,
 }
 
+/// A kind, as far as it was counted.
+struct Counted {
+    shape: Shape,
+    sample: Sample<Box<[Value]>>,
+    /// The log has the BEGIN and the end of one of them.
+    whole: bool,
+}
+
 /// All transactions, in bounded memory.
 pub struct Sequences {
     places: HashMap<Shape, usize>,
-    kinds: Vec<(Shape, Sample<Box<[Value]>>)>,
+    kinds: Vec<Counted>,
+    /// Statements of the longest whole one.
+    pub longest: usize,
     values_left: usize,
     rest: Sample<Shape>,
     stream: Stream,
@@ -90,13 +107,17 @@ impl Sequences {
         Self {
             places: HashMap::new(),
             kinds: Vec::new(),
+            longest: 0,
             values_left: VALUES_MAX,
             rest: Sample::new(SAMPLED),
             stream,
         }
     }
 
-    pub fn count(&mut self, shape: Shape, values: &[Value]) {
+    pub fn count(&mut self, shape: Shape, whole: bool, values: &[Value]) {
+        if whole {
+            self.longest = self.longest.max(shape.statements.len());
+        }
         let place = match self.places.get(&shape) {
             Some(&place) => place,
             None if self.kinds.len() == KINDS_MAX => return self.rest.offer(&mut self.stream, || shape),
@@ -105,11 +126,27 @@ impl Sequences {
                 let fits = needed <= self.values_left;
                 self.values_left -= if fits { needed } else { 0 };
                 self.places.insert(shape.clone(), self.kinds.len());
-                self.kinds.push((shape, Sample::new(if fits { VALUED } else { 0 })));
+                let sample = Sample::new(if fits { VALUED } else { 0 });
+                self.kinds.push(Counted { shape, sample, whole });
                 self.kinds.len() - 1
             }
         };
-        self.kinds[place].1.offer(&mut self.stream, || values.into());
+        let kind = &mut self.kinds[place];
+        kind.whole |= whole;
+        kind.sample.offer(&mut self.stream, || values.into());
+    }
+
+    /// The longest of the whole ones that fit, the most frequent of several.
+    pub fn whole(&self, fits: impl Fn(&Shape) -> bool) -> Option<&Shape> {
+        let fitting = self.kinds.iter().filter(|kind| kind.whole && fits(&kind.shape));
+        let longest = fitting.max_by_key(|kind| (kind.shape.statements.len(), kind.sample.seen));
+        longest.map(|kind| &kind.shape)
+    }
+
+    /// Whether a statement of this template can commit by itself: one has, or no whole transaction has one.
+    pub fn alone(&self, id: u32) -> bool {
+        let has = |kind: &Counted| kind.whole && kind.shape.statements.contains(&id);
+        self.places.contains_key(&Shape::alone(id)) || !self.kinds.iter().any(has)
     }
 
     /// Each kind with its count and links, the most frequent first; of sampled ones, `inner` has the links within
@@ -118,7 +155,7 @@ impl Sequences {
         let mut all: Vec<_> = self
             .kinds
             .into_iter()
-            .map(|(shape, sample)| {
+            .map(|Counted { shape, sample, .. }| {
                 let links = if sample.kept.len() < LINK_MIN { inner(&shape) } else { links(&sample.kept) };
                 Kind { shape, count: sample.seen, links, constants: constants(&sample.kept) }
             })

@@ -320,6 +320,111 @@ fn transactions_are_what_begins_and_ends() {
     assert_eq!((&log["statements"], &log["transactions"]), (&json!(13), &json!(8)));
 }
 
+/// Rounds of two kinds of transactions, on two connections, between statements that commit by themselves.
+fn rounds() -> Vec<(u64, &'static str)> {
+    let buys =
+        ["SELECT a", "SELECT b", "BEGIN", "SELECT 1", "UPDATE t SET a = 1", "UPDATE u SET a = 1", "COMMIT"];
+    let looks =
+        ["BEGIN", "SELECT 1", "SELECT c", "COMMIT", "SELECT a", "BEGIN", "UPDATE u SET a = 1", "ROLLBACK"];
+    (0..100)
+        .flat_map(|round| {
+            [buys.map(|text| (round % 2, text)).to_vec(), looks.map(|text| (round % 2, text)).to_vec()]
+        })
+        .flatten()
+        .collect()
+}
+
+/// The rounds without every `nth` of a text, after the first ones.
+fn without(text: &str, nth: usize) -> Vec<(u64, &'static str)> {
+    let mut seen = 0;
+    let mut lost = |&(_, other): &(u64, &str)| {
+        seen += usize::from(other == text);
+        other == text && seen > 10 && seen % nth == 0
+    };
+    rounds().into_iter().filter(|entry| !lost(entry)).collect()
+}
+
+fn lost(log: &Value) -> (u64, u64) {
+    (log["lost_begins"].as_u64().unwrap(), log["lost_commits"].as_u64().unwrap_or(0))
+}
+
+#[test]
+fn a_transaction_whose_begin_the_log_lost_is_whole() {
+    let whole = learned(slow(rounds()).as_bytes());
+    assert_eq!((lost(&whole), &whole["ordered"], &whole["abandoned"]), ((0, 0), &json!(true), &json!(0)));
+    for (nth, count) in [(50, 6), (7, 41), (4, 73)] {
+        let log = learned(slow(without("BEGIN", nth)).as_bytes());
+        assert_eq!((sequences(&log), lost(&log)), (sequences(&whole), (count, 0)), "{nth}");
+    }
+}
+
+#[test]
+fn a_transaction_whose_commit_the_log_lost_is_whole() {
+    let whole = learned(slow(rounds()).as_bytes());
+    for (nth, count) in [(50, 4), (7, 27)] {
+        let log = learned(slow(without("COMMIT", nth)).as_bytes());
+        assert_eq!((sequences(&log), lost(&log)), (sequences(&whole), (0, count)), "{nth}");
+        assert_eq!(log["abandoned"], 0);
+    }
+    // What is no whole transaction was given up, as after a deadlock.
+    let retried = ["BEGIN", "SELECT 1", "UPDATE t SET a = 1", "COMMIT", "BEGIN", "SELECT 1", "BEGIN"];
+    let log = learned(slow(alone(&retried)).as_bytes());
+    assert_eq!((lost(&log), &log["abandoned"]), ((0, 0), &json!(1)));
+}
+
+#[test]
+fn an_unknown_transaction_without_begin_is_all_since_the_last_end() {
+    let begun = ["BEGIN", "SELECT a", "COMMIT"];
+    let log = |rest: &[&str]| learned(slow(alone(&[&begun, rest].concat())).as_bytes());
+    let found = log(&["SELECT b", "SELECT c", "ROLLBACK", "SELECT d"]);
+    assert_eq!(sequences(&found), [(vec![0], 1, true), (vec![1, 2], 1, true), (vec![3], 1, false)]);
+    assert_eq!((lost(&found), &found["sequences"][1]["end"]), ((1, 0), &json!("rollback")));
+    // The longest whole one, not the first.
+    let found =
+        log(&["BEGIN", "SELECT b", "SELECT a", "COMMIT", "SELECT c", "SELECT b", "SELECT a", "COMMIT"]);
+    assert_eq!(sequences(&found), [(vec![1, 0], 2, true), (vec![0], 1, true), (vec![2], 1, false)]);
+    // What is only known from transactions is in one.
+    let found =
+        log(&["BEGIN", "SELECT b", "SELECT a", "COMMIT", "SELECT b", "SELECT b", "SELECT a", "COMMIT"]);
+    assert_eq!(sequences(&found)[2], (vec![1, 1, 0], 1, true));
+    // A client that ends nothing does so elsewhere, too.
+    let found = log(&["ROLLBACK", "SELECT b", "SELECT c", "ROLLBACK"]);
+    assert_eq!(sequences(&found), [(vec![0], 1, true), (vec![1], 1, false), (vec![2], 1, false)]);
+    // Nor does one that never begins anything lose a BEGIN.
+    let single = vec!["SELECT b"; 100];
+    let other = single.iter().chain(&["COMMIT", "SELECT b", "SELECT c", "ROLLBACK"]).map(|&text| (8, text));
+    let found = learned(slow(alone(&begun).into_iter().chain(other)).as_bytes());
+    assert_eq!(sequences(&found), [(vec![1], 101, false), (vec![0], 1, true), (vec![2], 1, false)]);
+    // A connection whose first BEGIN is lost.
+    let other = [(8, "SELECT b"), (8, "SELECT a"), (8, "COMMIT")];
+    let found = learned(slow(alone(&begun).into_iter().chain(other)).as_bytes());
+    assert_eq!(sequences(&found), [(vec![0], 2, true), (vec![1], 1, false)]);
+}
+
+#[test]
+fn a_transaction_without_begin_is_found_behind_any_number_of_others() {
+    let begun = ["BEGIN", "SELECT a", "SELECT b", "COMMIT"];
+    for singles in [150, 990] {
+        let texts = [&begun[..], &vec!["SELECT c"; singles], &begun[1..]].concat();
+        let found = learned(slow(alone(&texts)).as_bytes());
+        assert_eq!(sequences(&found), [(vec![2], singles as u64, false), (vec![0, 1], 2, true)]);
+        assert_eq!(lost(&found), (1, 0));
+    }
+    // They are too many to be a transaction themselves.
+    let texts = [&begun[..], &["SELECT c"; 500], &["COMMIT"]].concat();
+    assert_eq!(sequences(&learned(slow(alone(&texts)).as_bytes()))[0], (vec![2], 500, false));
+}
+
+#[test]
+fn a_general_log_loses_nothing() {
+    let texts =
+        ["BEGIN", "SELECT a", "COMMIT", "SELECT a", "COMMIT", "BEGIN", "SELECT a", "BEGIN", "SELECT b"];
+    let line = |text: &&str| format!("2026-11-25T02:34:40.000000Z\t    2 Query\t{text}\n");
+    let log = learned(texts.iter().map(line).collect::<String>().as_bytes());
+    assert_eq!(sequences(&log), [(vec![0], 1, false), (vec![0], 1, true)]);
+    assert_eq!((lost(&log), &log["abandoned"]), ((0, 0), &json!(2)));
+}
+
 #[test]
 fn a_savepoint_may_be_named_by_a_string() {
     let log = slow(alone(&["BEGIN", "SAVEPOINT a", "COMMIT", "BEGIN", "SAVEPOINT \"b\"", "COMMIT"]));
