@@ -59,8 +59,8 @@ def delete(root: Path, names: Sequence[str]) -> None:
             # A line that the core needs for a capability alone says so at its end.
             _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")
         for page in pages:
-            for text in root.rglob("*.md"):
-                _change(text, rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)", r"\1")
+            for file in root.rglob("*.md"):
+                _change(file, rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)", r"\1")
     subprocess.run((root / ".venv/bin/python", "-m", "tests.manual"), cwd=root, check=True)
     subprocess.run((root / ".venv/bin/ruff", "format", "--quiet"), cwd=root, check=True)
 
