@@ -59,6 +59,7 @@ def delete(root: Path, names: Sequence[str]) -> None:
             # A line that the core needs for a capability alone says so at its end.
             _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")
         for page in pages:
+            _change(root / "README.md", rf"(?:, )?\[{re.escape(page)}\]\({re.escape(page)}\)", "")
             for file in root.rglob("*.md"):
                 _change(file, rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)", r"\1")
     subprocess.run((root / ".venv/bin/python", "-m", "tests.manual"), cwd=root, check=True)
