@@ -59,8 +59,10 @@ def delete(root: Path, names: Sequence[str]) -> None:
             # A line that the core needs for a capability alone says so at its end.
             _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")
         for page in pages:
+            link = rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)"
             for file in root.rglob("*.md"):
-                _change(file, rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)", r"\1")
+                _change(file, rf"^\| {link} \|.*\n", "")  # its row of a table
+                _change(file, link, r"\1")
     subprocess.run((root / ".venv/bin/python", "-m", "tests.manual"), cwd=root, check=True)
 
 
