@@ -39,7 +39,6 @@ from shootout import app
 from shootout.analysis import compare, ledger
 from shootout.analysis.thresholds import RULE
 from shootout.document import journal
-from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
@@ -120,7 +119,7 @@ def _built(results: Path, out: Path) -> Built:
 
 def _build(results: Path, out: Path) -> int:
     began_s = time.perf_counter()
-    app.publish(results, out, ACKNOWLEDGED.default, partial(print, file=sys.stderr))
+    app.publish(results, out, (), partial(print, file=sys.stderr))
     largest = max(resource.getrusage(of).ru_maxrss for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     print(time.perf_counter() - began_s, largest)
     return 0

@@ -212,7 +212,7 @@ def publish(
         raise nothing(results)
 
     def of_cells(run: str, cells: Sequence[Cell]) -> Mapping[Cell, tuple[Section, ...]]:
-        return capability.sections(results, run, cells, skip)
+        return capability.sections(results, run, cells, _said_before)
 
     return site.build(runs, out, acknowledged, listings, sections=of_cells, front=front)
 
@@ -349,6 +349,10 @@ def _runs(
 ) -> list[JudgedRun]:
     """The judged runs of a folder that have the base, the newest last."""
     return judgement_cache.runs(results, lambda error: skip(str(error)), acknowledged, base)
+
+
+def _said_before(reason: str) -> None:
+    """Several processes draw pages; what cannot be read was said when capabilities listed theirs."""
 
 
 def nothing(results: Path, base: str | None = None) -> InputError:

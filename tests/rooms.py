@@ -59,9 +59,10 @@ def delete(root: Path, names: Sequence[str]) -> None:
             # A line that the core needs for a capability alone says so at its end.
             _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")
         for page in pages:
-            _change(root / "README.md", rf"(?:, )?\[{re.escape(page)}\]\({re.escape(page)}\)", "")
+            link = rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)"
             for file in root.rglob("*.md"):
-                _change(file, rf"\[([^]]*)\]\([^)]*\b{re.escape(Path(page).name)}[^)]*\)", r"\1")
+                _change(file, rf"^\| {link} \|.*\n", "")  # its row of a table
+                _change(file, link, r"\1")
     subprocess.run((root / ".venv/bin/python", "-m", "tests.manual"), cwd=root, check=True)
     subprocess.run((root / ".venv/bin/ruff", "format", "--quiet"), cwd=root, check=True)
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from shootout import __version__, app, cli, harness, paths
+from shootout import __version__, cli, harness, paths
 from shootout.document.journal import Writer, new_name
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
@@ -217,8 +217,8 @@ def test_a_run_is_measured_though_its_results_cannot_be_compared(
     def fail(*_: object) -> NoReturn:
         raise MeasureError("disk full")
 
-    monkeypatch.setattr(app, "unlike_results", fail)
-    monkeypatch.setattr(harness, "run", lambda request: harness.SuiteResult(1, None))
+    monkeypatch.setattr("shootout.measure.results.compared", fail)
+    monkeypatch.setattr(harness, "run", lambda prepared: harness.SuiteResult(1, None))
     assert cli.main(["run", "--check-results", f"--out={tmp_path}"]) == 1
     assert capsys.readouterr().err.endswith("shootout: results are not compared: disk full\n")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,10 @@ from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, BUDGET_MAX_MIN, OUT, Option
 from shootout.model.plan import Cell
 from shootout.model.run import Observe
+from shootout.model.verdict import Comparison
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
+from shootout.report.site.page import Listing
 
 EXPLAIN = Option(
     "find out why cells changed, within so many more minutes (see `shootout explain`)",
@@ -101,6 +103,12 @@ class Explain(Capability):
                 raise
             except BaseException as error:  # a defect costs no other cell its explanation
                 skip(f"explanation of {cell.name}: {type(error).__name__}: {error}")
+
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+        """None: explanations are sections of cells. Those that cannot be read are named here, once."""
+        for _ in EXPLANATIONS.newest_first(results, skip):
+            pass
+        return None
 
     def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
         """What explains a cell's change, with what other capabilities know of its servers."""
