@@ -27,7 +27,14 @@ if TYPE_CHECKING:
     from shootout.command import Commands
     from shootout.measure.plan import Plan
 
-NAMES = ("explain", "work", "bisect", "learn", "soak", "crash")
+NAMES: tuple[str, ...] = (
+    "explain",
+    "work",
+    "bisect",
+    "learn",
+    "soak",
+    "crash",
+)
 
 Skip = Callable[[str], None]  # receives the reason why something was left out
 

@@ -54,7 +54,8 @@ def delete(root: Path, names: Sequence[str]) -> None:
             else:
                 whole.unlink()
         for listing in LISTS:
-            _change(root / listing, rf'"{name}", |\({name}\) \| | \| \({name}\)', "")
+            listed = rf'^    "{name}",\n|\({name}\) \| | \| \({name}\)|^    "\({name}\)".*\n'
+            _change(root / listing, listed, "")
         for text in texts(root):
             # A line that the core needs for a capability alone says so at its end.
             _change(root / text, rf"^.*(?:#|//) room: {name}\n", "")

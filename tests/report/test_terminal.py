@@ -96,7 +96,7 @@ def test_a_log_gets_a_line_in_ten_seconds() -> None:
 def test_what_is_not_here_is_said_once_and_has_no_rows() -> None:
     lines = printed(compare.compare(a_repetition("thread-pool", threads="16")))
     assert len(rows(lines)) == 1
-    lines = printed(compare.compare(a_repetition("shootout", threads="1,64")))
+    lines = printed(compare.compare(a_repetition("shootout", threads="1,64")), width=400)
     assert {row[2] for row in rows(lines)} == {
         "mysql-5.6.24", "mysql-5.7.22", "mysql-9.7", "mariadb-10.1.23", "mariadb-11.8",
     }  # fmt: skip
