@@ -45,8 +45,8 @@ LONG := tests/workflows/ tests/end_to_end/ tests/servers/ tests/measure/
 test: lint $(BIN)/actionlint
 	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
-	cargo clippy --manifest-path engine/Cargo.toml --locked --workspace --all-targets --features python -- -D warnings
-	cargo test --manifest-path engine/Cargo.toml --locked --workspace
+	cargo clippy --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz --all-targets --features python -- -D warnings
+	cargo test --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz
 	$(TESTED) -m "alone and not large"
 	$(TESTED) -m "not alone and not large" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
 		--benchmark-disable $(LONG) $(filter-out $(LONG) tests/__pycache__/,$(wildcard tests/*/ tests/test_*.py))

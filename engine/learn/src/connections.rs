@@ -91,6 +91,16 @@ enum Mode {
     Off,
 }
 
+/// Whether a connection's transactions begin with BEGIN.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+enum Begins {
+    #[default]
+    Unknown,
+    Always,
+    /// It has ended what it had not begun: others of its ends may be such, too.
+    NotAlways,
+}
+
 #[derive(Default)]
 pub struct Connection {
     /// By BEGIN.
@@ -98,10 +108,7 @@ pub struct Connection {
     mode: Mode,
     /// A statement committed by itself since the last transaction.
     single: bool,
-    /// It has sent a BEGIN.
-    begins: bool,
-    /// It has ended what it had not begun: others of its ends may be such, too.
-    strays: bool,
+    begins: Begins,
     too_long: bool,
     /// Of the open transaction, or not yet known to be one: templates, and how many values they have.
     statements: Vec<(u32, usize)>,
@@ -158,7 +165,10 @@ impl Connection {
             self.alone(tally);
             self.mode = Mode::Autocommit;
         }
-        (self.open, self.single, self.begins) = (true, false, true);
+        (self.open, self.single) = (true, false);
+        if self.begins == Begins::Unknown {
+            self.begins = Begins::Always;
+        }
     }
 
     pub fn ended(&mut self, tally: &mut Tally, rollback: bool, chain: bool) {
@@ -190,14 +200,16 @@ impl Connection {
             tally.orphans += u64::from(known && whole.is_none() && !none);
             tally.explained += u64::from(whole.is_some());
         }
-        let sure = tally.lossy && self.begins && !self.strays && !self.single;
+        let sure = tally.lossy && self.begins == Begins::Always && !self.single;
         let all = known && sure && !ids.is_empty();
         if let Some(length) = whole.or(all.then_some(ids.len())) {
             tally.lost_begins += 1;
             self.first_alone(tally, ids.len() - length);
             self.end(tally, rollback);
         } else if known {
-            self.strays |= none;
+            if none {
+                self.begins = Begins::NotAlways;
+            }
             self.alone(tally);
         } else {
             self.abandon(tally);
