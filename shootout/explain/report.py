@@ -164,10 +164,11 @@ def variables(explained: Explained) -> Point:
         return Point("Settings: no variable differs.")
     more = f", the first {VARIABLES_MAX}" if len(notable) > VARIABLES_MAX else ""
     count = wording.counted(len(explained.variables), "variable")
+    differ = "differs" if len(explained.variables) == 1 else "differ"
     if not notable:
-        return Point(f"Settings: {count} differ, but no one that is known to matter.")
+        return Point(f"Settings: {count} {differ}, but none that is known to matter.")
     return Point(
-        f"Settings: {count} differ, {len(notable)} of them known to matter{more}:",
+        f"Settings: {count} {differ}, {len(notable)} of them known to matter{more}:",
         tuple(
             f"{one.name}: {variable_value(one, one.base)} → {variable_value(one, one.head)}"
             for one in notable[:VARIABLES_MAX]

@@ -42,7 +42,7 @@ def test_everything_is_there_without_a_script(page: Path) -> None:
         "row_search_mvcc +114", "Server CPU time per transaction", "elsewhere: client, network",
         "SELECT: changed", "SELECT c FROM sbtest1 WHERE id = 7", "-> ALL", "Handler_read_key",
         "sync_binlog", "not visible on head, whose performance_schema is off", "tcp_sendmsg [kernel]",
-        "SELECT: changed; rows read: 1 → 10 000",
+        "SELECT: changed; rows read: 1 → 10 000", "shootout explain", "--try",
     ):  # fmt: skip
         assert words in document.text, words
     check_figures(page.read_text("utf-8").partition('id="why"')[2])
