@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import io
 
-from msgspec import structs
 from rich.console import Console
 
-from shootout.analysis import compare
-from shootout.model.run import FailureRecord, Progress
+from shootout.model.run import Progress
 from shootout.report import lines, terminal
+from shootout.report.judged import Line, Table
 from tests import builders
 from tests.screen import row, shown
 
@@ -99,13 +98,7 @@ def test_no_number_is_cut_on_a_narrow_terminal() -> None:
     assert narrow == wide
 
 
-def test_hostile_text_is_made_visible() -> None:
-    label = "path:\x1b[2J\u202egnp[bold]x[/bold]"
-    document = builders.a_run(builders.a_header((BASE, label), threads=[1]), failing=False)
-    reason = "\x1b]0;title\x07 [red]not[/red] markup"
-    failed = FailureRecord(cell=document.header.blocks[0].cell(label), start=2, reason=reason)
-    comparison = compare.compare(structs.replace(document, failures=(failed,)))
-    text = "\n".join(shown(lines.verdicts(comparison), width=200))
-    assert not {"\x1b", "\x07", "\u202e"} & set(text)
-    assert "  path:␛[2J[U+202E]gnp[bold]x[/bold]  " in text
-    assert "␛]0;title␇ [red]not[/red] markup" in text
+def test_texts_do_nothing_to_the_screen() -> None:
+    hostile = "path:\x1b[2J\u202egnp[bold]x[/bold]"
+    line, _, cell = shown([Line(hostile), Table(("a",), ((hostile,),))])
+    assert line == cell == "path:␛[2J[U+202E]gnp[bold]x[/bold]"

@@ -1,6 +1,5 @@
 """Verdicts as people read them."""
 
-from datetime import date
 from typing import Literal
 
 import pytest
@@ -9,7 +8,6 @@ from msgspec.structs import replace
 from shootout.analysis import compare, metrics
 from shootout.model.plan import Load, Metric, Policy
 from shootout.model.verdict import (
-    Acknowledgement,
     Cause,
     FalseAlarms,
     Interval,
@@ -18,6 +16,7 @@ from shootout.model.verdict import (
 from shootout.model.workload import Uniform, Zipfian
 from shootout.report import figures, wording
 from tests import builders
+from tests.analysis.test_acknowledgements import known
 from tests.report.compared import E, F, G, Q, R, a_comparison_of, an_interval, plain
 
 
@@ -129,11 +128,8 @@ def test_a_regression_that_fails_nothing_says_why() -> None:
     assert plain(wording.standing(few)).startswith("1 of 6 regressions fails the gate: until 90 more")
     assert wording.gate_exemption(confirmed, few) == ""
     assert wording.gate_exemption(other, few) == wording.standing(few)
-    known = Acknowledgement(
-        workload="*", server="*", at_most=0.5, expires=date(2027, 3, 31), owner="ann", reason="bug 1"
-    )
-    exemption = wording.gate_exemption(replace(worst, acknowledged=known), comparison)
-    assert exemption == "acknowledged by ann until 2027-03-31: bug 1"
+    exemption = wording.gate_exemption(replace(worst, acknowledged=known()), comparison)
+    assert exemption == "acknowledged by ann until 2026-06-30: bug 1"
 
 
 def test_a_test_report_has_what_the_table_has() -> None:
