@@ -173,17 +173,16 @@ def _baseline_accept(args: argparse.Namespace) -> int:
 
 def _history(args: argparse.Namespace) -> int:
     measured = app.series(args.results, args.anchor, left_out)
-    others = [
-        judged for each in capability.every() if (judged := each.history(args.results, left_out)) is not None
-    ]
-    if not measured and not others:
+    histories = [listings.history(measured)] if measured else []
+    histories += filter(None, (each.history(args.results, left_out) for each in capability.every()))
+    if not histories:
         raise app.nothing(args.results, args.anchor)
     if args.json:
-        values = [*measured, *(series for each in others for series in each.value["series"])]
+        values = [series for history in histories for series in history.value["series"]]
         print(msgspec.json.encode(values).decode())
         return 0
-    for each in [*([listings.history(measured)] if measured else []), *others]:
-        terminal.show(console(), each.text)
+    for history in histories:
+        terminal.show(console(), history.text)
     return 0
 
 

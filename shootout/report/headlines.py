@@ -39,23 +39,15 @@ class Headline:
 def of_heads(comparison: Comparison) -> tuple[Headline, ...]:
     """One headline for each head; a single one for a run without comparisons."""
     judged = [c for c in comparison.cells if needs_verdict(c)]
-    headlines = tuple(
-        _headline([c for c in judged if c.cell.server == head], comparison) for head in heads(comparison)
-    )
-    if headlines:
-        return headlines
-    servers = ", ".join(server.label for server in comparison.header.servers)
-    return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
-
-
-def _headline(cells: Sequence[CellComparison], comparison: Comparison) -> Headline:
-    """What a head's cells show."""
-    claim, detail = _claim(cells, comparison)
-    return Headline(claim, (detail,))
+    claims = [_claim([c for c in judged if c.cell.server == head], comparison) for head in heads(comparison)]
+    if not claims:
+        servers = ", ".join(server.label for server in comparison.header.servers)
+        claims = [(f"{servers} was measured alone", "nothing to compare it with")]
+    return tuple(Headline(claim, (detail,)) for claim, detail in claims)
 
 
 def _claim(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[str, str]:
-    """A claim and its detail."""
+    """What a head's cells show: a claim and its detail."""
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
     head = cells[0].cell.server
     total = counted(len(cells), "cell")

@@ -30,7 +30,7 @@ def history(series: Sequence[HistorySeries]) -> Judged:
         first, *more = map(_change, one.changes) if one.changes else [Line("none", "dim")]
         rows.append((*names, str(len(one.points)), *levels, first))
         rows += [(*[""] * (len(HISTORY_COLUMNS) - 1), change) for change in more]
-    return Judged((Table(HISTORY_COLUMNS, tuple(rows)),), series)
+    return Judged((Table(HISTORY_COLUMNS, tuple(rows)),), {"series": series})
 
 
 def _change(change: ChangePoint) -> Line:

@@ -222,15 +222,15 @@ def standing(comparison: Comparison) -> str:
     state = gate.standing(comparison)
     if state == "proven" or not heads(comparison):
         return ""
-    alarms, policy = comparison.false_alarms, comparison.policy
+    rate, policy = comparison.false_alarms, comparison.policy
     if state == "refuted":
-        after = f"{counted(alarms.alarms, 'false alarm')} in {counted(alarms.cells, 'A/A cell')}"
+        after = f"{counted(rate.alarms, 'false alarm')} in {counted(rate.cells, 'A/A cell')}"
         rule = (
             f"after {after}, more than {share(policy.false_alarms_max)} of gates alarm by chance, so only "
             "a confirmed regression whose whole interval lies beyond three margins does"
         )
     else:
-        more = counted(ledger.cells_needed(alarms, policy), "more A/A cell" if alarms.cells else "A/A cell")
+        more = counted(ledger.cells_needed(rate, policy), "more A/A cell" if rate.cells else "A/A cell")
         rule = (
             f"until {more} without a false alarm are known, only a confirmed regression whose whole interval "
             "lies beyond the margin does; shootout doctor --calibrate measures A/A cells"
