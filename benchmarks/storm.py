@@ -26,7 +26,7 @@ from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import wording
+from shootout.report import figures, wording
 
 KILLS = 20
 STARTS = 8
@@ -150,7 +150,7 @@ def table(pairs: Sequence[tuple[CellComparison, CellComparison]]) -> Table:
 
 
 def _range(cell: CellComparison) -> str:
-    return wording.change_range(cell.ratio) if cell.ratio else wording.NONE
+    return figures.change_range(cell.ratio) if cell.ratio else figures.NONE
 
 
 if __name__ == "__main__":

@@ -6,11 +6,10 @@ import argparse
 import os
 import sys
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -38,7 +37,7 @@ from shootout.measure import results, session
 from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
 from shootout.paths import FIXTURES, REPORTS, cache_folder
-from shootout.report import terminal, wording
+from shootout.report import figures, lines, listings, terminal
 from shootout.report.github import http, issues, markdown
 from shootout.report.github.repository import Repository
 from shootout.servers import cache, catalogue, dsn, pack, reference
@@ -106,7 +105,7 @@ def _doctor(args: argparse.Namespace) -> int:
             return code
     data = cache_folder() if args.data is None else Path(args.data)
     policy = None if args.policy is None else texts.policy("--policy", args.policy)
-    return _print(args, app.examine(args.out, data, args.profile, policy), terminal.print_doctor)
+    return show(listings.doctor(app.examine(args.out, data, args.profile, policy)), args)
 
 
 def _calibrate(args: argparse.Namespace) -> int:
@@ -150,14 +149,14 @@ def _compare(args: argparse.Namespace) -> int:
         if args.json:
             print(app.as_json(comparison, document=path).decode())
         else:
-            terminal.print_verdicts(console(), comparison)
+            terminal.show(console(), lines.verdicts(comparison))
     return exit_codes.worst([*codes, *map(gate.exit_code, comparisons)])
 
 
 def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
-    conclusion = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
-    harness.show(conclusion, json=args.json)
-    return conclusion.exit_code
+    merged = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
+    harness.show(merged, json=args.json)
+    return merged.exit_code
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
@@ -167,26 +166,23 @@ def _baseline_accept(args: argparse.Namespace) -> int:
     for path, accepted in stored.items():
         print(path)
         for cell in accepted.cells:
-            name = f"{accepted.workload.name}, {wording.threads(cell.threads)}: {cell.server}"
+            name = f"{accepted.workload.name}, {figures.threads(cell.threads)}: {cell.server}"
             print(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
     return 0
 
 
 def _history(args: argparse.Namespace) -> int:
     measured = app.series(args.results, args.anchor, left_out)
-    others = [
-        judged for each in capability.every() if (judged := each.history(args.results, left_out)) is not None
-    ]
-    if not measured and not others:
+    histories = [listings.history(measured)] if measured else []
+    histories += filter(None, (each.history(args.results, left_out) for each in capability.every()))
+    if not histories:
         raise app.nothing(args.results, args.anchor)
     if args.json:
-        values = [*measured, *(series for each in others for series in each.value["series"])]
+        values = [series for history in histories for series in history.value["series"]]
         print(msgspec.json.encode(values).decode())
         return 0
-    if measured:
-        terminal.print_history(console(), measured)
-    for each in others:
-        terminal.print_judged(console(), each)
+    for history in histories:
+        terminal.show(console(), history.text)
     return 0
 
 
@@ -229,24 +225,23 @@ def _github_issues(args: argparse.Namespace) -> int:
 
 
 def _cache_list(args: argparse.Namespace) -> int:
-    found = cache.contents(cache_folder(), cache.limit_bytes(os.environ))
-    return _print(args, found, terminal.print_cache)
+    return show(listings.cache(cache.contents(cache_folder(), cache.limit_bytes(os.environ))), args)
 
 
 def _cache_clear(args: argparse.Namespace) -> int:
-    return _print(args, cache.clear(cache_folder()), terminal.print_cleared)
+    return show(listings.cleared(cache.clear(cache_folder())), args)
 
 
 def _profiles_list(args: argparse.Namespace) -> int:
-    return _print(args, matrix.shipped(), terminal.print_descriptions)
+    return show(listings.descriptions(matrix.shipped()), args)
 
 
 def _workloads_list(args: argparse.Namespace) -> int:
-    return _print(args, workload.shipped(), terminal.print_descriptions)
+    return show(listings.descriptions(workload.shipped()), args)
 
 
 def _servers_list(args: argparse.Namespace) -> int:
-    return _print(args, catalogue.offers(cache_folder()), terminal.print_servers)
+    return show(listings.servers(catalogue.offers(cache_folder())), args)
 
 
 def _servers_fetch(args: argparse.Namespace) -> int:
@@ -263,7 +258,7 @@ def _fetch(args: argparse.Namespace, build: Build | None) -> int:
         with terminal.fetching(Console(stderr=True)) as report:
             fetched.append(app.fetch(each, report, build))
         if not args.json:
-            terminal.print_fetched(console(), fetched[-1])
+            terminal.show(console(), [listings.fetched(fetched[-1])])
     if args.json:
         print(msgspec.json.encode(fetched).decode())
     return 0
@@ -281,11 +276,8 @@ def _servers_unpack(args: argparse.Namespace) -> int:
 
 def _servers_start(args: argparse.Namespace) -> int:
     with session.running(reference.parse(args.reference), args.settings, args.port) as instance:
-        access = session.endpoint(instance)
-        if args.json:
-            print(msgspec.json.encode(access).decode(), flush=True)
-        else:
-            terminal.print_access(console(), args.reference, access)
+        show(listings.access(args.reference, session.endpoint(instance)), args)
+        sys.stdout.flush()
         session.until_interrupted(instance)
     return 0
 
@@ -299,14 +291,6 @@ def _link(args: argparse.Namespace) -> str | None:
 
 
 # --- output ---------------------------------------------------------------------------------------
-
-
-def _print(args: argparse.Namespace, found: Any, as_text: Callable[[Console, Any], None]) -> int:
-    if args.json:
-        print(msgspec.json.encode(found).decode())
-    else:
-        as_text(console(), found)
-    return 0
 
 
 def _print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:

@@ -19,7 +19,7 @@ from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED, JSON, MEASURING, Option, Selection
 from shootout.inputs.toml import hint
 from shootout.model.run import Observe
-from shootout.report import terminal, wording
+from shootout.report import characters, terminal
 from shootout.report.judged import Judged
 
 # Options of a run that a command with a load of its own takes, too.
@@ -127,7 +127,7 @@ def show(judged: Judged, args: argparse.Namespace) -> int:
     if args.json:
         print(msgspec.json.encode(judged.value).decode())
     else:
-        terminal.print_judged(console(), judged)
+        terminal.show(console(), judged.text)
     return judged.exit_code
 
 
@@ -156,4 +156,4 @@ def left_out(reason: str) -> None:
 
 def warn(message: str) -> None:
     """Say something beside the results."""
-    print(f"shootout: {wording.visible(message)}", file=sys.stderr)
+    print(f"shootout: {characters.visible(message)}", file=sys.stderr)

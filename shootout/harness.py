@@ -17,7 +17,7 @@ from shootout.document import resume
 from shootout.errors import InputError, MeasureError
 from shootout.measure.recorder import now
 from shootout.paths import ROOT, SUITES
-from shootout.report import terminal
+from shootout.report import lines, terminal
 
 INTERRUPTED = 130
 PREPARED = pytest.StashKey[Prepared]()
@@ -36,16 +36,15 @@ def show(conclusion: Conclusion, *, json: bool) -> None:
     if json:
         print(conclusion.json.decode())
         return
-    console = terminal.console(sys.stdout)
-    terminal.print_conclusion(
-        console,
-        conclusion.comparison,
-        conclusion.claims,
-        conclusion.path,
-        conclusion.page,
-        more_starts=conclusion.more_starts,
+    terminal.show(
+        terminal.console(sys.stdout),
+        [
+            *lines.verdicts(conclusion.comparison),
+            *lines.claims(conclusion.claims),
+            *lines.places(conclusion.path, conclusion.page, conclusion.more_starts),
+            *lines.sections(conclusion.sections),
+        ],
     )
-    terminal.print_sections(console, conclusion.sections)
 
 
 def run(prepared: Prepared) -> SuiteResult:

@@ -134,7 +134,7 @@ def require_judged(capability: Capability, path: Path) -> None:
     def judge() -> None:
         judged = capability.judge(path)
         require_finite(msgspec.to_builtins(judged.value), "value")
-        terminal.print_judged(nowhere(), judged)
+        terminal.show(nowhere(), judged.text)
 
     if accepted(judge):
         accepted(lambda: publish(path.parents[1]))

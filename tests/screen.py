@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
 
 from rich.console import Console
 
 from shootout import numbers
 from shootout.report import terminal
-from shootout.report.judged import Judged
+from shootout.report.judged import Judged, Line, Table
 
 
-def lines_of(show: Callable[[Console], None], width: int = 132) -> list[str]:
+def shown(text: Iterable[Line | Table], width: int = 132) -> list[str]:
     """The lines that a terminal without colours shows; their narrow spaces are plain ones here."""
     screen = io.StringIO()
-    show(Console(file=screen, width=width))
+    terminal.show(Console(file=screen, width=width), text)
     return [line.rstrip().replace(numbers.SPACE, " ") for line in screen.getvalue().splitlines()]
 
 
 def lines_judged(judged: Judged) -> list[str]:
     """The lines of a result."""
-    return lines_of(lambda console: terminal.print_judged(console, judged))
+    return shown(judged.text)
 
 
 def row(line: str) -> list[str]:

@@ -17,7 +17,7 @@ from shootout.analysis import baseline, claims, gate, ledger
 from shootout.document import journal, merge
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, StartRecord
-from shootout.report import terminal
+from shootout.report import lines, terminal
 from shootout.report.github import markdown
 from tests.document import test_merge
 from tests.documents import (
@@ -83,7 +83,7 @@ def judge(path: Path) -> None:
     require_finite(msgspec.to_builtins(comparison), "comparison")
     app.as_json(comparison, claims.evaluate_all(journal.read(path), comparison.policy))
     gate.exit_code(comparison)
-    terminal.print_verdicts(nowhere(), comparison)
+    terminal.show(nowhere(), lines.verdicts(comparison))
 
 
 def compare_with_itself(path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_baseline(folder: Path, stored: Any) -> None:
     def judge() -> None:
         comparison = baseline.compare(COMPARED, baseline.find(path, COMPARED.header))
         require_finite(msgspec.to_builtins(comparison), "comparison")
-        terminal.print_verdicts(nowhere(), comparison)
+        terminal.show(nowhere(), lines.verdicts(comparison))
         markdown.summary(comparison)
 
     accepted(judge)

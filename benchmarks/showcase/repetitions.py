@@ -21,7 +21,7 @@ from shootout.inputs import published
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
 from shootout.paths import ROOT
-from shootout.report import wording
+from shootout.report import figures, wording
 
 FINDINGS = ROOT / "docs" / "published.md"
 
@@ -62,11 +62,11 @@ def table(run: RunDocument) -> Iterator[str]:
     yield "| claim | published | here | measured |"
     yield "|---|---|---|---|"
     for each in claims.evaluate_all(run, header.profile.policy):
-        theirs = wording.factor(each.published_ratio) if each.published_ratio else wording.NONE
+        theirs = figures.factor(each.published_ratio) if each.published_ratio else figures.NONE
         if each.published_outcome is Outcome.FAILS:
             theirs += f" ({each.published_outcome})"
         here = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {each.outcome}"
-        ours = f"{each.claim.ratio_words}: {wording.factor(each.ratio)}" if each.ratio else each.reason
+        ours = f"{each.claim.ratio_words}: {figures.factor(each.ratio)}" if each.ratio else each.reason
         yield f"| {each.claim.text} | {theirs} | {here} | {ours} |".replace(numbers.SPACE, " ")
 
 

@@ -14,7 +14,7 @@ from shootout.analysis import lineage
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
 from shootout.paths import REPORTS, ROOT
-from shootout.report import judgement_cache, wording
+from shootout.report import figures, judgement_cache, wording
 from shootout.report.judgement_cache import Whole
 from shootout.report.site.names import run_folder, workload_page
 
@@ -53,7 +53,7 @@ def table(whole: Whole, workload: str) -> Iterator[str]:
     """Servers by threads: the base's throughput, and the others' changes."""
     cells = [c for c in whole.comparison.cells if c.cell.workload == workload]
     threads = sorted({c.cell.threads for c in cells})
-    yield f"| server | {' | '.join(map(wording.threads, threads))} |"
+    yield f"| server | {' | '.join(map(figures.threads, threads))} |"
     yield f"|---|{'--:|' * len(threads)}"
     for label in dict.fromkeys(c.cell.server for c in cells):
         of_server = {c.cell.threads: c for c in cells if c.cell.server == label}
@@ -71,10 +71,10 @@ def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
 
 def _figure(c: CellComparison) -> str:
     if c.cell == c.base and c.figures:
-        return f"{_plain(wording.estimate(c.figures.tps))} tps"
+        return f"{_plain(figures.estimate(c.figures.tps))} tps"
     if c.ratio is None:
         return str(c.verdict)
-    change, range_ = _plain(wording.change(c.ratio)), _plain(wording.change_range(c.ratio))
+    change, range_ = _plain(figures.change(c.ratio)), _plain(figures.change_range(c.ratio))
     return f"{wording.symbol(c)} {change} ({range_})"
 
 

@@ -9,10 +9,9 @@ from shootout import capability, numbers
 from shootout.analysis.exit_codes import exit_code
 from shootout.bisect.values import Answer, Revision, RevisionFinding
 from shootout.model.verdict import Interval
-from shootout.report import commands, wording
-from shootout.report.github.markdown import code
+from shootout.report import commands, figures
+from shootout.report.github.markdown import code, escaped, table
 from shootout.report.judged import Judged, Line, Table
-from shootout.report.wording import escaped
 
 COLUMNS = ("revision", "#step here", "#to the base", "#to the one before", "#starts", "what")
 FEW = 12  # revisions: a table lists all of them
@@ -21,7 +20,7 @@ PROBABLE = 0.001  # revisions that are less likely, and were not measured, are l
 
 def headline(answer: Answer) -> str:
     """The answer in a sentence or two."""
-    subject = f"{answer.bisection.workload}, {wording.threads(answer.bisection.threads)}"
+    subject = f"{answer.bisection.workload}, {figures.threads(answer.bisection.threads)}"
     exact = answer.bisection.is_exact
     chance = "" if exact else f" ({chance_text(answer.probability)})"
     match answer.kind:
@@ -190,12 +189,12 @@ def _markdown(answer: Answer) -> str:
     """The answer and its table, for an issue or a step summary."""
     lines = [f"## {escaped(headline(answer))}", ""]
     lines += [f"- {escaped(step)}" for step in steps(answer)] + [""]
-    lines += wording.table_head(COLUMNS)
+    rows = []
     for finding in shown(answer):
-        label, *rest = row(answer, finding)
+        label, *rest = map(escaped, row(answer, finding))
         address = link(answer, finding.revision)
-        first = f"[{escaped(label)}]({address})" if address else escaped(label)
-        lines.append(f"| {' | '.join((first, *map(escaped, rest)))} |")
+        rows.append([f"[{label}]({address})" if address else label, *rest])
+    lines += table(COLUMNS, rows)
     lines += ["", *(f"- {escaped(note)}" for note in notes(answer))]
     if command := why(answer):
         lines += ["", "Why:", "", *code(command)]
@@ -242,8 +241,8 @@ def _change(answer: Answer, ratio: Interval) -> str:
         word = f"{'fewer' if less else 'more'} {answer.measure}"
     else:
         word = "slower" if less else "faster"
-    return f"{numbers.percents(abs(ratio.estimate - 1))} {word} ({wording.change_range(ratio)})"
+    return f"{numbers.percents(abs(ratio.estimate - 1))} {word} ({figures.change_range(ratio)})"
 
 
 def _interval(ratio: Interval | None) -> str:
-    return "" if ratio is None else f"{wording.change(ratio)} ({wording.change_range(ratio)})"
+    return "" if ratio is None else f"{figures.change(ratio)} ({figures.change_range(ratio)})"

@@ -9,7 +9,7 @@ import msgspec
 from shootout.analysis.exit_codes import exit_code
 from shootout.crash.values import CrashDocument
 from shootout.numbers import SPACE, number
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.judged import Judged, Line, Table
 
 COUNTS = ("acknowledged", "lost", "in_flight", "unexpected")
@@ -38,7 +38,7 @@ def headline(document: CrashDocument) -> str:
     """The result in a sentence."""
     lost = sum(each.lost for each in document.crashes)
     confirmed = sum(each.acknowledged for each in document.crashes)
-    crashes = wording.counted(len(document.crashes), "crash", "crashes")
+    crashes = figures.counted(len(document.crashes), "crash", "crashes")
     return f"{lost} of {number(confirmed, 0)} confirmed commits were lost in {crashes}."
 
 

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from shootout.explain import functions, report
 from shootout.explain.call_paths import CallPaths
 from shootout.model.verdict import Interval
-from shootout.report import wording
+from shootout.report import characters, figures
 
 WIDTH_MIN = 0.003  # of the graph; narrower frames are left out
 HEIGHT = 18  # of a frame, pixels
@@ -93,8 +93,8 @@ def _frame(frame: Frame, whole: float) -> str:
     share = frame.difference.estimate / whole
     strength = sum(abs(share) >= step for step in STRENGTHS)
     direction = "same" if not strength else f"{'more' if share > 0 else 'less'} s{strength}"
-    name = escape(wording.visible(frame.name))
-    head, base = wording.amount(frame.head, "s"), wording.amount(frame.base, "s")
+    name = escape(characters.visible(frame.name))
+    head, base = figures.amount(frame.head, "s"), figures.amount(frame.base, "s")
     title = f"{name}: {head} instead of {base}, {report.difference(frame.difference)}"
     hatch = "" if frame.certain or not strength else '<rect class="hatch" width="100%" height="100%"/>'
     if 100 * frame.width < NAMED_MIN:

@@ -13,7 +13,7 @@ from shootout.explain.values import Explanation, PlanStep, StatementPlan
 from shootout.model.plan import Cell
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE, number, share
-from shootout.report import commands, wording
+from shootout.report import commands, figures
 from shootout.report.judged import Judged, Line
 from shootout.report.sections import Point, Section
 from shootout.settings.differences import VariableDifference
@@ -26,7 +26,7 @@ VARIABLES_MAX = 12  # in one sentence; the page lists all
 def title(explanation: Explanation) -> str:
     """The cell, and what it is compared with."""
     cell = explanation.cell
-    return f"{cell.workload}, {wording.threads(cell.threads)}: {cell.server} against {explanation.base}"
+    return f"{cell.workload}, {figures.threads(cell.threads)}: {cell.server} against {explanation.base}"
 
 
 def judged(explained: Explained, evidence: Sequence[Section], out: Path | None = None) -> Judged:
@@ -71,7 +71,7 @@ def points(explained: Explained, evidence: Iterable[Section], out: Path | None =
     if changed:
         yield Point("These plans changed:", changed)
     elif explained.plans:
-        compared = wording.counted(len(explained.plans), "kind")
+        compared = figures.counted(len(explained.plans), "kind")
         yield Point(f"Plans: no change, {compared} of statement compared.")
     yield variables(explained)
     if explained.suspects and not explained.tried:
@@ -123,7 +123,7 @@ def functions(explained: Explained) -> Iterator[Point]:
 
 
 def _instead(what: str, change: Change) -> str:
-    head, base = wording.amount(change.head, "s"), wording.amount(change.base, "s")
+    head, base = figures.amount(change.head, "s"), figures.amount(change.base, "s")
     return f"{what} per transaction: {head} instead of {base}, {difference(change.difference)}"
 
 
@@ -139,7 +139,7 @@ def difference(seconds: Interval) -> str:
     """A difference of times with its interval."""
     scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
     estimate, low, high = (
-        wording.signed(scale * end) for end in (seconds.estimate, seconds.low, seconds.high)
+        figures.signed(scale * end) for end in (seconds.estimate, seconds.low, seconds.high)
     )
     return f"{estimate}{SPACE}{unit} ({low} to {high})"
 
@@ -163,7 +163,7 @@ def variables(explained: Explained) -> Point:
     if not explained.variables:
         return Point("Settings: no variable differs.")
     more = f", the first {VARIABLES_MAX}" if len(notable) > VARIABLES_MAX else ""
-    count = wording.counted(len(explained.variables), "variable")
+    count = figures.counted(len(explained.variables), "variable")
     differ = "differs" if len(explained.variables) == 1 else "differ"
     if not notable:
         return Point(f"Settings: {count} {differ}, but none that is known to matter.")
@@ -178,11 +178,11 @@ def variables(explained: Explained) -> Point:
 
 def variable_value(variable: VariableDifference, text: str | None) -> str:
     """A variable's value on one server."""
-    return "absent" if text is None else wording.setting(text, variable.name) or "empty"
+    return "absent" if text is None else figures.setting(text, variable.name) or "empty"
 
 
 def _change(ratio: Interval) -> str:
-    return f"{wording.change(ratio)} ({wording.change_range(ratio)})"
+    return f"{figures.change(ratio)} ({figures.change_range(ratio)})"
 
 
 def _access(plan: StatementPlan) -> str:

@@ -11,7 +11,7 @@ from shootout.learn.judge import Fidelity, StatementPair
 from shootout.learn.learning import LearningReport
 from shootout.learn.measure import LearnedWorkload
 from shootout.numbers import grouped
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.judged import Judged, Line, Table
 
 COLUMNS = ("statement", "#log %", "#sent %", "#examined", "#sent", "#returned", "#sent", "as many rows")
@@ -42,7 +42,7 @@ def headline(fidelity: Fidelity) -> str:
 def lost(learned: LearningReport) -> str:
     """What the log lacks of transactions that are known nevertheless; empty: nothing."""
     counts = ((learned.lost_begins, "BEGIN"), (learned.lost_commits, "COMMIT"))
-    named = " and ".join(wording.counted(count, noun) for count, noun in counts if count)
+    named = " and ".join(figures.counted(count, noun) for count, noun in counts if count)
     return named and f"{named}, too fast for the log; other statements told where they were"
 
 
@@ -52,7 +52,7 @@ def _row(pair: StatementPair) -> tuple[str, ...]:
         pair.name,
         f"{100 * pair.share:.2f}",
         f"{100 * pair.sent_share:.2f}",
-        *(wording.NONE if mean is None else grouped(mean, 1) for mean in rows),
+        *(figures.NONE if mean is None else grouped(mean, 1) for mean in rows),
         "yes" if pair.faithful else "no",
     )
 

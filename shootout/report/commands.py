@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from shootout.document import journal
 from shootout.model.plan import Cell
@@ -25,21 +25,25 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
         "--threads": str(cell.threads),
         "--seed": str(header.seed),
     }
-    omitted = (*chosen, *OF_THE_RUN, *OF_THE_MACHINE)
-    given = {flag: text for flag, text in header.given.items() if flag not in omitted}
-    if "--option" in given:
-        known = record.options if record else {}
-        given["--option"] = _of_these(given["--option"], known)
-        if not given["--option"]:
-            del given["--option"]
-    return line("run", chosen | given)
+    options = _again(header, chosen, OF_THE_RUN)
+    if "--option" in options:
+        names = record.options if record else {}
+        items = [item.strip() for item in options["--option"].split(",")]
+        options["--option"] = ",".join(item for item in items if item.partition("=")[0] in names)
+        if not options["--option"]:
+            del options["--option"]
+    return line("run", options)
 
 
 def repeat(header: RunHeader) -> str:
     """Measures everything that a run measured, on any machine."""
-    omitted = ("--profile", "--shard", *OF_THE_MACHINE)
-    given = {flag: text for flag, text in header.given.items() if flag not in omitted}
-    return line("run", {"--profile": header.profile_name} | given)
+    return line("run", _again(header, {"--profile": header.profile_name}, ["--shard"]))
+
+
+def _again(header: RunHeader, chosen: Mapping[str, str], omitted: Iterable[str]) -> dict[str, str]:
+    """These options, and the run's others that any machine takes."""
+    omitted = {*chosen, *omitted, *OF_THE_MACHINE}
+    return {**chosen, **{flag: text for flag, text in header.given.items() if flag not in omitted}}
 
 
 def go_on(given: Mapping[str, str]) -> str:
@@ -56,9 +60,3 @@ def line(name: str, options: Mapping[str, str], *arguments: str) -> str:
     """A command as one types it; `options`: texts by flag, empty for switches."""
     words = [word for flag, text in options.items() for word in ((flag, text) if text else (flag,))]
     return shlex.join(["shootout", name, *arguments, *words])
-
-
-def _of_these(text: str, known: dict[str, int]) -> str:
-    """Those of `NAME=N,…` that have a known name."""
-    items = (item.strip() for item in text.split(","))
-    return ",".join(item for item in items if item.partition("=")[0] in known)

@@ -9,8 +9,9 @@ from msgspec import structs
 
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import wording
-from shootout.report.wording import Headline
+from shootout.report import headlines, wording
+from shootout.report.figures import counted, percent
+from shootout.report.headlines import Headline
 
 TITLES = {"mysql": "MySQL", "mariadb": "MariaDB", "percona": "Percona Server"}
 NAMED_MAX = 3  # servers in a line
@@ -28,7 +29,7 @@ def overall(comparison: Comparison) -> Headline:
     )
     heads = wording.heads(here)
     if len(heads) < 2:
-        return wording.headlines(here if heads else comparison)[0]
+        return headlines.of_heads(here if heads else comparison)[0]
     cells = [c for c in comparison.cells if c.cell.server in heads and wording.needs_verdict(c)]
     return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
 
@@ -38,10 +39,9 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
     for verdict in SIDES:
         if changed := [c for c in cells if c.verdict is verdict]:
             count = len({c.cell.server for c in changed})
-            are = "is" if count == 1 else "are"
-            word = _word(changed, verdict)
-            where = f"{len(changed)} of {wording.counted(len(cells), 'cell')}"
-            return f"{count} of {heads} servers {are} {word} than {base} in {where}"
+            are = f"{'is' if count == 1 else 'are'} {_word(changed, verdict)}"
+            where = f"{len(changed)} of {counted(len(cells), 'cell')}"
+            return f"{count} of {heads} servers {are} than {base} in {where}"
     if all(c.verdict is Verdict.EQUIVALENT for c in cells):
         return f"All {heads} servers are as fast as {base}"
     if all(c.verdict is Verdict.FAILED or c.figures is None for c in cells):
@@ -51,9 +51,9 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
         return f"No verdict on {both}: {next(c.reason for c in cells if c.verdict is Verdict.UNJUDGED)}"
     if any(c.leaning for c in cells):
         return f"No proven difference between {both}"
-    if wording.too_few_starts(cells):
+    if headlines.too_few_starts(cells):
         return f"No verdict on {both}: too few starts"
-    if wording.noisy(cells):
+    if headlines.noisy(cells):
         return f"Too noisy to compare {both}"
     return f"No significant difference between {both}"
 
@@ -63,54 +63,44 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
     families = {server.label: server.family for server in comparison.header.servers}
     writing = {c.cell.workload for c in comparison.cells if c.figures and c.figures.writes}
     for family in dict.fromkeys(families[c.cell.server] for c in cells):
+        its = [c for c in cells if families[c.cell.server] == family]
         for kind in ("reads", "writes"):
-            of = [
-                c
-                for c in cells
-                if families[c.cell.server] == family and (c.cell.workload in writing) == (kind == "writes")
-            ]
+            of = [c for c in its if (c.cell.workload in writing) == (kind == "writes")]
             if of:
-                found = ", ".join(parts(of, wording.margins(of, comparison.policy))) or "undecided"
-                yield f"{TITLES.get(family, family)} {kind} {found}"
+                shown = ", ".join(parts(of, wording.margins(of, comparison.policy))) or "undecided"
+                yield f"{TITLES.get(family, family)} {kind} {shown}"
 
 
 def parts(cells: Sequence[CellComparison], margin: str) -> Iterator[str]:
-    """What was found, `+3 to +9 %`, and in how many of these cells; nothing if all are undecided."""
-    changed = [(size(of, verdict), of, _named(of, cells)) for verdict in SIDES if (of := _of(cells, verdict))]
-    likely = [
-        (f"likely {side}", of, "")
-        for side in ("slower", "faster")
-        if (of := [c for c in cells if c.leaning == side])
-    ]
+    """What these cells show, `+3 to +9 %`, and in how many of them; nothing if all are undecided."""
+    by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
+    changed = [(size(of, verdict), of, _named(of, cells)) for verdict in SIDES if (of := by_verdict[verdict])]
     others = [
-        (words, of, "")
-        for verdict, words in ((Verdict.EQUIVALENT, f"within ±{margin}"), (Verdict.FAILED, "failed"))
-        if (of := _of(cells, verdict))
+        *((f"likely {side}", [c for c in cells if c.leaning == side]) for side in ("slower", "faster")),
+        (f"within ±{margin}", by_verdict[Verdict.EQUIVALENT]),
+        ("failed", by_verdict[Verdict.FAILED]),
     ]
-    total = f" of {wording.counted(len(cells), 'cell')}"
-    for words, of, named in (*changed, *likely, *others):
+    total = f" of {counted(len(cells), 'cell')}"
+    for words, of, named in (*changed, *((words, of, "") for words, of in others if of)):
         yield f"{words} in {len(of)}{total}{named}"
         total = ""
 
 
-def _named(found: Sequence[CellComparison], among: Sequence[CellComparison]) -> str:
+def _named(some: Sequence[CellComparison], among: Sequence[CellComparison]) -> str:
     """The servers of these cells, ` (mysql-8.0.33, mysql-9.7)`; empty if they are many, or all."""
-    here, every = {c.cell.server for c in found}, dict.fromkeys(c.cell.server for c in among)
+    here, every = {c.cell.server for c in some}, dict.fromkeys(c.cell.server for c in among)
     named = [server for server in every if server in here]
     return "" if len(named) > NAMED_MAX or len(named) == len(every) else f" ({', '.join(named)})"
 
 
-def _of(cells: Sequence[CellComparison], verdict: Verdict) -> list[CellComparison]:
-    return [c for c in cells if c.verdict is verdict]
-
-
 def size(cells: Sequence[CellComparison], verdict: Verdict) -> str:
     """The range of these cells' changes, `+21 to +61 %`; a word if throughput did not decide them all."""
-    changes = [found[1].estimate for c in cells if (found := wording.decisive(c)) and found[0] == THROUGHPUT]
+    decided = filter(None, map(wording.decisive, cells))
+    changes = [ratio.estimate for metric, ratio in decided if metric == THROUGHPUT]
     if len(changes) < len(cells):
         return _word(cells, verdict)
-    places = 0 if min(abs(each - 1) for each in changes) >= 0.01 else 1
-    low, high = (wording.percent(each, places) for each in (min(changes), max(changes)))
+    places = 0 if min(abs(ratio - 1) for ratio in changes) >= 0.01 else 1
+    low, high = (percent(ratio, places) for ratio in (min(changes), max(changes)))
     return high if low == high else f"{low[:-2]} to {high}"
 
 

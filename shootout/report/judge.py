@@ -35,7 +35,7 @@ class Judge:
     def earlier(self, header: RunHeader) -> list[LedgerEntry]:
         """The A/A cells that the run's runners measured before it."""
         runners = sorted(runner.fingerprint for runner in header.runners)
-        return ledger.earlier(header, (entry for each in runners for entry in self._entries(each)[0]))
+        return ledger.earlier(header, (entry for runner in runners for entry in self._entries(runner)[0]))
 
     def digest_before(self, run: str, runner: str) -> str:
         """A digest of the runner's entries of earlier runs."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -40,12 +39,15 @@ class Judged:
     """A result in all its forms."""
 
     text: tuple[Line | Table, ...]
-    value: Mapping[str, Any]  # encoded as JSON
+    value: Any  # encoded as JSON
     exit_code: int = 0
     markdown: str = ""  # for a step summary
 
     def at(self, document: Path, page: Path | None = None) -> Judged:
-        """The same with its files; the last line says where the page is or, without one, the document."""
+        """The same with its files; the last line says where the page is or, without one, the document.
+
+        Its value must be a mapping.
+        """
         places = {"document": str(document)} | ({} if page is None else {"page": str(page)})
         lines = (Line(f"document      {document}" if page is None else f"report        {page.as_uri()}"),)
         return replace(self, text=(*self.text, *lines), value={**places, **self.value})

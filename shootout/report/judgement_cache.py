@@ -7,10 +7,9 @@ otherwise the run is judged again. Acknowledgements are applied on reading, so a
 
 from __future__ import annotations
 
-import gc
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -84,7 +83,7 @@ class Summary(Value):
         )
         entries = ledger.of(header, comparison.policy, comparison.cells, comparison.aa_controls)
         made = len(document.starts)
-        return cls(comparison=slim, aa_entries=tuple(structs.replace(each, made=made) for each in entries))
+        return cls(comparison=slim, aa_entries=tuple(structs.replace(entry, made=made) for entry in entries))
 
 
 def in_memory(document: RunDocument, comparison: Comparison) -> JudgedRun:
@@ -117,16 +116,14 @@ def runs(
         with suppress(OSError):
             orphan.unlink()
     judged: dict[Path, JudgedRun] = {}
-    with gc_disabled():
-        for path in paths:
-            try:
-                if base is not None:
-                    if (compared := _with_base(path, judge, acknowledged, base)) is not None:
-                        judged[path] = compared
-                else:
-                    judged[path] = _run(path, judge, acknowledged)
-            except InputError as error:
-                skipped(error)
+    for path in paths:
+        try:
+            if base is None:
+                judged[path] = _run(path, judge, acknowledged)
+            elif (compared := _with_base(path, judge, acknowledged, base)) is not None:
+                judged[path] = compared
+        except InputError as error:
+            skipped(error)
     for path, kept in journal.copies({path: run.id for path, run in judged.items()}).items():
         if judged.pop(path).comparison != judged[kept].comparison:
             skipped(journal.differs(path, kept))
@@ -136,18 +133,6 @@ def runs(
     return [run for run in judged.values() if run.id not in hidden]
 
 
-@contextmanager
-def gc_disabled() -> Iterator[None]:
-    """Disable garbage collection: everything allocated here survives."""
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
-
-
 def store(path: Path, whole: Whole, judge: Judge | None = None) -> Summary:
     """Cache a judged run if its folder is writable; returns its summary."""
     judge = judge or Judge(path.parent)
@@ -155,10 +140,9 @@ def store(path: Path, whole: Whole, judge: Judge | None = None) -> Summary:
     fingerprints = (runner.fingerprint for runner in header.runners)
     sources = _sources(path, header.run, fingerprints, judge)
     summary = Summary.of(whole.document, whole.comparison)
-    lines = [msgspec.json.encode(each) for each in (sources, summary, whole.comparison)]
-    file = _cache_file(path)
+    lines = map(msgspec.json.encode, (sources, summary, whole.comparison))
     with suppress(OSError):
-        files.replace(file, b"\n".join(lines))
+        files.replace(_cache_file(path), b"\n".join(lines))
     return summary
 
 

@@ -1,42 +1,30 @@
-"""Terminal output: the progress of a run, its verdicts as a table, and what other commands print."""
+"""The terminal: the progress of a run, and the lines and tables of results."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from itertools import chain
-from pathlib import Path
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Literal, Self, TextIO
 
 import rich.progress
+import rich.table
 from rich.console import Console
 from rich.live import Live
 from rich.measure import Measurement
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-from rich.table import Table
 from rich.text import Text
 
-from shootout import numbers
-from shootout.measure.session import Endpoint
-from shootout.model.history import ChangePoint, HistorySeries
-from shootout.model.plan import Cell
 from shootout.model.run import Progress
-from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
-from shootout.report import wording
-from shootout.report.judged import STYLES, Judged, Line
-from shootout.report.sections import Section
-from shootout.runner.doctor import Report
-from shootout.servers.cache import Cleared, Contents, Entry
-from shootout.servers.catalogue import Fetched, Offer
+from shootout.numbers import plain_percent
+from shootout.report.characters import visible
+from shootout.report.figures import duration
+from shootout.report.judged import Line, Table
 
-OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
-OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 BAR_WIDTH = 28  # characters
 LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
 LOG_WIDTH = 132  # columns, if the output is not a terminal
-PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
 WIDTH_MAX = 1000  # columns of a table; wider than any terminal
 
 
@@ -78,12 +66,12 @@ class Display:
 def _live_line(progress: Progress, elapsed_s: float) -> Text:
     """How much of the whole run is done and left, and what is being measured."""
     if progress.left_s is None:
-        return Text(wording.visible(_activity(progress)))
+        return Text(visible(_activity(progress)))
     filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
     line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
     line.append("─" * (BAR_WIDTH - filled), style="dim")
     line.append(f" {_extent(elapsed_s, progress.left_s)}  ", style="default")
-    return line.append(wording.visible(_activity(progress)), style="dim")
+    return line.append(visible(_activity(progress)), style="dim")
 
 
 def _log_line(progress: Progress, elapsed_s: float) -> str:
@@ -93,7 +81,7 @@ def _log_line(progress: Progress, elapsed_s: float) -> str:
 
 
 def _extent(elapsed_s: float, left_s: float) -> str:
-    return f"{_done(elapsed_s, left_s):.0%} done, ≤ {wording.duration(left_s)} left"
+    return f"{_done(elapsed_s, left_s):.0%} done, ≤ {duration(left_s)} left"
 
 
 def _done(elapsed_s: float, left_s: float) -> float:
@@ -108,34 +96,9 @@ def _activity(progress: Progress) -> str:
         return f"start {progress.start}: starting {progress.detail}"
     where = f"start {progress.start}: {progress.block} ({progress.block_number}/{progress.blocks})"
     what = f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
-    known = progress.half_width
-    precision = "" if known is None else f", ± {numbers.plain_percent(known)} so far"
+    half_width = progress.half_width
+    precision = "" if half_width is None else f", ± {plain_percent(half_width)} so far"
     return f"{where}, {what}{precision}"
-
-
-def verdict_table(comparison: Comparison) -> Table:
-    """All cells that have a base, by block, with the base's throughput."""
-    table = _table(*wording.VERDICT_COLUMNS)
-    figures = {each.cell: each.figures for each in comparison.cells}
-    absent = {server.label for server in comparison.header.servers if server.absent}  # a headline names them
-    for each in comparison.cells:
-        if each.cell.server in absent:
-            continue
-        if each.cell == each.base and each.verdict is not Verdict.FAILED and wording.heads(comparison):
-            continue
-        base = figures.get(each.base)
-        table.add_row(
-            Text(wording.visible(each.cell.workload)),
-            str(each.cell.threads),
-            Text(wording.visible(each.cell.server)),
-            numbers.number(base.tps.estimate) if base else wording.NONE,
-            numbers.number(each.figures.tps.estimate) if each.figures else wording.NONE,
-            wording.decided_change(each),
-            wording.decided_range(each),
-            wording.detectable(each),
-            Text(wording.verdict(each), style="dim" if each.acknowledged else STYLES[each.verdict]),
-        )
-    return table
 
 
 def console(file: TextIO) -> Console:
@@ -143,90 +106,13 @@ def console(file: TextIO) -> Console:
     return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
 
 
-def print_conclusion(
-    console: Console,
-    comparison: Comparison,
-    claims: Sequence[ClaimResult],
-    document: Path,
-    page: Path | None,
-    *,
-    more_starts: str | None,
-) -> None:
-    print_verdicts(console, comparison)
-    print_claims(console, claims)
-    _say(console, f"run document  {document}")
-    print_report(console, page)
-    if more_starts is not None:
-        _say(console, f"more starts   {more_starts}")
-
-
-def print_report(console: Console, page: Path | None) -> None:
-    if page is not None:
-        _say(console, f"report        {page.as_uri()}")
-
-
-def print_judged(console: Console, judged: Judged) -> None:
-    """Print a result: its lines as they are, its tables whole."""
-    for each in judged.text:
-        if isinstance(each, Line):
-            _say(console, each.text, each.style)
-            continue
-        table = _table(*each.columns)
-        for row in each.rows:
-            cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
-            table.add_row(*(Text(wording.visible(cell.text), style=cell.style) for cell in cells))
-        _print_whole(console, table)
-
-
-def print_sections(console: Console, sections: Mapping[Cell, Sequence[Section]]) -> None:
-    """Print what capabilities found out about cells."""
-    for section in chain.from_iterable(sections.values()):
-        console.print()
-        _say(console, section.title, "bold")
-        for point in section.points:
-            _say(console, point.text)
-            for item in (*point.items, *point.commands):
-                _say(console, f"  {item}")
-
-
-def print_claims(console: Console, results: Sequence[ClaimResult]) -> None:
-    for each in results:
-        line = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {wording.finding(each)}"
-        _say(console, line, OUTCOME_STYLES[each.outcome])
-    if results:
-        console.print()
-
-
-def print_history(console: Console, found: Sequence[HistorySeries]) -> None:
-    table = _table(
-        "workload", "settings", "#threads", "server", "anchor", "#runs", "#first", "#newest", "change"
-    )
-    for each in found:
-        changes = [_change_point(change) for change in each.changes] or [Text("none", style="dim")]
-        table.add_row(
-            Text(wording.visible(each.workload)),
-            Text(wording.visible(each.settings)),
-            str(each.threads),
-            Text(wording.visible(each.server)),
-            Text(wording.visible(each.anchor)),
-            str(len(each.points)),
-            wording.percent(each.points[0].ratio),
-            wording.percent(each.points[-1].ratio),
-            changes[0],
-        )
-        for more in changes[1:]:
-            table.add_row(*[""] * 8, more)
-    _print_whole(console, table)
-
-
-def _change_point(change: ChangePoint) -> Text:
-    worse = change.after < change.before
-    size = wording.percent(change.after / change.before)
-    state = "confirmed" if change.confirmed else "suspected"
-    where = f"last good {change.last_good}, first {'bad' if worse else 'better'} {change.first_bad}"
-    where += f"; commits {change.commits}" if change.commits else ""
-    verdict = Verdict.REGRESSED if worse else Verdict.IMPROVED
-    return Text(f"{wording.SYMBOLS[verdict]} {size}, {state}: {where}", style=STYLES[verdict])
+def show(console: Console, text: Iterable[Line | Table]) -> None:
+    """Print lines as they are, and tables whole."""
+    for part in text:
+        if isinstance(part, Line):
+            _say(console, part.text, part.style)
+        else:
+            _print_whole(console, _table(part))
 
 
 @contextmanager
@@ -240,187 +126,31 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
         task = line.add_task("", start=False)
 
         def report(now: str) -> None:
-            line.reset(task, description=wording.visible(now))
+            line.reset(task, description=visible(now))
 
         yield report
 
 
-def print_servers(console: Console, offers: Sequence[Offer]) -> None:
-    table = _table("server", "released", "edition", "state", "note")
-    for offer in offers:
-        style = OFFER_STYLES[offer.state]
-        table.add_row(
-            offer.id, offer.released, offer.edition, Text(_state(offer), style=style), Text(offer.note)
-        )
-    _print_whole(console, table)
-
-
-def print_descriptions(console: Console, descriptions: Mapping[str, str]) -> None:
-    """What comes with shootout, by name."""
-    table = _table("name", "description")
-    for name, description in descriptions.items():
-        table.add_row(name, description)
-    _print_whole(console, table)
-
-
-def print_fetched(console: Console, fetched: Fetched) -> None:
-    _say(console, f"{fetched.reference}  {fetched.family} {fetched.version}  {fetched.directory}")
-
-
-def _state(offer: Offer) -> str:
-    """`ready`, the client that can fetch the server, or what that requires."""
-    if offer.state == "ready":
-        return "ready"
-    if offer.state == "fetchable":
-        clients = [way.client for way in offer.ways if way.missing is None]
-        return f"can be fetched with {clients[0]}" if clients[0] else "can be fetched"
-    absent = [way.missing for way in offer.ways if way.missing is not None]
-    return "; or ".join(
-        f"needs {each.what}" + (f": {each.install}" if each.install else "") for each in absent
-    )
-
-
-def print_doctor(console: Console, report: Report) -> None:
-    """Print the findings, the noise of A/A cells, and the power to detect losses."""
-    table = Table(box=None, pad_edge=False, show_header=False)
-    for finding in report.findings:
-        sign = Text("✓", style="green") if finding.fit else Text("!", style="yellow")
-        table.add_row(sign, finding.what, Text(wording.visible(finding.found)))
-        if not finding.fit:
-            table.add_row("", "", Text(wording.visible(finding.why), style="dim"))
-        if not finding.fit and finding.mend:
-            table.add_row("", "", Text(f"$ {wording.visible(finding.mend)}", style="cyan"))
-    _print_whole(console, table)
-    fingerprint = report.runner.fingerprint
-    _say(console, f"\nrunner {fingerprint}; doctor changes nothing: run the commands yourself\n")
-    if not report.noise:
-        remedy = "run shootout doctor --calibrate or any larger run"
-        _say(console, f"no A/A cells measured on this runner yet: {remedy}")
-        return
-    losses = tuple(report.noise[0].power)
-    powers = (f"#detects −{100 * float(loss):g} %" for loss in losses)
-    noise = _table("A/A cell", "dataset", "settings", "#threads", "#runs", "#spread per start", *powers)
-    for each in report.noise:
-        power = [f"{100 * each.power[loss]:.0f} %" for loss in losses]
-        spread = numbers.percents(each.spread)
-        names = map(wording.visible, (each.workload, each.dataset, each.settings or wording.NONE))
-        noise.add_row(*map(Text, names), str(each.threads), str(each.runs), spread, *power)
-    _print_whole(console, noise)
-    known = report.false_alarms
-    share = f"{numbers.percents(known.share.low)} to {numbers.percents(known.share.high)}"
-    of_gates = f"{share} of gates of {wording.counted(known.comparisons, 'comparison')}"
-    _say(console, f"\nfalse alarms: {known.alarms} in {known.cells} A/A cells ({of_gates})")
-    if wanting := report.aa_cells_wanting:
-        _say(
-            console,
-            f"until {wording.counted(wanting, 'more A/A cell')} show no false alarm, "
-            "only confirmed regressions beyond the margin fail a gate",
-        )
-
-
-def print_cache(console: Console, contents: Contents) -> None:
-    total, limit = wording.size(contents.total_bytes), wording.size(contents.limit_bytes)
-    table = _table("kind", "content", "#size", "last used", "state")
-    for entry in contents.entries:
-        moment = wording.moment(entry.used.isoformat())
-        size = wording.size(entry.size_bytes)
-        table.add_row(entry.kind, Text(wording.visible(_content(entry))), size, moment, entry.state)
-    if contents.entries:
-        _print_whole(console, table)
-    console.print(f"{total} of {limit}", highlight=False)
-
-
-def print_cleared(console: Console, cleared: Cleared) -> None:
-    """Print the entries still in use, and how much space was freed."""
-    for entry in cleared.kept:
-        _say(console, f"in use, not removed: {entry.kind} {_content(entry)}")
-    count = len(cleared.removed)
-    entries = "1 entry" if count == 1 else f"{count} entries"
-    console.print(f"removed {entries}, {wording.size(cleared.freed_bytes)} freed", highlight=False)
-
-
-def print_access(console: Console, server: str, access: Endpoint) -> None:
-    lines = {
-        "server": f"{server}, version {access.version}, running until Ctrl-C",
-        "client": access.command,
-        "socket": access.socket,
-        "address": f"{access.host}:{access.port}",
-        "user": access.user,
-        "password": access.password,
-        "error log": access.error_log,
-    }
-    width = max(map(len, lines))
-    for name, value in lines.items():
-        _say(console, f"{name:{width}}  {value}")
-
-
-def _content(entry: Entry) -> str:
-    """An entry's content; its name if the content is unknown."""
-    return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name
-
-
 def _say(console: Console, text: str, style: str = "") -> None:
     """Print text as it is; long lines stay whole."""
-    console.print(Text(wording.visible(text), style=style), soft_wrap=True)
+    console.print(Text(visible(text), style=style), soft_wrap=True)
 
 
-def _table(*columns: str) -> Table:
-    """An empty table; `#` before a column's name: numbers, aligned to the right."""
-    table = Table(box=None, pad_edge=False, header_style="dim", expand=False)
-    for name in columns:
-        table.add_column(
-            name.removeprefix("#"), justify="right" if name.startswith("#") else "left", no_wrap=True
-        )
-    return table
+def _table(table: Table) -> rich.table.Table:
+    """The table, without a header if no column has a name."""
+    drawn = rich.table.Table(
+        box=None, pad_edge=False, header_style="dim", show_header=any(table.columns), expand=False
+    )
+    for name in table.columns:
+        side: Literal["left", "right"] = "right" if name.startswith("#") else "left"
+        drawn.add_column(name.removeprefix("#"), justify=side, no_wrap=True)
+    for row in table.rows:
+        cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
+        drawn.add_row(*(Text(visible(cell.text), style=cell.style) for cell in cells))
+    return drawn
 
 
-def _print_whole(console: Console, table: Table) -> None:
+def _print_whole(console: Console, table: rich.table.Table) -> None:
     """Print a table at full width: wrapped lines are readable, truncated numbers mislead."""
     table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
     console.print(table, crop=False)
-
-
-def print_verdicts(console: Console, comparison: Comparison) -> None:
-    """Print the headlines, the table, the reason of each failed cell, and which cells were not measured."""
-    console.print()
-    for headline in wording.headlines(comparison):
-        console.print(Text(wording.visible(headline.text), style="bold"))
-    if load := wording.conditions(comparison.header):
-        _say(console, f"load: {load}")
-    for line in (wording.setup(comparison), *wording.setting_differences(comparison)):
-        _say(console, line)
-    console.print()
-    _print_whole(console, verdict_table(comparison))
-    for server in comparison.header.servers:
-        for warning in server.warnings:
-            if warning.code in PRINTED_WARNINGS:
-                _say(console, f"{server.label}: {warning.text}", "dim")
-    unjudged = [each for each in comparison.cells if each.verdict is Verdict.UNJUDGED and each.figures]
-    for why in dict.fromkeys(each.reason for each in unjudged if each.cell != each.base):
-        _say(console, f"unjudged: {why}", "dim")
-    for cell in wording.worst_first(comparison.cells):
-        _print_causes(console, cell)
-    if more := wording.remaining(comparison):
-        _say(console, more)
-    if standing := wording.standing(comparison):
-        _say(console, standing, "yellow")
-    for failure in wording.failures(comparison):
-        console.print()
-        _say(console, failure, "magenta")
-    for line in wording.unmeasured(comparison):
-        _say(console, line, "magenta")
-    console.print()
-
-
-def _print_causes(console: Console, cell: CellComparison) -> None:
-    """The two that explain most of a cell's change, unless it is an improvement."""
-    name = _name(cell.cell)
-    if cell.verdict is Verdict.REGRESSED and not cell.causes:
-        _say(console, f"No cause found, {name}; `shootout explain` looks further", "dim")
-    if cell.causes and cell.verdict is not Verdict.IMPROVED:
-        causes = "; ".join(map(wording.cause, cell.causes[:2]))
-        _say(console, f"{wording.causes_title(cell)}, {name}: {causes}", "dim")
-
-
-def _name(cell: Cell) -> str:
-    return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"

@@ -8,7 +8,7 @@ from itertools import chain
 from shootout.analysis.exit_codes import exit_code
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, number
-from shootout.report import wording
+from shootout.report import figures, wording
 from shootout.report.judged import STYLES, Judged, Line, Table
 from shootout.soak.values import (
     FindingKind,
@@ -102,11 +102,11 @@ def conditions(header: SoakHeader) -> str:
     return ", ".join(
         (
             header.workload.name,
-            wording.threads(header.threads),
+            figures.threads(header.threads),
             pace,
-            wording.dataset(header.dataset),
+            figures.dataset(header.dataset),
             f"settings {header.settings}",
-            f"{wording.duration(header.duration_s)} for each server",
+            f"{figures.duration(header.duration_s)} for each server",
         )
     )
 
@@ -124,7 +124,7 @@ def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[tuple[Row, 
         row = (
             f"{TITLES[each.kind]}{f', {each.note}' if each.note else ''}",
             value(each.kind, each.base),
-            value(each.kind, each.head) or ("none found" if each.kind == "dips" else wording.NOT_VISIBLE),
+            value(each.kind, each.head) or ("none found" if each.kind == "dips" else figures.NOT_VISIBLE),
             value(each.kind, each.difference),
             "" if each.verdict is Verdict.UNJUDGED else f"{wording.SYMBOLS[each.verdict]} {each.verdict}",
         )
@@ -135,7 +135,7 @@ def footprint(comparison: SoakComparison) -> Iterator[tuple[str, str, str, str]]
     """Measure, base, head and change of what changed beyond its margin."""
     for each in comparison.footprint:
         if each.changed:
-            change = wording.percent(each.head / each.base) if each.base else ""
+            change = figures.percent(each.head / each.base) if each.base else ""
             yield MEASURES[each.measure], _amount(each, each.base), _amount(each, each.head), change
 
 
@@ -177,5 +177,5 @@ def _level(found: Interval) -> str:
 
 def _amount(change: FootprintChange, amount: float) -> str:
     if change.measure in ("memory", "disk"):
-        return wording.size(int(amount))
+        return figures.size(int(amount))
     return f"{number(amount)}{f'{SPACE}s' if change.measure in ('start', 'shutdown') else ''}"

@@ -8,10 +8,10 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.model.run import RunHeader
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped
-from shootout.report import wording
+from shootout.report import figures, wording
+from shootout.report.github.markdown import escaped, table
 from shootout.report.judged import STYLES, Judged, Line, Table
 from shootout.report.sections import Point
-from shootout.report.wording import escaped
 from shootout.work.commands import count_command
 from shootout.work.instructions import Instructions, PartCount, Statement
 from shootout.work.values import WorkChange, WorkComparison, WorkFigure, WorkPoint, WorkSeries
@@ -108,7 +108,7 @@ def statement(counted: Statement) -> str:
 
 
 def _of_whole(count: PartCount, whole: Statement) -> str:
-    part, total = (wording.rounded(value) for value in (count.difference, whole.difference or 0.0))
+    part, total = (figures.rounded(value) for value in (count.difference, whole.difference or 0.0))
     return f"{part} of {total} instructions: {count.name}"
 
 
@@ -147,18 +147,18 @@ def count(figure: WorkFigure | None) -> str:
 
 def percent(ratio: Interval) -> str:
     """The change of a ratio, to two places: counting is as exact."""
-    return wording.percent(ratio.estimate, 2)
+    return figures.percent(ratio.estimate, 2)
 
 
 def interval(ratio: Interval) -> str:
     """The interval of a change."""
-    low, high = (wording.percent(end, 2).removesuffix(f"{SPACE}%") for end in (ratio.low, ratio.high))
+    low, high = (figures.percent(end, 2).removesuffix(f"{SPACE}%") for end in (ratio.low, ratio.high))
     return f"{low} to {high}{SPACE}%"
 
 
 def step(point: WorkPoint) -> str:
     """The change from one count to the next."""
-    return "" if point.step is None else wording.percent(point.step, 2)
+    return "" if point.step is None else figures.percent(point.step, 2)
 
 
 def spread(change: WorkChange) -> str:
@@ -188,8 +188,7 @@ def value(comparison: WorkComparison) -> dict[str, object]:
 def markdown(comparison: WorkComparison) -> str:
     """The table, for a step summary."""
     lines = ["## Instructions for each kind of statement", "", headline(comparison), ""]
-    lines += wording.table_head(COLUMNS)
-    lines += [f"| {' | '.join(map(escaped, row(change)))} |" for change in shown(comparison)]
+    lines += table(COLUMNS, (map(escaped, row(change)) for change in shown(comparison)))
     lines += ["", *(f"- {escaped(failure)}" for failure in failures(comparison))]
     return "\n".join(lines).rstrip() + "\n"
 

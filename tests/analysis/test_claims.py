@@ -16,7 +16,7 @@ from shootout.inputs import published
 from shootout.model.published import Claim, DataPoint
 from shootout.model.run import Part, RunDocument, Samples
 from shootout.model.verdict import ClaimResult, Outcome
-from shootout.report import wording
+from shootout.report import figures, wording
 from tests import builders
 from tests.repeated import NAMES, a_repetition, as_usual
 
@@ -267,7 +267,7 @@ def test_the_thread_pools_factor() -> None:
     assert {each.outcome for each in found.values()} == {HOLDS}
     ratio = found["pool-at-4096"].ratio
     assert ratio is not None
-    assert wording.factor(ratio).startswith("×18")
+    assert figures.factor(ratio).startswith("×18")
 
 
 # --- several machines -----------------------------------------------------------------------------

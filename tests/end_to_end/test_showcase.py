@@ -13,7 +13,7 @@ from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.verdict import Interval
 from shootout.paths import ROOT
-from shootout.report import families, judgement_cache, wording
+from shootout.report import families, figures, judgement_cache
 from shootout.report.judgement_cache import Whole
 
 pytestmark = pytest.mark.slow
@@ -96,7 +96,7 @@ def test_every_figure_of_the_findings_is_what_the_run_says(whole: Whole) -> None
 def said(ratio: Interval) -> tuple[str, str]:
     """A change and its interval as the findings write them."""
     change, range_ = (
-        text.replace(numbers.SPACE, " ") for text in (wording.change(ratio), wording.change_range(ratio))
+        text.replace(numbers.SPACE, " ") for text in (figures.change(ratio), figures.change_range(ratio))
     )
     return change.removesuffix(" %"), range_
 

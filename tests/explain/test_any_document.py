@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from shootout import capability
 from shootout.document import journal
-from shootout.report import terminal
+from shootout.report import lines, terminal
 from shootout.report.github import markdown
 from tests.documents import (
     ANYTHING,
@@ -59,7 +59,7 @@ def test_an_explanation(
         sections = capability.sections(folder, RUN.header.run, [EXPLAINED.cell], left_out)
         for section in sections.get(EXPLAINED.cell, ()):
             msgspec.json.encode(section.value)
-        terminal.print_sections(nowhere(), sections)
+        terminal.show(nowhere(), lines.sections(sections))
         markdown.summary(COMPARED, sections)
 
     if accepted(read):

@@ -59,7 +59,7 @@ OTHERS = Section("other", "", "Other", (Point("What others know:", ("one thing",
 def lines(explanation: Explanation) -> list[str]:
     screen = io.StringIO()
     explained = judge.evaluate(explanation, profiled())
-    terminal.print_judged(Console(file=screen, width=200), report.judged(explained, [OTHERS], Path("out")))
+    terminal.show(Console(file=screen, width=200), report.judged(explained, [OTHERS], Path("out")).text)
     return screen.getvalue().splitlines()
 
 

@@ -217,7 +217,7 @@ def test_a_log_of_slow_statements_only_is_called_incomplete(
     assert found.learned.warnings == (said,)
     assert said in (out / WORKLOAD).read_text("utf-8").replace("\n# ", " ")
     assert said in Document((out / "fidelity.html").read_text("utf-8")).text
-    terminal.print_judged(command.console(), report.judged(found, out / "fidelity.html"))
+    terminal.show(command.console(), report.judged(found, out / "fidelity.html").text)
     assert f"warning       {said}" in capsys.readouterr().out
 
 

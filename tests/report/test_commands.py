@@ -68,5 +68,5 @@ def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
 
 
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
-    found = parsed(commands.judge_with_base(header, "a b"))
-    assert (found.documents, found.base) == ([Path(f"{header.run}.jsonl")], "a b")
+    args = parsed(commands.judge_with_base(header, "a b"))
+    assert (args.documents, args.base) == ([Path(f"{header.run}.jsonl")], "a b")

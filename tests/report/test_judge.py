@@ -34,11 +34,3 @@ def test_only_a_a_cells_with_the_same_settings_count(tmp_path: Path) -> None:
     ledger.append(tmp_path / ledger.FOLDER, READ.header.runner.fingerprint, [NOISY])
     profile = structs.replace(READ.header.profile, settings="production")
     assert Judge(tmp_path).earlier(structs.replace(a_header("r2"), profile=profile)) == []
-
-
-def test_a_digest_changes_with_the_entries_of_earlier_runs_only(tmp_path: Path) -> None:
-    runner = READ.header.runner.fingerprint
-    before = [Judge(tmp_path).digest_before(run, runner) for run in ("r1", "r2")]
-    ledger.append(tmp_path / ledger.FOLDER, runner, [NOISY])
-    after = [Judge(tmp_path).digest_before(run, runner) for run in ("r1", "r2")]
-    assert [then == now for then, now in zip(before, after, strict=True)] == [True, False]

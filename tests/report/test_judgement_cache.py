@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 
 import msgspec
@@ -10,12 +11,12 @@ from shootout import files
 from shootout.analysis import acknowledgements, compare, ledger
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.model.history import LedgerEntry
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.report import judgement_cache
 from tests import builders
-from tests.analysis.builders import a_document, starts_of
+from tests.analysis.builders import a_document, an_entry, starts_of
+from tests.analysis.test_acknowledgements import known
 
 
 def a_run(run: str, change_percent: float = -10.0) -> RunDocument:
@@ -47,12 +48,8 @@ def judgements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return judged
 
 
-def an_acknowledgement(at_most: float) -> Acknowledgement:
-    return msgspec.convert(
-        {"workload": "*", "server": "*", "at_most": at_most, "expires": "2999-01-01", "owner": "me",
-         "reason": "known"},
-        Acknowledgement,
-    )  # fmt: skip
+def accepted(at_most: float) -> Acknowledgement:
+    return known(workload="*", server="*", at_most=at_most, expires=date.max)
 
 
 def test_what_was_judged_is_read_and_not_judged_again(
@@ -86,14 +83,14 @@ def test_the_whole_is_what_comparing_says_and_the_summary_its_short_form(tmp_pat
 
 
 def test_against_another_base_runs_are_judged_and_not_cached(tmp_path: Path) -> None:
-    known = an_acknowledgement(0.5)
+    acknowledged = [accepted(0.5)]
     path = write(tmp_path, a_run("r1", 10.0))
     alone = a_run("r2")
     block = replace(alone.header.blocks[0], servers=("a",))
     write(tmp_path, replace(alone, header=replace(alone.header, blocks=(block,)), starts=()))
-    (run,) = judgement_cache.runs(tmp_path, refuse, [known], base="b")
+    (run,) = judgement_cache.runs(tmp_path, refuse, acknowledged, base="b")
     comparison = compare.compare(journal.read(path), base="b")
-    assert run.whole().comparison == acknowledgements.applied(comparison, [known]) != comparison
+    assert run.whole().comparison == acknowledgements.applied(comparison, acknowledged) != comparison
     assert not (tmp_path / judgement_cache.FOLDER).exists()
 
 
@@ -102,8 +99,8 @@ def test_two_documents_of_a_run_are_one_run(base: str | None, tmp_path: Path) ->
     read = a_run("r1")
     path = write(tmp_path, read)
     (tmp_path / "copy.jsonl").write_bytes(path.read_bytes())
-    found = judgement_cache.runs(tmp_path, refuse, base=base)
-    assert [run.id for run in found] == ["r1"]
+    (run,) = judgement_cache.runs(tmp_path, refuse, base=base)
+    assert run.id == "r1"
     cut = tmp_path / "cut.jsonl"
     cut.write_bytes(journal.encoded(replace(read, starts=read.starts[:1])))
     said: list[str] = []
@@ -128,23 +125,14 @@ def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
 def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = a_run("r2")
     path = write(tmp_path, read)
-    cell = compare.compare(read).cells[-1].cell
-
-    def entry(run: str) -> LedgerEntry:
-        return LedgerEntry(
-            run=run, workload=cell.workload, dataset=cell.dataset, threads=cell.threads,
-            settings=read.header.profile.settings, verdict=Verdict.EQUIVALENT, starts=4,
-            spreads={"throughput": 0.2},
-        )  # fmt: skip
-
     alone = judgement_cache.run(path)
     assert alone.comparison.cells[-1].verdict is Verdict.REGRESSED
     judged = judgements(monkeypatch)
     fingerprint = read.header.runner.fingerprint
-    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [entry("r3")])
+    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [an_entry(0.2, run="r3")])
     judgement_cache.run(path)
     assert judged == []
-    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [entry("r1")])
+    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [an_entry(0.2, run="r1")])
     noisy = judgement_cache.run(path)
     assert judged == ["r2"]
     assert noisy.comparison.cells[-1].verdict is Verdict.INCONCLUSIVE
@@ -156,11 +144,11 @@ def test_an_acknowledgement_is_applied_without_judging(
     path = write(tmp_path, a_run("r1"))
     judgement_cache.run(path)
     judged = judgements(monkeypatch)
-    known = judgement_cache.run(path, [an_acknowledgement(0.5)])
+    run = judgement_cache.run(path, [accepted(0.5)])
     assert judged == []
-    assert known.comparison.cells[-1].acknowledged is not None
-    assert known.whole().comparison.cells[-1].acknowledged == known.comparison.cells[-1].acknowledged
-    assert judgement_cache.run(path, [an_acknowledgement(0.01)]).comparison.cells[-1].acknowledged is None
+    assert run.comparison.cells[-1].acknowledged == accepted(0.5)
+    assert run.whole().comparison.cells[-1].acknowledged == accepted(0.5)
+    assert judgement_cache.run(path, [accepted(0.01)]).comparison.cells[-1].acknowledged is None
 
 
 def test_another_release_judges_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

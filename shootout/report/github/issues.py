@@ -7,13 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shootout.model.history import Regression
-from shootout.report import wording
-from shootout.report.github import markdown
+from shootout.report import figures
+from shootout.report.characters import visible
+from shootout.report.github.markdown import code, escaped, table
 from shootout.report.github.repository import Repository, Text
 
 LABEL = "performance regression"
 MARKER = "<!-- shootout: regression "  # followed by the key and " -->"
 TITLE_MAX = 200  # characters; GitHub takes 256
+COLUMNS = (
+    "#threads", "#change", "#before, relative to the anchor", "#now", "last good run", "first bad run",
+)  # fmt: skip
 OPENED_MAX = 20  # at once: a changed runner is one problem, not hundreds
 
 
@@ -29,8 +33,8 @@ class Issue:
 def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
     """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
-    for each in sorted(regressions, key=_remaining):
-        groups.setdefault(_key(each), []).append(each)
+    for regression in sorted(regressions, key=_remaining):
+        groups.setdefault(_key(regression), []).append(regression)
     return tuple(_issue(key, group, link) for key, group in groups.items())
 
 
@@ -47,38 +51,38 @@ def sync(
     is closed: its regression may be in a missing one. At most `OPENED_MAX` are opened, worst first; later
     calls open the rest. Raises MeasureError as Repository does.
     """
-    found = tuple(regressions)
-    wanted = {each.key: each for each in of([each for each in found if each.acknowledged is None], link)}
-    known = {_key(each) for each in found}
+    lasting = tuple(regressions)
+    issues = of([regression for regression in lasting if regression.acknowledged is None], link)
+    wanted = {issue.key: issue for issue in issues}
+    keys = {*map(_key, lasting)}
     existing: dict[str, Text] = {}
-    for issue in repository.issues(LABEL, MARKER):
-        existing.setdefault((issue.body or "").removeprefix(MARKER).partition(" ")[0], issue)
+    for old in repository.issues(LABEL, MARKER):
+        existing.setdefault((old.body or "").removeprefix(MARKER).partition(" ")[0], old)
     missing = [new for key, new in wanted.items() if key not in existing]
     for new in missing[:OPENED_MAX]:
         yield f"opened {repository.open(new.title, new.body, LABEL)}"
     if len(missing) > OPENED_MAX:
         yield f"not opened yet: {len(missing) - OPENED_MAX} more"
     for key, old in existing.items():
-        if key not in wanted:
-            if complete or key in known:
-                yield _closed(repository, old, known=key in known)
-            else:
-                yield f"left open, as a run document is missing: {old.html_url}"
-        elif (old.title, _lines(old.body)) != (wanted[key].title, _lines(wanted[key].body)):
-            repository.update(old.number, wanted[key].title, wanted[key].body)
-            yield f"updated {old.html_url}"
+        if key in wanted:
+            new = wanted[key]
+            if (old.title, _lines(old.body)) != (new.title, _lines(new.body)):
+                repository.update(old.number, new.title, new.body)
+                yield f"updated {old.html_url}"
+        elif key in keys:
+            repository.close(old.number, "not_planned", "Acknowledged: it no longer fails the gate.")
+            yield f"closed {old.html_url}"
+        elif complete:
+            recovered = "Recovered: the newest runs are back within the margin."
+            repository.close(old.number, "completed", recovered)
+            yield f"closed {old.html_url}"
+        else:
+            yield f"left open, as a run document is missing: {old.html_url}"
 
 
-def _closed(repository: Repository, old: Text, *, known: bool) -> str:
-    if known:
-        repository.close(old.number, "not_planned", "Acknowledged: it no longer fails the gate.")
-    else:
-        repository.close(old.number, "completed", "Recovered: the newest runs are back within the margin.")
-    return f"closed {old.html_url}"
-
-
-def _key(each: Regression) -> str:
-    about = "\0".join((each.runner, each.workload, each.dataset, each.server, each.anchor, each.settings))
+def _key(regression: Regression) -> str:
+    r = regression
+    about = "\0".join((r.runner, r.workload, r.dataset, r.server, r.anchor, r.settings))
     return hashlib.sha256(about.encode()).hexdigest()[:16]
 
 
@@ -88,38 +92,37 @@ def _lines(body: str | None) -> list[str]:
 
 
 def _issue(key: str, group: Sequence[Regression], link: str | None) -> Issue:
-    cells = sorted(group, key=lambda each: each.threads)
+    cells = sorted(group, key=lambda regression: regression.threads)
     worst = min(cells, key=_remaining)
-    size = wording.percent(_remaining(worst))
-    title = f"{worst.server}: {worst.workload} {size} at {wording.threads(worst.threads)}"
+    size = figures.percent(_remaining(worst))
+    title = f"{worst.server}: {worst.workload} {size} at {figures.threads(worst.threads)}"
     return Issue(
         key=key,
-        title=wording.visible(title).replace("\n", " ")[:TITLE_MAX],
+        title=visible(title).replace("\n", " ")[:TITLE_MAX],
         body="\n".join([f"{MARKER}{key} -->", *_body(cells, worst, link)]) + "\n",
     )
 
 
-def _remaining(each: Regression) -> float:
-    return each.after / each.before
+def _remaining(regression: Regression) -> float:
+    return regression.after / regression.before
+
+
+def _row(cell: Regression) -> list[str]:
+    levels = map(figures.percent, (_remaining(cell), cell.before, cell.after))
+    return [str(cell.threads), *levels, escaped(cell.last_good), escaped(cell.first_bad)]
 
 
 def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> Iterator[str]:
-    escaped = wording.escaped
     names = [escaped(name) for name in (worst.server, worst.workload, worst.anchor)]
     yield "**{} has become slower in {}, relative to {}.**".format(*names)
     yield ""
-    yield "| threads | change | before, relative to the anchor | now | last good run | first bad run |"
-    yield "|--:|--:|--:|--:|---|---|"
-    for each in cells:
-        levels = (wording.percent(level) for level in (_remaining(each), each.before, each.after))
-        runs = (escaped(each.last_good), escaped(each.first_bad))
-        yield f"| {' | '.join((str(each.threads), *levels, *runs))} |"
+    yield from table(COLUMNS, map(_row, cells))
     yield ""
     yield from _causes(cells)
     where = map(escaped, (worst.runner, worst.dataset, worst.settings))
     yield "On runner {}, dataset {}, settings {}. To reproduce it there:".format(*where)
     yield ""
-    yield from markdown.code(worst.repeat)
+    yield from code(worst.repeat)
     yield ""
     if link is not None:
         yield f"[The report]({link})"
@@ -133,13 +136,13 @@ def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> I
 
 def _causes(cells: Sequence[Regression]) -> Iterator[str]:
     """Other changes at the start of the regression, each listed once for all its thread counts."""
-    changes = dict.fromkeys(change for each in cells for change in each.changed)
+    changes = dict.fromkeys(change for cell in cells for change in cell.changed)
     if not changes:
         return
     yield "Other changes between the last good and the first bad run:"
     yield ""
     for change in changes:
-        of = [str(each.threads) for each in cells if change in each.changed]
+        of = [str(cell.threads) for cell in cells if change in cell.changed]
         where = "" if len(of) == len(cells) else f" (threads: {', '.join(of)})"
-        yield f"- {wording.escaped(change)}{where}"
+        yield f"- {escaped(change)}{where}"
     yield ""

@@ -1,4 +1,4 @@
-"""Verdicts on GitHub: Markdown for step summaries and comments, and annotations."""
+"""Markdown for step summaries, comments and issues, which no text in it can break; and annotations."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from shootout import numbers
 from shootout.analysis import gate
 from shootout.model.plan import Cell
-from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import wording
+from shootout.model.verdict import Comparison, Verdict
+from shootout.report import headlines, wording
+from shootout.report.characters import visible
+from shootout.report.figures import threads
 from shootout.report.sections import Section
-from shootout.report.wording import escaped
 
 Sections = Mapping[Cell, Sequence[Section]]  # what capabilities found out about cells
 NO_SECTIONS: Sections = {}
@@ -21,11 +21,44 @@ MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull reque
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
+# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
+# these, so a zero-width space has to break them (github/cmark-gfm#181).
+_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
+# That space, characters that could start markup, and the bar of tables.
+_MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
 
 
 def summary(comparison: Comparison, sections: Sections = NO_SECTIONS) -> str:
     """The headlines, a table of all cells that have a base, and why cells failed, regressed or lack."""
     return "\n".join(_lines(comparison, sections)) + "\n"
+
+
+def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
+    for headline in headlines.of_heads(comparison):
+        yield f"**{escaped(headline.text)}**"
+        yield ""
+    if standing := wording.standing(comparison):
+        yield escaped(standing)
+        yield ""
+    compared = wording.worst_first(
+        [c for c in comparison.cells if c.cell != c.base or c.verdict is Verdict.FAILED]
+    )
+    rows = wording.verdict_rows(comparison, compared)
+    yield from table(wording.VERDICT_COLUMNS, ((*map(escaped, row[:3]), *row[3:]) for row in rows))
+    yield ""
+    for c in compared:
+        if c.verdict is Verdict.REGRESSED:
+            place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
+            yield f"- {place}: {escaped(c.reason)}"
+            yield from (f"  - {escaped(wording.cause(cause))}" for cause in c.causes[:3])
+    yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
+    yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
+    for section in chain.from_iterable(sections.values()):
+        yield f"- Why: {escaped(section.title)}"
+        for point in section.points:
+            yield f"  - {escaped(point.text)}"
+            yield from (f"    - {escaped(item)}" for item in point.items)
+            yield from (f"    - {span(command)}" for command in point.commands)
 
 
 def comment(summaries: Iterable[str], link: str | None = None) -> str:
@@ -40,13 +73,13 @@ def comment(summaries: Iterable[str], link: str | None = None) -> str:
 
 def annotate(comparison: Comparison) -> Iterator[str]:
     """Workflow commands that annotate regressions and failures, worst first."""
-    annotated = [each for each in wording.worst_first(comparison.cells) if each.verdict in _ANNOTATED]
+    annotated = [c for c in wording.worst_first(comparison.cells) if c.verdict in _ANNOTATED]
     shown = annotated if len(annotated) <= ANNOTATIONS_MAX else annotated[: ANNOTATIONS_MAX - 1]
-    for each in shown:
-        fails = each.verdict is Verdict.FAILED or gate.counts(each, comparison)
-        level = "notice" if each.acknowledged else "error" if fails else "warning"
-        title = f"{wording.verdict(each)}: {each.cell.workload}, {wording.threads(each.cell.threads)}"
-        text = f"{each.cell.server}: {each.reason}"
+    for c in shown:
+        fails = c.verdict is Verdict.FAILED or gate.counts(c, comparison)
+        level = "notice" if c.acknowledged else "error" if fails else "warning"
+        title = f"{wording.verdict(c)}: {c.cell.workload}, {threads(c.cell.threads)}"
+        text = f"{c.cell.server}: {c.reason}"
         yield f"::{level} title={_property(title)}::{_data(text)}"
     if more := len(annotated) - len(shown):
         yield f"::warning title={more} more cells::The job's summary lists all that regressed or failed."
@@ -62,25 +95,9 @@ def refusal(link: str | None = None) -> str:
     return text if link is None else f"{text}\n[The run]({link})\n"
 
 
-def code(text: str) -> Iterator[str]:
-    """A code block that `text` cannot close."""
-    fence = _fence(text, 3)
-    yield from (fence, wording.visible(text), fence)
-
-
-def span(text: str) -> str:
-    """Code within a line, which can be copied as it is; `text` cannot close it."""
-    fence = _fence(text, 1)
-    return f"{fence} {wording.visible(text)} {fence}"
-
-
-def _fence(text: str, least: int) -> str:
-    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))
-
-
 def _data(text: str) -> str:
     """The message of a workflow command, escaped as runners expect."""
-    line = wording.visible(text.replace("\n", " ⏎ "))
+    line = visible(text.replace("\n", " ⏎ "))
     return line.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
@@ -88,44 +105,34 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
-    for headline in wording.headlines(comparison):
-        yield f"**{escaped(headline.text)}**"
-        yield ""
-    if standing := wording.standing(comparison):
-        yield escaped(standing)
-        yield ""
-    yield from wording.table_head(wording.VERDICT_COLUMNS)
-    figures = {each.cell: each.figures for each in comparison.cells}
-    compared = [each for each in comparison.cells if each.cell != each.base or each.verdict is Verdict.FAILED]
-    for each in wording.worst_first(compared):
-        base = figures.get(each.base)
-        cells = (
-            escaped(each.cell.workload),
-            str(each.cell.threads),
-            escaped(each.cell.server),
-            numbers.number(base.tps.estimate) if base else wording.NONE,
-            numbers.number(each.figures.tps.estimate) if each.figures else wording.NONE,
-            wording.decided_change(each),
-            wording.decided_range(each),
-            wording.detectable(each),
-            wording.verdict(each),
-        )
-        yield f"| {' | '.join(cells)} |"
-    yield ""
-    for each in wording.worst_first(compared):
-        if each.verdict is Verdict.REGRESSED:
-            yield f"- {_place(each)}: {escaped(each.reason)}"
-            yield from (f"  - {escaped(wording.cause(cause))}" for cause in each.causes[:3])
-    yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
-    yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
-    for section in chain.from_iterable(sections.values()):
-        yield f"- Why: {escaped(section.title)}"
-        for point in section.points:
-            yield f"  - {escaped(point.text)}"
-            yield from (f"    - {escaped(item)}" for item in point.items)
-            yield from (f"    - {span(command)}" for command in point.commands)
+# --- Markdown -------------------------------------------------------------------------------------
 
 
-def _place(each: CellComparison) -> str:
-    return f"{escaped(each.cell.workload)}, {wording.threads(each.cell.threads)}, {escaped(each.cell.server)}"
+def escaped(text: str) -> str:
+    """Any text on one line, escaped so that it cannot form markup, links or mentions."""
+    one_line = " ".join(visible(text).split())
+    broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
+    return _MARKUP.sub(lambda match: f"&#{ord(match[1])};", broken)
+
+
+def table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A table of escaped cells; `#` before a column's name: numbers."""
+    yield f"| {' | '.join(name.removeprefix('#') for name in columns)} |"
+    yield f"|{'|'.join('--:' if name.startswith('#') else '---' for name in columns)}|"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def code(text: str) -> Iterator[str]:
+    """A code block that `text` cannot close."""
+    fence = _fence(text, 3)
+    yield from (fence, visible(text), fence)
+
+
+def span(text: str) -> str:
+    """Code within a line, which can be copied as it is; `text` cannot close it."""
+    fence = _fence(text, 1)
+    return f"{fence} {visible(text)} {fence}"
+
+
+def _fence(text: str, least: int) -> str:
+    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

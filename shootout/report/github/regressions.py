@@ -12,7 +12,7 @@ from shootout.model.history import ChangePoint, HistorySeries, Regression
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
-from shootout.report import commands, wording
+from shootout.report import commands, figures
 
 WORK_MIN = math.log(1.05)  # smaller changes in work per transaction are omitted
 WORK_MAX = 3  # lines
@@ -21,18 +21,18 @@ COMMIT_SHOWN = 12  # characters
 
 
 def unrecovered(
-    found: Iterable[HistorySeries],
+    series: Iterable[HistorySeries],
     comparisons: Iterable[Comparison],
     accepted: Sequence[Acknowledgement] = (),
 ) -> tuple[Regression, ...]:
-    """The regressions in `found` that have not recovered; `comparisons` are the runs behind `found`.
+    """The regressions of these series that have not recovered; `comparisons` are the runs behind them.
 
     A regression is a confirmed loss of at least the newest run's margin. It has recovered when a later
     confirmed level is within the margin of the level before it. One of `accepted` acknowledges it
     if it covers the step to the newest level.
     """
-    runs = {each.header.run: each for each in comparisons}
-    return tuple(each for series in found for each in _unrecovered(series, runs, accepted))
+    runs = {comparison.header.run: comparison for comparison in comparisons}
+    return tuple(regression for one in series for regression in _unrecovered(one, runs, accepted))
 
 
 def _unrecovered(
@@ -72,13 +72,13 @@ def _unrecovered(
 
 
 def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
-    return next(each for each in comparison.cells if each.cell == cell)
+    return next(compared for compared in comparison.cells if compared.cell == cell)
 
 
 def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
     """Differences in servers and kernel between two runs."""
     for label in labels:
-        then, now = (_record(part.servers, label) for part in (good, bad))
+        then, now = ({record.label: record for record in part.servers}.get(label) for part in (good, bad))
         if then is None or now is None:
             continue
         if then.version != now.version:
@@ -93,10 +93,10 @@ def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[
 
 
 def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
-    old, new = ({each.name: each.effective for each in record.settings} for record in (then, now))
+    old, new = ({setting.name: setting.effective for setting in record.settings} for record in (then, now))
     different = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
     for name in sorted(different)[:SETTINGS_MAX]:
-        yield f"{now.label}: {name} {old.get(name) or wording.NONE} → {new.get(name) or wording.NONE}"
+        yield f"{now.label}: {name} {old.get(name) or figures.NONE} → {new.get(name) or figures.NONE}"
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
@@ -106,14 +106,10 @@ def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]
     for what in largest:
         if abs(changes[what]) >= WORK_MIN:
-            yield f"{what}: {wording.percent(math.exp(changes[what]))} per transaction"
+            yield f"{what}: {figures.percent(math.exp(changes[what]))} per transaction"
 
 
 def _ratios(cell: CellComparison) -> dict[str, float]:
-    times = {f"time in {each.kind}": (each.base_s, each.head_s) for each in cell.statements}
-    figures = {metrics.TITLES[each.name]: (each.base, each.head) for each in cell.metrics}
-    return {what: head / base for what, (base, head) in (times | figures).items() if base > 0 and head > 0}
-
-
-def _record(servers: Iterable[ServerRecord], label: str) -> ServerRecord | None:
-    return next((record for record in servers if record.label == label), None)
+    times = {f"time in {time.kind}": (time.base_s, time.head_s) for time in cell.statements}
+    work = {metrics.TITLES[metric.name]: (metric.base, metric.head) for metric in cell.metrics}
+    return {what: head / base for what, (base, head) in (times | work).items() if base > 0 and head > 0}

@@ -70,13 +70,11 @@ class Repository:
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
         """The repository in a workflow's environment. Raises InputError if a variable is unset or invalid."""
-        found = {
-            key: environment.get(key, "") for key in ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
-        }
-        missing = [key for key, value in found.items() if not value]
-        if missing:
-            raise InputError(f"{missing[0]}: not set; expected it from the workflow's environment")
-        name, token, api = found.values()
+        variables = ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
+        for variable in variables:
+            if not environment.get(variable):
+                raise InputError(f"{variable}: not set; expected it from the workflow's environment")
+        name, token, api = (environment[variable] for variable in variables)
         if _NAME.fullmatch(name) is None:
             raise InputError(f"GITHUB_REPOSITORY {name!r}: expected OWNER/NAME")
         return cls(name, token, http.checked_url("GITHUB_API_URL", api))
@@ -104,15 +102,15 @@ class Repository:
     def comment(self, number: int, marker: str, body: str) -> str:
         """Create or replace the one comment under `marker`; returns its address."""
         comments = self._list(f"issues/{number}/comments", Text)
-        known = next((each for each in comments if each.is_ours(marker)), None)
-        if known is None:
+        ours = next((comment for comment in comments if comment.is_ours(marker)), None)
+        if ours is None:
             return self._request("POST", f"issues/{number}/comments", Text, body=body).html_url
-        return self._request("PATCH", f"issues/comments/{known.id}", Text, body=body).html_url
+        return self._request("PATCH", f"issues/comments/{ours.id}", Text, body=body).html_url
 
     def issues(self, label: str, marker: str) -> tuple[Text, ...]:
         """The open issues with this label that were written under `marker`."""
-        found = self._list("issues", Text, state="open", labels=label)
-        return tuple(each for each in found if each.pull_request is None and each.is_ours(marker))
+        issues = self._list("issues", Text, state="open", labels=label)
+        return tuple(issue for issue in issues if issue.pull_request is None and issue.is_ours(marker))
 
     def open(self, title: str, body: str, label: str) -> str:
         return self._request("POST", "issues", Text, title=title, body=body, labels=[label]).html_url
@@ -127,13 +125,10 @@ class Repository:
 
     def _list(self, path: str, type_: type[_T], **query: str) -> Iterator[_T]:
         for page in range(1, PAGES_MAX + 1):
-            found = self._request(
-                "GET",
-                f"{path}?{urlencode({**query, 'per_page': PAGE, 'page': page})}",
-                list[type_],  # type: ignore[valid-type]
-            )
-            yield from found
-            if len(found) < PAGE:
+            asked = urlencode({**query, "per_page": PAGE, "page": page})
+            entries = self._request("GET", f"{path}?{asked}", list[type_])  # type: ignore[valid-type]
+            yield from entries
+            if len(entries) < PAGE:
                 return
 
     def _request(self, method: str, path: str, type_: type[_T], **content: Any) -> _T:
@@ -141,10 +136,13 @@ class Repository:
         request = urllib.request.Request(
             f"{self._api}/repos/{self._name}/{path}",
             data=msgspec.json.encode(content) if content else None,
-            headers={"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28"},
+            headers={
+                "Accept": "application/vnd.github+json",
+                "Authorization": f"Bearer {self._token}",
+                "X-GitHub-Api-Version": "2022-11-28",
+            },
             method=method,
         )
-        request.add_header("Authorization", f"Bearer {self._token}")
         what = f"GitHub: {method} {path.partition('?')[0]}"
         response = http.send(what, request)
         try:

@@ -22,7 +22,7 @@ from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
 from shootout.model.value import Family
 from shootout.model.verdict import CellComparison, Interval, ScalingLaw
-from shootout.report import wording
+from shootout.report import figures
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
@@ -268,7 +268,7 @@ def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis) -> Char
     ticks = tuple((float(count), str(count)) for count in counts)
     x = Axis(title="threads", log=True, ticks=ticks, ends=(counts[0] / edge, counts[-1] * edge))
     named = (line for line in lines if line.series.label)
-    texts = readouts(named, lambda count: wording.threads(int(count)), numbers.number)
+    texts = readouts(named, lambda count: figures.threads(int(count)), numbers.number)
     return Chart(x, y, tuple(lines), readouts=texts)
 
 
@@ -429,4 +429,4 @@ def padded(values: Sequence[float]) -> tuple[float, float]:
 
 
 def _percent(change: float) -> str:
-    return wording.percent(1 + change / 100)
+    return figures.percent(1 + change / 100)

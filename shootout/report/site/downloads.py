@@ -12,7 +12,7 @@ import msgspec
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader, Runner
 from shootout.model.verdict import CellComparison
-from shootout.report import wording
+from shootout.report import characters, wording
 
 File = tuple[str, str | bytes]  # path in the site, content
 
@@ -103,5 +103,5 @@ def cell_row(
 def _plain(value: object) -> object:
     if not isinstance(value, str):
         return value
-    text = wording.visible(value)
+    text = characters.visible(value)
     return f"'{text}" if text.startswith(FORMULA) else text

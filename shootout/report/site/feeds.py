@@ -13,7 +13,7 @@ from shootout.analysis import history
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell, Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
-from shootout.report import wording
+from shootout.report import characters, figures, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.history import Change
 from shootout.report.site.names import cell_stem, run_folder
@@ -141,7 +141,7 @@ def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
 def _change(change: Change) -> Entry:
     series, point = change.series, change.point
     since = "since" if point.confirmed else "suspected since"
-    sign, size = wording.SYMBOLS[Verdict.REGRESSED], wording.percent(change.size)
+    sign, size = wording.SYMBOLS[Verdict.REGRESSED], figures.percent(change.size)
     return Entry(
         id=_urn(
             "change", series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
@@ -160,7 +160,7 @@ def _change(change: Change) -> Entry:
 
 
 def _cell_text(cell: Cell) -> str:
-    return f"{cell.workload}, {wording.threads(cell.threads)}, {cell.server}"
+    return f"{cell.workload}, {figures.threads(cell.threads)}, {cell.server}"
 
 
 def moment(iso: str) -> str:
@@ -177,7 +177,7 @@ def _urn(*identity: str) -> str:
 
 
 def _short(text: str) -> str:
-    visible = " ".join(wording.visible(text[:LABEL_MAX]).split())
+    visible = " ".join(characters.visible(text[:LABEL_MAX]).split())
     return f"{visible}…" if len(text) > LABEL_MAX else visible
 
 

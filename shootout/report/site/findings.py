@@ -8,7 +8,7 @@ from functools import cached_property
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import families, wording
+from shootout.report import families, figures, wording
 from shootout.report.site.run import Run
 
 LISTED_MAX = 12  # findings of each kind; the page of all cells lists every one
@@ -57,7 +57,7 @@ class Finding:
             if abs(ratio.estimate - 1) >= policy.margin_of(name, workload)
         ]
         large.sort(key=lambda each: -abs(each[1].estimate - 1))
-        return tuple(f"{title} {wording.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
+        return tuple(f"{title} {figures.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
 
 
 @dataclass(frozen=True)

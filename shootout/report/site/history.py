@@ -13,7 +13,7 @@ import msgspec
 from shootout.analysis import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.site.charts import Axis, Chart, Line, Point, Rule, Series, padded, readouts
 from shootout.report.site.downloads import LINE_END, File, lines
 from shootout.report.site.names import history_page
@@ -279,8 +279,8 @@ def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequ
         ),
         readouts=readouts(
             lines,
-            lambda at: wording.moment(runs[int(at)][1]),
-            lambda change: wording.percent(1 + change / 100),
+            lambda at: figures.moment(runs[int(at)][1]),
+            lambda change: figures.percent(1 + change / 100),
         ),
     )
 
@@ -303,8 +303,8 @@ def _levels(series: HistorySeries, place: Mapping[str, int]) -> tuple[Point, ...
 def _ticks(started: Sequence[str]) -> tuple[tuple[float, str], ...]:
     """The day of some runs, or the time of those on the same day as the one before."""
     places = range(0, len(started), max(1, len(started) // TICKS))
-    days = [wording.day(started[at]) for at in places]
+    days = [figures.day(started[at]) for at in places]
     return tuple(
-        (float(at), day if day != before else wording.hour(started[at]))
+        (float(at), day if day != before else figures.hour(started[at]))
         for at, day, before in zip(places, days, ["", *days], strict=False)
     )

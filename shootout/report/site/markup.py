@@ -17,14 +17,14 @@ from shootout import numbers
 from shootout.model.history import HistoryPoint
 from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison
-from shootout.report import wording
+from shootout.report import characters, figures, wording
 from shootout.report.site.names import cell_stem
 
 if TYPE_CHECKING:
     from shootout.report.site.cell import Round, Row
     from shootout.report.site.run import Run
 
-NO_POINT = f'<td class="num">{wording.NONE}</td>'
+NO_POINT = f'<td class="num">{figures.NONE}</td>'
 WHOLE_MAX = 20  # characters that stay on one line: they fit a headline on a phone
 # A name such as `mysql-8.0.12`, which browsers would break after the hyphen, or a character to break after.
 _PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
@@ -33,7 +33,7 @@ _PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]
 @lru_cache(4096, typed=True)  # every page of a run has the same names
 def breakable(name: str) -> Markup:
     """A name with sensible places for line breaks; hyphenated parts stay whole while they are short."""
-    return Markup(_PIECES.sub(_piece, str(escape(wording.visible(name)))))
+    return Markup(_PIECES.sub(_piece, str(escape(characters.visible(name)))))
 
 
 def _piece(found: re.Match[str]) -> str:
@@ -63,7 +63,7 @@ def neighbours(
     return Markup("".join(made))
 
 
-def num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> Markup:
+def num(value: float | None, places: int | None = None, absent: str = figures.NONE) -> Markup:
     """A table field for a number, with the exact value for sorting."""
     return Markup(_num(value, places, absent))
 
@@ -77,7 +77,7 @@ def history(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) 
     """One row per run, newest first, with each cell's percentage change against the anchor."""
     made = []
     for place, (run, points) in zip(range(len(runs), 0, -1), runs, strict=True):
-        moment = escape(wording.visible(wording.moment(run.started)))
+        moment = escape(characters.visible(figures.moment(run.started)))
         made.append(f'<tr><th scope="row" data-value="{place}">{moment}</th>')
         made += [NO_POINT if point is None else _point(point.ratio) for point in points]
         made.append("</tr>\n")
@@ -110,14 +110,14 @@ def compared(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup
 
 
 @lru_cache(8192, typed=True)  # the pages of all heads repeat their base's numbers
-def _num(value: float | None, places: int | None = None, absent: str = wording.NONE) -> str:
+def _num(value: float | None, places: int | None = None, absent: str = figures.NONE) -> str:
     if value is None:
         return f'<td class="num">{absent}</td>\n'
     return f'<td class="num" data-value="{value}">{numbers.number(value, places)}</td>\n'
 
 
 def _point(ratio: float) -> str:
-    return f'<td class="num" data-value="{ratio:.5g}">{wording.percent(ratio)[:-2]}</td>'
+    return f'<td class="num" data-value="{ratio:.5g}">{figures.percent(ratio)[:-2]}</td>'
 
 
 def _times(value: float | None, factor: float) -> float | None:
@@ -125,10 +125,10 @@ def _times(value: float | None, factor: float) -> float | None:
 
 
 def _absent(hidden: bool) -> str:
-    return wording.NOT_VISIBLE if hidden else wording.NONE
+    return figures.NOT_VISIBLE if hidden else figures.NONE
 
 
 def _delta(ratio: float | None, here: float | None) -> str:
     if ratio is not None:
-        return f'<td class="num" data-value="{ratio}">{wording.percent(ratio)}</td>\n'
+        return f'<td class="num" data-value="{ratio}">{figures.percent(ratio)}</td>\n'
     return '<td class="num" data-value="1e300">new</td>\n' if here else _num(None)

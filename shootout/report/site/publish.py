@@ -14,7 +14,6 @@ from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, Ser
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report import judgement_cache
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.sections import Section
 from shootout.report.site import (
@@ -70,8 +69,7 @@ def build(
     _require_profile(runs, front)
     site = _Site(_newest_first(runs), tuple(acknowledged), tuple(listings), sections, front)
     try:
-        with judgement_cache.gc_disabled():
-            output.write(out, site.parts if runs else site.beside_runs)
+        output.write(out, site.parts if runs else site.beside_runs)
     except OSError as error:
         raise InputError(f"{out}: cannot write the site: {error.strerror or error}") from error
     return out / output.LAST

@@ -13,7 +13,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import commands, wording
+from shootout.report import characters, commands, figures, wording
 from shootout.report.sections import Section
 from shootout.report.site import findings, history, markup, runner, settings, svg, workload
 from shootout.report.site.names import cell_stem, run_folder, server_page
@@ -55,45 +55,45 @@ def renderer() -> Render:
         "tone": _tone,
         "setting_differences": wording.setting_differences,
         "setup": wording.setup,
-        "remaining": wording.remaining,
-        "change": wording.change,
-        "change_range": wording.change_range,
+        "remaining": wording.more_minutes,
+        "change": figures.change,
+        "change_range": figures.change_range,
         "comment": wording.comment,
         "conditions": wording.conditions,
-        "cpu_us": wording.cpu_us,
-        "dataset": wording.dataset,
-        "day": wording.day,
+        "cpu_us": figures.cpu_us,
+        "dataset": figures.dataset,
+        "day": figures.day,
         "decisive": wording.decisive,
-        "duration": wording.duration,
-        "estimate": wording.estimate,
-        "factor": wording.factor,
+        "duration": figures.duration,
+        "estimate": figures.estimate,
+        "factor": figures.factor,
         "first_line": wording.first_line,
-        "half_width": wording.half_width,
+        "half_width": figures.half_width,
         "chart": svg.inline,
         "judge_with_base": commands.judge_with_base,
-        "memory": wording.memory,
-        "moment": wording.moment,
+        "memory": figures.memory,
+        "moment": figures.moment,
         "number": numbers.number,
-        "p_value": wording.p_value,
-        "percent": wording.percent,
+        "p_value": figures.p_value,
+        "percent": figures.percent,
         "sentence": wording.sentence,
-        "rounded": wording.rounded,
-        "setting": wording.setting,
+        "rounded": figures.rounded,
+        "setting": figures.setting,
         "percents": numbers.percents,
         "repeat": commands.repeat,
         "share": numbers.share,
-        "signed": wording.signed,
+        "signed": figures.signed,
         "spark": history.spark,
         "strength": _strength,
-        "threads": wording.threads,
+        "threads": figures.threads,
         "thumbnail": svg.thumbnail,
         "written_kb_per_s": workload.written_kb_per_s,
     }
     environment.globals |= {
         "MEANINGS": wording.MEANINGS,
-        "NONE": wording.NONE,
+        "NONE": figures.NONE,
         "ALONE": wording.ALONE,
-        "NOT_VISIBLE": wording.NOT_VISIBLE,
+        "NOT_VISIBLE": figures.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
         "ERRORS": ERRORS,
@@ -141,7 +141,7 @@ def renderer() -> Render:
 
 def _visible(value: object) -> object:
     """Escape invisible characters in an inserted value; markup has none left."""
-    return wording.visible(value) if type(value) is str else value
+    return characters.visible(value) if type(value) is str else value
 
 
 def _tone(c: CellComparison) -> str:

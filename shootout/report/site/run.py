@@ -16,7 +16,7 @@ from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
-from shootout.report import families, wording
+from shootout.report import families, figures, headlines, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.sections import Section
 from shootout.report.site import charts, names
@@ -61,13 +61,13 @@ class Run:
         return {}
 
     @cached_property
-    def headline(self) -> wording.Headline:
+    def headline(self) -> headlines.Headline:
         """Its result over all heads."""
         return families.overall(self.comparison)
 
     @cached_property
-    def headlines(self) -> tuple[wording.Headline, ...]:
-        return wording.headlines(self.comparison)
+    def headlines(self) -> tuple[headlines.Headline, ...]:
+        return headlines.of_heads(self.comparison)
 
     @cached_property
     def lineage(self) -> tuple[tuple[lineage.Step, tuple[str, ...]], ...]:
@@ -399,5 +399,5 @@ def _places(cells: Sequence[CellComparison]) -> str:
     """The cells' names, or their number if they are more than three."""
     if len(cells) > 3:
         return f"{len(cells)} cells"
-    named = (f"{c.cell.workload}, {wording.threads(c.cell.threads)}, {c.cell.server}" for c in cells)
+    named = (f"{c.cell.workload}, {figures.threads(c.cell.threads)}, {c.cell.server}" for c in cells)
     return "; ".join(named)

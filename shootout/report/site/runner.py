@@ -15,7 +15,7 @@ from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.paths import file_stem
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Page
@@ -187,7 +187,7 @@ def _key(of: LedgerEntry | CellNoise) -> tuple[str, str, str, int]:
 
 
 def _name(noise: CellNoise) -> str:
-    return f"{noise.workload}, {wording.threads(noise.threads)}"
+    return f"{noise.workload}, {figures.threads(noise.threads)}"
 
 
 def _power_chart(charted: Sequence[tuple[Series, CellNoise]]) -> Chart:

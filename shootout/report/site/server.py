@@ -7,7 +7,7 @@ from functools import cached_property
 
 from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import wording
+from shootout.report import headlines, wording
 from shootout.report.site import charts
 from shootout.report.site.names import server_page
 from shootout.report.site.page import CellsPage
@@ -40,7 +40,7 @@ class ServerPage(CellsPage):
         return tuple(c for c in cells.cells if c.cell.server == self.label)
 
     @property
-    def headline(self) -> wording.Headline | None:
+    def headline(self) -> headlines.Headline | None:
         """Its result; None for a base."""
         return dict(zip(self.run.heads, self.run.headlines, strict=False)).get(self.label)
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 from markupsafe import Markup, escape
 
 from shootout import numbers
-from shootout.report import wording
+from shootout.report import characters
 from shootout.report.site.charts import MARKERS, Axis, Chart, Line
 
 UNIT = 1000
@@ -105,7 +105,7 @@ class Drawing:
         edges = [0.0, *((a + b) / 2 for a, b in pairwise(at)), 1.0]
         stripes = [
             f'<rect x="{left:.2%}" width="{right - left:.2%}" height="100%"{"" if number else FOCUSABLE}>'
-            f"<title>{escape(wording.visible(text))}</title></rect>"
+            f"<title>{escape(characters.visible(text))}</title></rect>"
             for number, ((left, right), (_, text)) in enumerate(
                 zip(pairwise(edges), self.chart.readouts, strict=False)
             )
@@ -321,7 +321,7 @@ def _apart(
 
 def _ticks(axis: Axis, span: Span) -> Iterator[tuple[float, str]]:
     if axis.ticks:
-        yield from ((value, escape(wording.visible(label))) for value, label in axis.ticks)
+        yield from ((value, escape(characters.visible(label))) for value, label in axis.ticks)
         return
     if axis.log:
         decades = range(math.floor(span.low), math.ceil(span.high) + 1)

@@ -10,7 +10,7 @@ from shootout.analysis import odd
 from shootout.model.plan import Cell
 from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.page import CellsPage
@@ -106,7 +106,7 @@ class WorkloadPage(CellsPage):
     @property
     def by_threads(self) -> dict[int, Series]:
         return {
-            threads: Series(wording.threads(threads), number)
+            threads: Series(figures.threads(threads), number)
             for number, threads in enumerate(self.set.threads, start=1)
         }
 

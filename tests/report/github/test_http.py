@@ -12,15 +12,11 @@ from tests.test_cli import a_document, saved
 pytest_plugins = ["tests.report.github.github_server"]
 
 
-def test_a_refusal_is_told_without_the_token(
-    at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(("status", "said"), [(403, "HTTP 403 Forbidden"), (302, "HTTP 302 Found")])
+def test_a_refusal_is_told_without_the_token_and_no_redirect_followed(
+    status: int, said: str, at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    at.status = 403
+    at.status = status
     assert comment(saved(a_document(), tmp_path)) == 3
-    assert capsys.readouterr().err == "shootout: GitHub: GET pulls: HTTP 403 Forbidden\n"
-
-
-def test_a_redirect_is_not_followed(at: GitHub, tmp_path: Path) -> None:
-    at.status = 302
-    assert comment(saved(a_document(), tmp_path)) == 3
+    assert capsys.readouterr().err == f"shootout: GitHub: GET pulls: {said}\n"
     assert len(at.asked) == 1

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import html
 import re
-from datetime import date
 
 from msgspec import structs
 
 from shootout.model.history import Regression
-from shootout.model.verdict import Acknowledgement
 from shootout.report.github import issues
 from shootout.report.github.repository import Repository
+from tests.analysis.test_acknowledgements import known
 from tests.report.github.github_server import GitHub
 from tests.report.github.test_markdown import LINKED, plain
 from tests.report.github.test_regressions import PERCENT, lost
@@ -65,12 +64,9 @@ def test_no_issue_is_closed_while_a_run_is_missing(hub: GitHub) -> None:
 
 
 def test_what_is_acknowledged_has_no_issue(hub: GitHub) -> None:
-    known = Acknowledgement(
-        workload="*", server="*", at_most=0.2, expires=date(2030, 1, 1), owner="us", reason="accepted"
-    )
-    assert synced(hub, a_loss(acknowledged=known)) == []
+    assert synced(hub, a_loss(acknowledged=known())) == []
     assert synced(hub, a_loss()) == ["opened"]
-    assert synced(hub, a_loss(acknowledged=known)) == ["closed"]
+    assert synced(hub, a_loss(acknowledged=known())) == ["closed"]
     assert hub.issues[0]["state_reason"] == "not_planned"
 
 

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from shootout import cli, numbers
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import wording
+from shootout.report import characters
 from shootout.report.github import markdown
 from tests import builders
 from tests.test_cli import a_document, saved
@@ -148,7 +148,7 @@ def test_no_text_ends_its_block_of_code(text: str) -> None:
     assert opened == closed
     assert set(opened) == {"`"}
     assert all(not line.lstrip().startswith(opened) for line in inside)
-    assert "\n".join(inside) == wording.visible(text)
+    assert "\n".join(inside) == characters.visible(text)
 
 
 def test_annotations_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -31,18 +31,13 @@ def measured() -> tuple[Comparison, ...]:
 
 @functools.cache
 def lost() -> Regression:
-    (found,) = regressions.unrecovered(history.series(measured()), measured())
-    return found
+    (regression,) = regressions.unrecovered(history.series(measured()), measured())
+    return regression
 
 
 def a_change(first_bad: int, before: float, after: float, *, confirmed: bool = True) -> ChangePoint:
-    return ChangePoint(
-        last_good=f"r{first_bad - 1:03}",
-        first_bad=f"r{first_bad:03}",
-        before=before,
-        after=after,
-        confirmed=confirmed,
-    )
+    runs = {"last_good": f"r{first_bad - 1:03}", "first_bad": f"r{first_bad:03}"}
+    return ChangePoint(**runs, before=before, after=after, confirmed=confirmed)
 
 
 def unrecovered(
@@ -50,9 +45,9 @@ def unrecovered(
 ) -> tuple[Regression, ...]:
     """The regressions left by these changes in the runs' history."""
     (series,) = history.series(comparisons[:1])
-    points = tuple(structs.replace(series.points[0], run=each.header.run) for each in comparisons)
-    found = structs.replace(series, points=points, changes=changes)
-    return regressions.unrecovered([found], comparisons, accepted)
+    points = tuple(structs.replace(series.points[0], run=one.header.run) for one in comparisons)
+    changed = structs.replace(series, points=points, changes=changes)
+    return regressions.unrecovered([changed], comparisons, accepted)
 
 
 def test_a_loss_in_the_history_stands() -> None:
@@ -79,8 +74,8 @@ def test_a_loss_in_the_history_stands() -> None:
 def test_a_loss_stands_until_a_confirmed_level_makes_up_for_it(
     changes: list[ChangePoint], expected: tuple[str, float, float] | None
 ) -> None:
-    found = [(each.first_bad, each.before, each.after) for each in unrecovered(measured(), *changes)]
-    assert found == ([] if expected is None else [expected])
+    losses = [(loss.first_bad, loss.before, loss.after) for loss in unrecovered(measured(), *changes)]
+    assert losses == ([] if expected is None else [expected])
 
 
 @pytest.mark.parametrize(

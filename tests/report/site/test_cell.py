@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shootout.analysis import compare
 from shootout.model.plan import Load
 from shootout.model.run import Samples
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.site.cell import CellPage
 from shootout.report.site.run import Run
 from tests import builders
@@ -85,7 +85,7 @@ def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
     cells = re.findall(r"<td[^>]*>([^<]*)</td>", row)
     assert cells[0] == "not visible"
     assert cells[1] != "not visible"
-    assert cells[2] == wording.NONE  # it is not new there
+    assert cells[2] == figures.NONE  # it is not new there
 
 
 def test_counters_of_any_size_are_shown(tmp_path: Path) -> None:

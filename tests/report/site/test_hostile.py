@@ -20,7 +20,7 @@ from shootout import cli
 from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.run import FailureRecord, RunDocument, Warning
-from shootout.report import terminal, wording
+from shootout.report import characters, lines, terminal
 from shootout.report.github import markdown
 from shootout.report.site import downloads
 from tests import builders
@@ -178,7 +178,7 @@ def test_the_terminal_obeys_nobody(results: Path) -> None:
     for path in journal.find(results):
         screen = io.StringIO()
         comparison = compare.compare(journal.read(path))
-        terminal.print_verdicts(Console(file=screen, width=200, force_terminal=True), comparison)
+        terminal.show(Console(file=screen, width=200, force_terminal=True), lines.verdicts(comparison))
         # The colours are the console's own; nothing else of the kind is left.
         text = re.sub(r"\x1b\[[0-9;]*m", "", screen.getvalue())
         assert not ACTING.search(text)
@@ -186,8 +186,8 @@ def test_the_terminal_obeys_nobody(results: Path) -> None:
 
 
 def test_an_endless_text_has_an_end() -> None:
-    assert wording.visible(LONG).endswith("… and 980\u202f000 more characters")
-    assert wording.visible("short") == "short"
+    assert characters.visible(LONG).endswith("… and 980\u202f000 more characters")
+    assert characters.visible("short") == "short"
 
 
 @pytest.mark.browser

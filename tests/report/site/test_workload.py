@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from shootout.analysis import compare
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval, ScalingLaw, Verdict
-from shootout.report import wording
+from shootout.report import figures
 from shootout.report.site.run import Run
 from shootout.report.site.workload import Peak, WorkloadPage
 from tests import builders
@@ -22,7 +22,7 @@ from tests.report.site.pages import (
     rows_in,
     tables,
 )
-from tests.report.test_families import Found, comparison_of
+from tests.report.test_families import Shown, comparison_of
 
 
 def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
@@ -48,7 +48,7 @@ def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
     assert (reads / tps_, writes / tps_, other / tps_) == pytest.approx((14, 4, 2), rel=0.01)
     assert total == pytest.approx(reads + writes + other, rel=0.01)
     work = rows_in(found["Work per transaction, and the server's use of CPUs and disk under load"])
-    assert work[0][3] == wording.NOT_VISIBLE
+    assert work[0][3] == figures.NOT_VISIBLE
     cpu_us, busy = (float(work[0][at].replace(" ", "")) for at in (2, 5))
     assert busy == pytest.approx(cpu_us * tps_ / 1e6, rel=0.02)
 
@@ -123,7 +123,7 @@ def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
 
 
 def test_a_base_that_failed_in_a_block_is_not_drawn_there() -> None:
-    found: list[Found] = [(Verdict.EQUIVALENT, 1.0), (Verdict.EQUIVALENT, 1.1)]
+    found: list[Shown] = [(Verdict.EQUIVALENT, 1.0), (Verdict.EQUIVALENT, 1.1)]
     comparison = comparison_of({name: {"oltp_read_only": found} for name in ("m1", "m2")})
     base, stand_in, other, *others = comparison.cells
     cells = (

@@ -1,0 +1,100 @@
+"""A run as lines and tables: its verdicts, its claims, where it lies, and what capabilities found out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+
+from shootout.model.plan import Cell
+from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
+from shootout.report import headlines, wording
+from shootout.report.figures import threads
+from shootout.report.judged import STYLES, Line, Table
+from shootout.report.sections import Section
+
+OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
+PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
+
+
+def verdicts(comparison: Comparison) -> Iterator[Line | Table]:
+    """The headlines, the table, the reason of each failed cell, and which cells were not measured."""
+    yield Line()
+    yield from (Line(headline.text, "bold") for headline in headlines.of_heads(comparison))
+    if load := wording.conditions(comparison.header):
+        yield Line(f"load: {load}")
+    yield Line(wording.setup(comparison))
+    yield from map(Line, wording.setting_differences(comparison))
+    yield Line()
+    yield verdict_table(comparison)
+    for server in comparison.header.servers:
+        for warning in server.warnings:
+            if warning.code in PRINTED_WARNINGS:
+                yield Line(f"{server.label}: {warning.text}", "dim")
+    unjudged = [c for c in comparison.cells if c.verdict is Verdict.UNJUDGED and c.figures]
+    for reason in dict.fromkeys(c.reason for c in unjudged if c.cell != c.base):
+        yield Line(f"unjudged: {reason}", "dim")
+    for c in wording.worst_first(comparison.cells):
+        yield from _causes(c)
+    if more := wording.more_minutes(comparison):
+        yield Line(more)
+    if standing := wording.standing(comparison):
+        yield Line(standing, "yellow")
+    for failure in wording.failures(comparison):
+        yield Line()
+        yield Line(failure, "magenta")
+    yield from (Line(text, "magenta") for text in wording.unmeasured(comparison))
+    yield Line()
+
+
+def verdict_table(comparison: Comparison) -> Table:
+    """All cells that have a base, by block; a headline names servers that are absent."""
+    absent = {server.label for server in comparison.header.servers if server.absent}
+    compares = bool(wording.heads(comparison))
+    cells = [
+        c
+        for c in comparison.cells
+        if c.cell.server not in absent and (c.cell != c.base or c.verdict is Verdict.FAILED or not compares)
+    ]
+    rows: list[tuple[str | Line, ...]] = []
+    for c, (*row, verdict) in zip(cells, wording.verdict_rows(comparison, cells), strict=True):
+        rows.append((*row, Line(verdict, "dim" if c.acknowledged else STYLES[c.verdict])))
+    return Table(wording.VERDICT_COLUMNS, tuple(rows))
+
+
+def _causes(c: CellComparison) -> Iterator[Line]:
+    """The two that explain most of a cell's change, unless it is an improvement."""
+    name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
+    if c.verdict is Verdict.REGRESSED and not c.causes:
+        yield Line(f"No cause found, {name}; `shootout explain` looks further", "dim")
+    if c.causes and c.verdict is not Verdict.IMPROVED:
+        causes = "; ".join(map(wording.cause, c.causes[:2]))
+        yield Line(f"{wording.causes_title(c)}, {name}: {causes}", "dim")
+
+
+def claims(results: Sequence[ClaimResult]) -> Iterator[Line]:
+    """A line for each claim of a published comparison."""
+    for result in results:
+        text = f"{wording.OUTCOME_SYMBOLS[result.outcome]} {wording.finding(result)}"
+        yield Line(text, OUTCOME_STYLES[result.outcome])
+    if results:
+        yield Line()
+
+
+def places(document: Path, page: Path | None, more_starts: str | None) -> Iterator[Line]:
+    """Where the run's files are, and the command that gives it more starts."""
+    yield Line(f"run document  {document}")
+    if page is not None:
+        yield Line(f"report        {page.as_uri()}")
+    if more_starts is not None:
+        yield Line(f"more starts   {more_starts}")
+
+
+def sections(by_cell: Mapping[Cell, Sequence[Section]]) -> Iterator[Line]:
+    """What capabilities found out about cells."""
+    for section in chain.from_iterable(by_cell.values()):
+        yield Line()
+        yield Line(section.title, "bold")
+        for point in section.points:
+            yield Line(point.text)
+            yield from (Line(f"  {item}") for item in (*point.items, *point.commands))

@@ -1,0 +1,107 @@
+"""The headline of each head."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import pytest
+from msgspec.structs import replace
+
+from shootout.model.plan import Policy
+from shootout.model.verdict import Comparison, Verdict
+from shootout.report import headlines, wording
+from tests import builders
+from tests.report.compared import E, F, G, Q, R, U, a_comparison_of, an_interval, changed, plain
+
+
+def leaning(comparison: Comparison, *sides: Literal["slower", "faster"] | None) -> Comparison:
+    """The same with leanings of the compared cells."""
+    return changed(comparison, ({"leaning": side, "per_start": (0.9, 0.9)} for side in sides))
+
+
+def headline(comparison: Comparison) -> str:
+    (only,) = headlines.of_heads(comparison)
+    return plain(only.text)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ([(R, 0.9), (R, 0.75), (E, 1.0)],
+         "HEAD is slower than BASE in 2 of 3 cells: worst -25 % (oltp_read_only, 2 threads)"),
+        ([(R, 0.9), (G, 1.2), (F, None)],
+         "HEAD is slower than BASE in 1 of 3 cells: worst -10 % (oltp_read_only, 1 thread); "
+         "faster in 1, best +20 % (oltp_read_only, 2 threads); 1 cell failed"),
+        ([(G, 1.1), (G, 1.3)],
+         "HEAD is faster than BASE in 2 of 2 cells: best +30 % (oltp_read_only, 2 threads); slower in none"),
+        ([(G, 1.1), (F, None)],
+         "HEAD is faster than BASE in 1 of 2 cells: best +10 % (oltp_read_only, 1 thread); slower in none; "
+         "1 cell failed"),
+        ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
+        ([(E, 1.0), (Q, 0.98)],
+         "No significant difference between HEAD and BASE: 1 of 2 cells inconclusive, 1 equivalent"),
+        ([(F, None), (F, None)], "HEAD could not be measured: 2 of 2 cells failed"),
+        ([(F, None), (U, None)], "No verdict on HEAD: 1 of 2 cells failed, 1 unjudged"),
+    ],
+)  # fmt: skip
+def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) -> None:
+    assert headline(a_comparison_of(*verdicts)) == expected
+
+
+def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -> None:
+    undecided = a_comparison_of((Q, 0.8), (Q, 1.2), (Q, 0.99))
+    too_few = "No verdict on HEAD and BASE: too few starts: "
+    assert headline(undecided).startswith(too_few)
+    assert headline(a_comparison_of((Q, 0.8), (F, None))).startswith(too_few)
+    likely = leaning(undecided, "slower", "faster", None)
+    assert headline(likely).startswith(
+        "HEAD is likely slower in 1 and faster in 1 of 3 cells than BASE, unproven: "
+    )
+    assert wording.verdict(likely.cells[1]) == "▽ likely slower, unproven"
+    equal = leaning(undecided, None, None, None)
+    assert headline(equal).startswith("No significant difference")
+
+
+def test_without_a_base_there_is_no_verdict() -> None:
+    measured = builders.figures([builders.a_samples()])
+    comparison = changed(a_comparison_of((U, None)), [{"figures": measured, "reason": "its base failed"}])
+    assert headline(comparison) == "No verdict on HEAD: its base failed"
+
+
+def test_a_base_for_which_another_server_stands_in_is_no_head() -> None:
+    comparison = a_comparison_of((U, None), (E, 1.0))
+    base, head, *others = comparison.cells
+    stand_in, failed = replace(head, base=head.cell), replace(base, base=head.cell, verdict=F)
+    comparison = replace(comparison, cells=(stand_in, failed, *others))
+    assert wording.heads(comparison) == (builders.HEAD,)
+    assert headline(comparison).startswith("HEAD is as fast as BASE in its only cell: ")
+
+
+def test_margins_are_those_of_the_cells() -> None:
+    policy = Policy(workloads={"oltp_read_only": {"throughput": 0.05}})
+    comparison = replace(a_comparison_of((E, 1.0), (E, 1.0)), policy=policy)
+    assert headline(comparison).endswith("within ±5 %")
+    judged = builders.decided_by(comparison.cells[1], "throughput", 1.0)
+    assert plain(wording.margins([judged, comparison.cells[3]], policy)) == "5 % to 10 %"
+
+
+@pytest.mark.parametrize(
+    ("losses", "expected"),
+    [
+        ((0.3, 0.22, 0.01), "Too noisy to compare HEAD with BASE: 2 of 3 cells inconclusive, 1 equivalent; "
+                            "2 could hide a loss of 10 %"),
+        ((0.3, 0.04, 0.01), "No significant difference between HEAD and BASE: 2 of 3 cells inconclusive, "
+                            "1 equivalent"),
+    ],
+)  # fmt: skip
+def test_noise_is_no_absence_of_a_difference(losses: tuple[float, ...], expected: str) -> None:
+    comparison = leaning(a_comparison_of((Q, 0.99), (Q, 0.98), (E, 1.0)), None, None, None)
+    assert headline(changed(comparison, ({"ratio": an_interval(1.0, loss)} for loss in losses))) == expected
+
+
+def test_a_headline_names_the_metric_and_ranks_by_it() -> None:
+    comparison = a_comparison_of((R, 0.95), (R, 1.0))
+    cells = (*comparison.cells[:3], builders.decided_by(comparison.cells[3], "server_cpu", 1.4))
+    assert headline(replace(comparison, cells=cells)) == (
+        "HEAD is worse than BASE in 2 of 2 cells: worst server CPU +40 % (oltp_read_only, 2 threads)"
+    )

@@ -1,0 +1,37 @@
+"""What commands without verdicts show."""
+
+from __future__ import annotations
+
+from msgspec import structs
+
+from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
+from shootout.report import listings
+from tests.builders import BASE, HEAD
+from tests.screen import lines_judged, row
+
+
+def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
+    points = [
+        HistoryPoint(run=f"r{ratio}", started="", ratio=ratio, low=ratio, high=ratio, tps=900.0)
+        for ratio in (1.0, 0.9, 0.95)
+    ]
+    slower = ChangePoint(
+        last_good="r1.0", first_bad="r0.9", before=1.0, after=0.9, confirmed=True,
+        good_commit="a" * 40, bad_commit="b" * 40,
+    )  # fmt: skip
+    faster = ChangePoint(last_good="r0.9", first_bad="r0.95", before=0.9, after=0.99, confirmed=False)
+    series = HistorySeries(
+        workload="oltp_read_only", dataset="d", settings="in-memory", threads=8, server=HEAD, anchor=BASE,
+        runner="f", points=tuple(points), changes=(slower, faster),
+    )  # fmt: skip
+    titles, first, second, unchanged = lines_judged(
+        listings.history([series, structs.replace(series, changes=())])
+    )
+    assert dict(zip(row(titles), row(first), strict=True)) == {
+        "workload": "oltp_read_only", "settings": "in-memory", "threads": "8", "server": HEAD, "anchor": BASE,
+        "runs": "3", "first": "0 %", "newest": "−5.0 %",
+        "change": f"▼ −10.0 %, confirmed: last good r1.0, first bad r0.9; commits {'a' * 12}..{'b' * 12}",
+    }  # fmt: skip
+    assert second.strip() == "▲ +10.0 %, suspected: last good r0.9, first better r0.95"
+    assert second.index("▲") == first.index("▼")
+    assert row(unchanged)[-1] == "none"
