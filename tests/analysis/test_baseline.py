@@ -7,6 +7,7 @@ import pytest
 from msgspec import structs
 
 from shootout.analysis import acknowledgements, baseline, compare, gate, stats
+from shootout.document import baselines
 from shootout.errors import InputError
 from shootout.model.plan import Block
 from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
@@ -35,12 +36,12 @@ def accepted(folder: Path, document: RunDocument, runs: int = 3) -> Path:
     for number in range(runs - 1, -1, -1):
         name = document.header.run if number == 0 else f"{document.header.run} less {number}"
         named = structs.replace(document, header=structs.replace(document.header, run=name))
-        (path,) = baseline.accept(folder, baseline.of(compare.compare(named)))
+        (path,) = baselines.accept(folder, baseline.of(compare.compare(named)))
     return path
 
 
 def against_baseline(folder: Path, document: RunDocument) -> Comparison:
-    return baseline.compare(compare.compare(document), baseline.find(folder, document.header))
+    return baseline.compare(compare.compare(document), baselines.find(folder, document.header))
 
 
 def head(folder: Path, document: RunDocument) -> CellComparison:
@@ -91,7 +92,7 @@ def test_days_that_differ_make_the_interval_wider(tmp_path: Path) -> None:
 def test_the_newest_eight_runs_are_kept(tmp_path: Path) -> None:
     path = accepted(tmp_path, a_run(20), 10)
     accepted(tmp_path, a_run(20), 1)  # again: it counts once
-    stored = baseline.read(path)
+    stored = baselines.read(path)
     assert stored is not None
     assert [each.run for each in stored.cells[0].runs] == [*(f"r1 less {n}" for n in range(7, 0, -1)), "r1"]
 
@@ -118,9 +119,8 @@ def test_what_nothing_confirms_needs_no_confirmation_to_be_detectable(tmp_path: 
     def detectable(confirm_starts: int) -> float | None:
         policy = structs.replace(document.header.profile.policy, confirm_starts=confirm_starts)
         compared = compare.compare(document, policy)
-        return (
-            baseline.compare(compared, baseline.find(tmp_path, document.header)).cells[1].judged[0].detectable
-        )
+        stored = baselines.find(tmp_path, document.header)
+        return baseline.compare(compared, stored).cells[1].judged[0].detectable
 
     assert detectable(0) == detectable(2) is not None
 
@@ -246,10 +246,10 @@ def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
         known = [an_entry(spread, run="r0")]
         folder = tmp_path / str(spread)
         for run in ("r1", "r1 b", "r1 c"):
-            baseline.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))
+            baselines.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))
         now = a_run(16, "r2")
         found = baseline.compare(
-            compare.compare(now, ledger_entries=known), baseline.find(folder, now.header)
+            compare.compare(now, ledger_entries=known), baselines.find(folder, now.header)
         )
         judged = found.cells[1].judged[0]
         assert judged.floor == pytest.approx(math.sqrt(2) * 1.96 * spread / math.sqrt(5), rel=1e-3)
@@ -264,7 +264,7 @@ def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path
 
     def judged(now: RunDocument, *acknowledged: Acknowledgement) -> Comparison:
         now = structs.replace(now, header=structs.replace(now.header, started="2026-11-21T00:00:00+00:00"))
-        against = baseline.compare(compare.compare(now), baseline.find(tmp_path, now.header))
+        against = baseline.compare(compare.compare(now), baselines.find(tmp_path, now.header))
         return acknowledgements.applied(against, acknowledged)
 
     accepted(tmp_path, a_run(0))
@@ -288,14 +288,14 @@ def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
     first = structs.replace(first, header=structs.replace(first.header, blocks=(READS, eight)))
     path = accepted(tmp_path, first)
     accepted(tmp_path, a_run(10, "r2"))
-    stored = baseline.read(path)
+    stored = baselines.read(path)
     assert stored is not None
     assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
     lines = path.read_text().splitlines()
     assert sum('"threads":' in line for line in lines) == 2  # a line for each cell
     with pytest.raises(InputError, match=r'server a, flush "2", now "1"; delete the file to begin anew'):
         accepted(tmp_path, a_run(10, "r3", flush="1"))
-    assert baseline.read(path) == stored
+    assert baselines.read(path) == stored
 
 
 def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Path) -> None:
@@ -324,10 +324,10 @@ def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Pa
     assert (found.anchor, [(cell.server, cell.threads) for cell in found.cells]) == ("a", [("b", 8)])
     (other,) = baseline.of(compare.compare(run, base="b"), "b")
     assert other.anchor == "b"
-    (path,) = baseline.accept(tmp_path, [found])
+    (path,) = baselines.accept(tmp_path, [found])
     with pytest.raises(InputError, match='anchor "a", now "b"; delete'):
-        baseline.accept(tmp_path, [other])
-    assert baseline.read(path) is not None
+        baselines.accept(tmp_path, [other])
+    assert baselines.read(path) is not None
 
 
 def test_what_was_not_steady_cannot_become_a_baseline() -> None:
@@ -348,21 +348,21 @@ def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None
     )
     starts = (*document.starts, *starts_of(-5, block=WRITES))
     both = structs.replace(document, header=header, starts=starts)
-    paths = baseline.accept(tmp_path, baseline.of(compare.compare(both)))
+    paths = baselines.accept(tmp_path, baseline.of(compare.compare(both)))
     assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
 
 
 @pytest.mark.parametrize("name", ["b.json", "fixturse/baselines"])
 def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: no such file or folder of baselines"):
-        baseline.find(tmp_path / name, a_run(0).header)
+        baselines.find(tmp_path / name, a_run(0).header)
 
 
 def test_what_is_no_baseline_is_named(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text("{}")
     with pytest.raises(InputError, match=r"b\.json: not a baseline: "):
-        baseline.find(path, a_run(0).header)
+        baselines.find(path, a_run(0).header)
 
 
 @pytest.mark.parametrize(("now", "then"), [(6, 6), (4, 12)])

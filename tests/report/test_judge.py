@@ -6,7 +6,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout.analysis import compare, ledger
+from shootout.analysis import compare
+from shootout.document import ledgers
 from shootout.model.run import RunHeader
 from shootout.report.judge import Judge
 from tests.analysis.builders import a_document, an_entry, starts_of
@@ -20,7 +21,7 @@ def a_header(run: str) -> RunHeader:
 
 
 def test_only_a_a_cells_of_earlier_runs_count(tmp_path: Path) -> None:
-    ledger.append(tmp_path / ledger.FOLDER, READ.header.runner.fingerprint, [NOISY])
+    ledgers.append(tmp_path / ledgers.FOLDER, READ.header.runner.fingerprint, [NOISY])
     for run, known in (("r0", 0), ("r1", 0), ("r2", 1)):
         assert len(Judge(tmp_path).earlier(a_header(run))) == known
     later = structs.replace(READ, header=a_header("r2"))
@@ -31,7 +32,7 @@ def test_only_a_a_cells_of_earlier_runs_count(tmp_path: Path) -> None:
 
 
 def test_only_a_a_cells_with_the_same_settings_count(tmp_path: Path) -> None:
-    ledger.append(tmp_path / ledger.FOLDER, READ.header.runner.fingerprint, [NOISY])
+    ledgers.append(tmp_path / ledgers.FOLDER, READ.header.runner.fingerprint, [NOISY])
     profile = structs.replace(READ.header.profile, settings="production")
     assert Judge(tmp_path).earlier(structs.replace(a_header("r2"), profile=profile)) == []
 
@@ -39,6 +40,6 @@ def test_only_a_a_cells_with_the_same_settings_count(tmp_path: Path) -> None:
 def test_a_digest_changes_with_the_entries_of_earlier_runs_only(tmp_path: Path) -> None:
     runner = READ.header.runner.fingerprint
     before = [Judge(tmp_path).digest_before(run, runner) for run in ("r1", "r2")]
-    ledger.append(tmp_path / ledger.FOLDER, runner, [NOISY])
+    ledgers.append(tmp_path / ledgers.FOLDER, runner, [NOISY])
     after = [Judge(tmp_path).digest_before(run, runner) for run in ("r1", "r2")]
     assert [then == now for then, now in zip(before, after, strict=True)] == [True, False]
