@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 
 from shootout.analysis import stats
+from shootout.analysis.interval_verdict import place
 from shootout.analysis.pairs import start_log_tps
 from shootout.analysis.stats import STARTS_MIN
 from shootout.inputs import published
@@ -76,11 +77,16 @@ def published_ratio(claim: Claim, publication: Published) -> Interval | None:
 def _outcome(claim: Claim, ratio: Interval | None) -> Outcome:
     if ratio is None:
         return Outcome.INCONCLUSIVE
-    low = -math.inf if claim.low is None else claim.low
-    high = math.inf if claim.high is None else claim.high
-    if low <= ratio.low and ratio.high <= high:
-        return Outcome.HOLDS
-    return Outcome.FAILS if ratio.high < low or high < ratio.low else Outcome.INCONCLUSIVE
+    bounds = (
+        -math.inf if claim.low is None else claim.low,
+        math.inf if claim.high is None else claim.high,
+    )
+    match place(ratio, bounds, unchanged=bounds):
+        case "within":
+            return Outcome.HOLDS
+        case "unclear":
+            return Outcome.INCONCLUSIVE
+    return Outcome.FAILS
 
 
 def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> list[float]:

@@ -14,8 +14,8 @@ from shootout.model.verdict import Verdict
 from shootout.paths import file_stem
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Listing, ListPage, Page
-from shootout.soak import judge, report
-from shootout.soak.judge import Curve
+from shootout.soak import report
+from shootout.soak.curves import Curve, curves
 from shootout.soak.values import SoakComparison, SoakResult
 
 FOLDER = "soaks"
@@ -88,7 +88,7 @@ class SoakPage(Page):
     @cached_property
     def charts(self) -> list[tuple[str, str, Chart]]:
         """Id, title and chart of each curve that a server has."""
-        found = judge.curves(self.result.document)
+        found = curves(self.result.document)
         shown = []
         for name, title in CHARTS.items():
             of = {

@@ -12,7 +12,8 @@ from scipy.signal import lfilter
 
 from shootout.model.verdict import Verdict
 from shootout.soak import judge, report
-from shootout.soak.judge import Curve, compare
+from shootout.soak.curves import Curve, curves
+from shootout.soak.judge import compare
 from shootout.soak.values import Finding, Measure, SoakFailure
 from tests.soak.builders import document, slices
 
@@ -138,7 +139,7 @@ def test_an_open_loop_is_judged_by_latency() -> None:
 def test_seconds_of_a_curve_hold_every_transaction() -> None:
     # Two seconds of silence from 2.5 s on: a slice of one second that takes until 4.5 s.
     taken = slices("a", [100, 100, 50, 100, 100], lasts=[1, 1, 2.5, 1, 1])
-    curve = judge.curves(document(["a"], taken))["a"]
+    curve = curves(document(["a"], taken))["a"]
     assert curve.tps.round().tolist() == [100, 100, 50, 0, 50, 100]
     assert np.isfinite(curve.latency_s[:2]).all()
 
