@@ -25,6 +25,7 @@ def judged(document: CrashDocument) -> Judged:
             Line(),
             Table(COLUMNS, tuple(rows(document))),
             *(Line(f"{failure.server}: {failure.reason}", "magenta") for failure in document.failures),
+            Line(),
         ),
         value=msgspec.to_builtins(document),
         exit_code=exit_code(
