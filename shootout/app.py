@@ -244,9 +244,7 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
     return replace(conclusion, sections=known_of, page=published(out, known, skip))
 
 
-def judge(
-    path: Path, acknowledged: Path, base: str | None = None, stored: Path | None = None
-) -> Comparison:
+def judge(path: Path, acknowledged: Path, base: str | None = None, stored: Path | None = None) -> Comparison:
     """Judge a run document, using the runner's earlier A/A cells.
 
     `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.

@@ -64,13 +64,13 @@ def _evaluate(claim: Claim, publication: Published, document: RunDocument, polic
 
 def published_ratio(claim: Claim, publication: Published) -> Interval | None:
     """The ratio in the published figures; None if they do not have both throughputs."""
-    found = []
+    throughputs = []
     for point in (claim.head, claim.base):
         if len(point.threads) > 1:
             return None
         threads = next(iter(point.threads), None)
-        found.append(publication.figure(point.server, point.workload or publication.workload, threads))
-    head, base = found
+        throughputs.append(publication.figure(point.server, point.workload or publication.workload, threads))
+    head, base = throughputs
     return Interval.exactly(head / base) if isinstance(head, float) and isinstance(base, float) else None
 
 
@@ -140,9 +140,9 @@ def _counts(point: DataPoint, curve: Curve, other: Curve) -> tuple[int, ...]:
         case (threads,) if threads in curve:
             return (threads,)
         case (first, last):
-            shared = (n for n in sorted(curve.keys() & other.keys()) if first <= n <= last)
-            if found := tuple(n for n in shared if len(curve[n].keys() & other[n].keys()) >= STARTS_MIN):
-                return found
+            both = (n for n in sorted(curve.keys() & other.keys()) if first <= n <= last)
+            if shared := tuple(n for n in both if len(curve[n].keys() & other[n].keys()) >= STARTS_MIN):
+                return shared
     where = threads_text(point.threads)
     raise _UntestedError(f"{point.server}: not measured at {where}, or not steady")
 

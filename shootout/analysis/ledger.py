@@ -87,10 +87,10 @@ def kind(cell: Cell | LedgerEntry) -> Kind:
 
 def by_kind(entries: Iterable[LedgerEntry]) -> dict[Kind, list[LedgerEntry]]:
     """Group entries by kind of cell, so that years of entries are scanned once, not for each cell."""
-    found: dict[Kind, list[LedgerEntry]] = {}
+    grouped: dict[Kind, list[LedgerEntry]] = {}
     for entry in entries:
-        found.setdefault(kind(entry), []).append(entry)
-    return found
+        grouped.setdefault(kind(entry), []).append(entry)
+    return grouped
 
 
 class Noise(NamedTuple):
@@ -113,19 +113,19 @@ def noise(of_kind: Sequence[LedgerEntry], runner: str = "") -> dict[str, Noise]:
     fingerprint.
     """
     of_kind = [entry for entry in of_kind if not (runner and entry.runner and entry.runner != runner)]
-    found: dict[str, Noise] = {}
+    by_metric: dict[str, Noise] = {}
     for metric in dict.fromkeys(metric for entry in of_kind for metric in entry.spreads):
-        known = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]
-        df = sum(entry.starts - 1 for entry, _ in known)
-        squares = sum((entry.starts - 1) * spread**2 for entry, spread in known)
+        spreads = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]
+        df = sum(entry.starts - 1 for entry, _ in spreads)
+        squares = sum((entry.starts - 1) * spread**2 for entry, spread in spreads)
         excess = [
             entry.estimates[metric] ** 2 - spread**2 / entry.starts
-            for entry, spread in known
+            for entry, spread in spreads
             if metric in entry.estimates
         ]
         lasting = max(0.0, sum(excess) / len(excess)) if len(excess) >= LASTING_MIN else 0.0
-        found[metric] = Noise(math.sqrt(squares / df), math.sqrt(lasting))
-    return found
+        by_metric[metric] = Noise(math.sqrt(squares / df), math.sqrt(lasting))
+    return by_metric
 
 
 def cells_needed(known: FalseAlarms, policy: Policy) -> int:

@@ -10,20 +10,16 @@ from msgspec import structs
 from shootout.analysis import change_points, compare, history, stats
 from shootout.model.history import HistorySeries
 from shootout.model.verdict import Comparison
-from tests.analysis.builders import a_document, starts_of
+from tests.analysis.builders import a_document, starts_of, with_header, with_profile
 
 
 def a_run(
     number: int, change_percent: float, fingerprint: str = "f", settings: str = "in-memory"
 ) -> Comparison:
-    document = a_document(starts_of(change_percent, (-0.1, 0.1)))
-    header = document.header
-    runner = structs.replace(header.runner, fingerprint=fingerprint)
-    profile = structs.replace(header.profile, settings=settings)
-    header = structs.replace(
-        header, run=f"r{number:03}", started=f"2026-01-{number:02}", runner=runner, profile=profile
-    )
-    return compare.compare(structs.replace(document, header=header))
+    document = with_profile(a_document(starts_of(change_percent, (-0.1, 0.1))), settings=settings)
+    runner = structs.replace(document.header.runner, fingerprint=fingerprint)
+    started = f"2026-01-{number:02}"
+    return compare.compare(with_header(document, run=f"r{number:03}", started=started, runner=runner))
 
 
 def runs(*changes_percent: float) -> list[Comparison]:
