@@ -160,8 +160,8 @@ def test_where_many_wait_for_the_cpu_its_time_weighs_as_much_as_throughput_says(
 
 def test_more_work_is_the_likely_cause_of_a_regression() -> None:
     """A tenth slower, and twice as many waits; an equivalent cell lists it all the same."""
+    waits = {server: {"Innodb_row_lock_waits": count} for server, count in (("a", 1200.0), ("b", 2400.0))}
     for change, verdict in ((-10, Verdict.REGRESSED), (0, Verdict.EQUIVALENT)):
-        waits = {server: {"Innodb_row_lock_waits": count} for server, count in (("a", 1200.0), ("b", 2400.0))}
         starts = with_samples(starts_of(change), lambda samples: {"counters": waits[samples.server]})
         head = head_of(a_document(starts))
         assert head.verdict is verdict
