@@ -38,7 +38,7 @@ from benchmarks.showcase import record
 from shootout import app
 from shootout.analysis import compare, ledger
 from shootout.analysis.thresholds import RULE
-from shootout.document import journal
+from shootout.document import journal, ledgers
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
@@ -182,10 +182,10 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
         began_s = time.perf_counter()
         judged = judgement_cache.run(path)
         taken_s = time.perf_counter() - began_s
-        ledger.record(results / ledger.FOLDER, judged.aa_entries)
+        ledgers.record(results / ledgers.FOLDER, judged.aa_entries)
         return taken_s
     comparison = _comparison(header, end, week)
-    ledger.append(results / ledger.FOLDER, header.runner.fingerprint, _entries(comparison))
+    ledgers.append(results / ledgers.FOLDER, header.runner.fingerprint, _entries(comparison))
     judgement_cache.store(path, judgement_cache.Whole(read, comparison))
     return 0.0
 

@@ -18,7 +18,7 @@ from shootout import capability, files
 from shootout.analysis import acknowledgements, baseline, claims, gate, history, ledger
 from shootout.analysis.remaining import remaining
 from shootout.capability import Skip
-from shootout.document import journal, merge, resume
+from shootout.document import baselines, journal, ledgers, merge, resume
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
@@ -163,7 +163,7 @@ def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -
     """Judge the run at `path`, and add its A/A cells to the ledger."""
     judged = judgement_cache.run(path, acknowledged)
     with leaving_out(skip):
-        ledger.record(path.parent / ledger.FOLDER, judged.aa_entries)
+        ledgers.record(path.parent / ledgers.FOLDER, judged.aa_entries)
     whole = judged.whole()
     results = claims.evaluate_all(whole.document, whole.comparison.policy)
     return Conclusion(whole.document, whole.comparison, tuple(results), path)
@@ -244,17 +244,15 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
     return replace(conclusion, sections=known_of, page=published(out, known, skip))
 
 
-def judge(
-    path: Path, acknowledged: Path, base: str | None = None, baselines: Path | None = None
-) -> Comparison:
+def judge(path: Path, acknowledged: Path, base: str | None = None, stored: Path | None = None) -> Comparison:
     """Judge a run document, using the runner's earlier A/A cells.
 
-    `baselines`, a file or a folder: compare with stored baselines instead; `base` is their anchor.
+    `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.
     """
     known = load_acknowledged(acknowledged)
     comparison = Judge(path.parent).compare(journal.read(path), base)
-    if baselines is not None:
-        comparison = baseline.compare(comparison, baseline.find(baselines, comparison.header))
+    if stored is not None:
+        comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
     return acknowledgements.applied(comparison, known)
 
 
@@ -278,7 +276,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
 def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Baseline]:
     """Store a run's results as baselines; returns them by file."""
     comparison = Judge(document.parent).compare(journal.read(document), anchor)
-    return baseline.accept(folder, baseline.of(comparison, anchor))
+    return baselines.accept(folder, baseline.of(comparison, anchor))
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from shootout import app
 from shootout.analysis import baseline, claims, gate, ledger
-from shootout.document import journal, merge
+from shootout.document import baselines, journal, ledgers, merge
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, StartRecord
 from shootout.report import lines, terminal
@@ -168,7 +168,7 @@ def test_a_baseline(folder: Path, stored: Any) -> None:
     path.write_bytes(json.dumps(stored).encode())
 
     def judge() -> None:
-        comparison = baseline.compare(COMPARED, baseline.find(path, COMPARED.header))
+        comparison = baseline.compare(COMPARED, baselines.find(path, COMPARED.header))
         require_finite(msgspec.to_builtins(comparison), "comparison")
         terminal.show(nowhere(), lines.verdicts(comparison))
         markdown.summary(comparison)
@@ -179,7 +179,7 @@ def test_a_baseline(folder: Path, stored: Any) -> None:
 @often
 @given(entries=mutations([2 * ENTRIES], TEXTS, ANYTHING))
 def test_a_ledger(folder: Path, entries: list[Any]) -> None:
-    path = ledger.path_of(folder / ledger.FOLDER, RUN.header.runner.fingerprint)
+    path = ledgers.path_of(folder / ledgers.FOLDER, RUN.header.runner.fingerprint)
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(b"".join(json.dumps(each).encode() + b"\n" for each in entries))
     (folder / "run.jsonl").write_bytes(journal.encoded(RUN))

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from shootout import capability, cli
-from shootout.analysis import baseline, ledger
-from shootout.document import journal
+from shootout.document import baselines, journal, ledgers
 from shootout.errors import InputError
 from shootout.model.plan import Cell
 from shootout.model.value import decoded
@@ -41,8 +40,8 @@ def a_run(path: Path, fault: bytes) -> None:
 
 
 def a_ledger(path: Path, fault: bytes) -> None:
-    ledger.path_of(path.parent, "f").write_bytes(fault + b"\n")
-    ledger.read(path.parent, "f")
+    ledgers.path_of(path.parent, "f").write_bytes(fault + b"\n")
+    ledgers.read(path.parent, "f")
 
 
 def of_file(read: Callable[[Path], object]) -> Callable[[Path, bytes], None]:
@@ -54,7 +53,7 @@ def of_file(read: Callable[[Path], object]) -> Callable[[Path, bytes], None]:
 
 
 STORES = {each.name: each.store.read for each in capability.every() if each.store is not None}
-READERS = {"run": a_run, "ledger": a_ledger, "baseline": of_file(baseline.read)}
+READERS = {"run": a_run, "ledger": a_ledger, "baseline": of_file(baselines.read)}
 READERS |= {name: of_file(read) for name, read in STORES.items()}
 
 

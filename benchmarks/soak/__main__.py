@@ -30,7 +30,7 @@ from shootout.servers.instances import Instance
 from shootout.soak import judge, measure, report
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
-from tests.soak.test_judge import curve, decided, dipping, found, leaking, sloping, stalled, stepping
+from tests.soak.test_judge import curve, decided, dipping, judged, leaking, sloping, stalled, stepping
 
 Fault = Callable[[Instance, Event, float], None]
 
@@ -106,7 +106,7 @@ def simulated() -> None:
     print("\n| seconds | soaks | with a false finding | which |\n|---|---|---|---|", flush=True)
     for seconds, soaks_ in ((180, 1000), (600, 1000), (1200, 500), (3600, 300)):
         generator = np.random.default_rng(seconds)
-        each = [decided(found(curve(generator, seconds), curve(generator, seconds))) for _ in range(soaks_)]
+        each = [decided(judged(curve(generator, seconds), curve(generator, seconds))) for _ in range(soaks_)]
         kinds = Counter(kind for one in each for kind in one)
         named = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
         print(f"| {seconds} | {soaks_} | {sum(map(bool, each)) / soaks_:.1%} | {named} |", flush=True)
@@ -114,7 +114,7 @@ def simulated() -> None:
     generator = np.random.default_rng(99)
     for spoilt, kind in SPOILT.items():
         heads = ((curve(generator), spoilt(curve(generator))) for _ in range(300))
-        hits = sum(kind in decided(found(*pair)) for pair in heads)
+        hits = sum(kind in decided(judged(*pair)) for pair in heads)
         print(f"| {spoilt.__doc__} ({kind}) | {hits / 300:.0%} |", flush=True)
 
 

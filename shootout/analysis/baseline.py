@@ -1,43 +1,33 @@
 """Stored baselines, with which later runs on the same runner are compared.
 
 A baseline is a ratio to the anchor, a pinned server in every run, so a machine that became slower for all
-servers shows no regression. Each runner and workload has one JSON file, with one line per cell.
+servers shows no regression. document/baselines.py has the files.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-import msgspec
 import numpy as np
+from msgspec import structs
 
-from shootout import files
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
 from shootout.document import compatibility, fingerprint
+from shootout.document.baselines import RunnerWorkload
 from shootout.errors import InputError
 from shootout.model.history import Baseline, BaselineCell, BaselineRun, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunHeader, Runner, ServerRecord
-from shootout.model.value import decoded
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.paths import file_stem
 
 NOT_YET = "accept one with `shootout baseline accept`"
-RUNS_MAX = 8  # that a baseline keeps
 RUNS_MIN = 3  # fewer show no variance between runs: they advise
-RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
 # Warnings about the verdict against the anchor, not about the measurement.
 _VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
-
-
-def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
-    """The file for a runner and workload."""
-    return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
 def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
@@ -59,42 +49,14 @@ def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...
             and cell.ratio is not None
             and len(cell.per_start) > 1
         ]
-        if not usable:
-            continue
-        records = {each.label: each for each in header.part(usable[0].cell).servers}
-        labels = dict.fromkeys([first, *(cell.cell.server for cell in usable)])
-        made.append(
-            Baseline(
-                format=2,
-                runner=runner.fingerprint,
-                anchor=first,
-                workload=record,
-                load=header.profile.load,
-                digest=header.digests.get(record.name, ""),
-                servers={label: _server(records[label]) for label in labels},
-                cells=tuple(_cell(cell, comparison) for cell in usable),
-                machine=fingerprint.facts(runner),
-            )
-        )
+        if usable:
+            made.append(_baseline(header, usable, tuple(_cell(cell, comparison) for cell in usable)))
     if not made:
         raise InputError(
             f"run {header.run}: no cell can be a baseline; expected one beside {anchor or 'the first server'}"
             ", steady in at least two starts"
         )
     return tuple(made)
-
-
-def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
-    """Store baselines; returns them by file.
-
-    A cell keeps its earlier runs, and cells that were not measured anew are preserved. Raises InputError if a
-    file cannot be read or written, or if its runs cannot be compared with the new ones; then nothing changes.
-    """
-    stored = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
-    merged = {path: _merged(path, new) for path, new in stored.items()}
-    for path, baseline in merged.items():
-        _write(path, baseline)
-    return stored
 
 
 def ratio_text(cell: BaselineCell, anchor: str) -> str:
@@ -107,74 +69,32 @@ def ratio_text(cell: BaselineCell, anchor: str) -> str:
     )
 
 
-def read(path: Path) -> Baseline | None:
-    """Read a baseline; None if there is no such file. Raises InputError if it cannot be read."""
-    try:
-        return decoded(path.read_bytes(), Baseline)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a baseline: {error}") from None
-
-
-def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
-    """The run's baselines in `place`: a file, or the folder of all runners, which the first `accept` makes.
-
-    A workload without a baseline on its runner gets another runner's, so that the refusal can name what
-    differs. Raises InputError if a baseline cannot be read, or if the file or the folder's parent does not
-    exist: the name may be misspelt.
-    """
-    fingerprints = [runner.fingerprint for runner in header.runners]
-    if not place.exists() and (place.suffix == ".json" or not place.parent.is_dir()):
-        raise InputError(f"{place}: no such file or folder of baselines")
-    if place.is_file():
-        found = read(place)
-        return {} if found is None else {(each, found.workload.name): found for each in fingerprints}
-    baselines = {}
-    for key in itertools.product(fingerprints, [each.name for each in header.workloads]):
-        own = path_of(place, *key)
-        candidates = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
-        if (found := next(filter(None, candidates), None)) is not None:
-            baselines[key] = found
-    return baselines
-
-
 def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -> Comparison:
     """Compare the run's cells with stored baselines instead of with its base, which must be the anchor.
 
     A cell is unjudged without a baseline or with one of another runner, dataset, load or settings; its reason
     says what differs.
     """
-    refusals: dict[Cell, str] = {}
+    cells = {cell.cell: cell for cell in comparison.cells}
     changes: dict[Cell, tuple[BaselineCell, Change]] = {}
     for cell in comparison.cells:
         if cell.cell == cell.base or cell.ratio is None or len(cell.per_start) < 2:
             continue
-        runner = comparison.header.part(cell.cell).runner.fingerprint
-        baseline = stored.get((runner, cell.cell.workload))
-        refusal = _refusal(comparison, cell, baseline)
-        then = _find(baseline, cell.cell) if baseline else None
-        if refusal is not None or then is None:
-            missing = f"no baseline for this server, dataset and threads yet; {NOT_YET}"
-            refusals[cell.cell] = refusal or missing
+        then = _then(comparison.header, cell, stored)
+        if isinstance(then, str):
+            cells[cell.cell] = structs.replace(
+                _without_verdict(cell), verdict=Verdict.UNJUDGED, reason=then,
+                ratio=None, p_value=None, judged=(), leaning=None,
+            )  # fmt: skip
         else:
-            logs = [math.log(each) for each in cell.per_start]
-            confidence = comparison.policy.confidence
-            effect = _difference(logs, then.runs, confidence)
+            logs = [math.log(ratio) for ratio in cell.per_start]
+            effect = _difference(logs, then.runs, comparison.policy.confidence)
             changes[cell.cell] = then, Change(THROUGHPUT, effect)
     adjusted = stats.hommel([change.effect.p_value for _, change in changes.values()])
-    p_values = {(cell, THROUGHPUT): p for cell, p in zip(changes, adjusted, strict=True)}
-    cells = []
-    for cell in comparison.cells:
-        if cell.cell in refusals:
-            cells.append(_unjudged(cell, refusals[cell.cell]))
-        elif cell.cell in changes:
-            cells.append(_compared(comparison, cell, *changes[cell.cell], p_values))
-        else:
-            cells.append(cell)
-    return msgspec.structs.replace(comparison, cells=tuple(cells), curves=())
+    p_values = {(cell, THROUGHPUT): p_value for cell, p_value in zip(changes, adjusted, strict=True)}
+    for place, (then, change) in changes.items():
+        cells[place] = _compared(comparison, cells[place], then, change, p_values)
+    return structs.replace(comparison, cells=tuple(cells.values()), curves=())
 
 
 # --- what is stored -------------------------------------------------------------------------------
@@ -185,6 +105,27 @@ def _available(header: RunHeader, runner: Runner) -> Iterator[str]:
     for part in header.parts or (header,):
         if part.runner.fingerprint == runner.fingerprint:
             yield from (each.label for each in part.servers if not each.absent)
+
+
+def _baseline(
+    header: RunHeader, of_workload: Sequence[CellComparison], cells: tuple[BaselineCell, ...] = ()
+) -> Baseline:
+    """A baseline of one workload and runner, with the conditions of these cells."""
+    cell, *_ = of_workload
+    part, workload = header.part(cell.cell), cell.cell.workload
+    records = {record.label: record for record in part.servers}
+    labels = dict.fromkeys([cell.base.server, *(other.cell.server for other in of_workload)])
+    return Baseline(
+        format=2,
+        runner=part.runner.fingerprint,
+        anchor=cell.base.server,
+        workload=next(record for record in header.workloads if record.name == workload),
+        load=header.profile.load,
+        digest=header.digests.get(workload, ""),
+        servers={label: _server(records[label]) for label in labels if label in records},
+        cells=cells,
+        machine=fingerprint.facts(part.runner),
+    )
 
 
 def _server(record: ServerRecord) -> BaselineServer:
@@ -209,39 +150,22 @@ def _cell(cell: CellComparison, comparison: Comparison) -> BaselineCell:
     return BaselineCell(dataset=place.dataset, server=place.server, threads=place.threads, runs=(run,))
 
 
-def _merged(path: Path, new: Baseline) -> Baseline:
-    if (old := read(path)) is None:
-        return new
-    if (different := next(compatibility.baselines(old, new), None)) is not None:
-        raise InputError(f"{path}: the new run does not fit: {different}; delete the file to begin anew")
-    known = {(cell.dataset, cell.server, cell.threads): cell for cell in old.cells}
-    for cell in new.cells:
-        earlier = known.get((cell.dataset, cell.server, cell.threads))
-        again = {each.run for each in cell.runs}
-        kept = [each for each in earlier.runs if each.run not in again] if earlier else []
-        runs = (*kept, *cell.runs)[-RUNS_MAX:]
-        known[cell.dataset, cell.server, cell.threads] = msgspec.structs.replace(cell, runs=runs)
-    return msgspec.structs.replace(new, cells=tuple(known.values()), servers={**old.servers, **new.servers})
-
-
-def _write(path: Path, baseline: Baseline) -> None:
-    """Write atomically: sorted, one line per cell and setting, so that diffs are readable."""
-    ordered = sorted(baseline.cells, key=lambda each: (each.dataset, each.threads, each.server))
-    text = msgspec.json.format(msgspec.json.encode(msgspec.structs.replace(baseline, cells=())), indent=1)
-    lines = b",\n".join(b"  " + msgspec.json.encode(each) for each in ordered)
-    text = text.replace(b'"cells": []', b'"cells": [\n' + lines + b"\n ]")
-    try:
-        files.replace(path, text + b"\n")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
-
-
 # --- comparing with it ----------------------------------------------------------------------------
 
 
-def _find(baseline: Baseline, cell: Cell) -> BaselineCell | None:
-    key = (cell.dataset, cell.server, cell.threads)
-    return next((each for each in baseline.cells if (each.dataset, each.server, each.threads) == key), None)
+def _then(
+    header: RunHeader, cell: CellComparison, stored: Mapping[RunnerWorkload, Baseline]
+) -> BaselineCell | str:
+    """What a cell was in its baseline, or why it cannot be compared with it."""
+    place = cell.cell
+    baseline = stored.get((header.part(place).runner.fingerprint, place.workload))
+    if baseline is None:
+        return f"no baseline for {place.workload} on this runner yet; {NOT_YET}"
+    if (different := next(compatibility.baselines(baseline, _baseline(header, [cell])), None)) is not None:
+        return f"its baseline does not fit: {different}"
+    key = (place.dataset, place.server, place.threads)
+    cells = (then for then in baseline.cells if (then.dataset, then.server, then.threads) == key)
+    return next(cells, f"no baseline for this server, dataset and threads yet; {NOT_YET}")
 
 
 def _difference(now: Sequence[float], then: Sequence[BaselineRun], confidence: float) -> stats.Effect:
@@ -261,41 +185,10 @@ def _difference(now: Sequence[float], then: Sequence[BaselineRun], confidence: f
     return stats.with_noise(effect, between, confidence)
 
 
-def _refusal(comparison: Comparison, cell: CellComparison, baseline: Baseline | None) -> str | None:
-    """Why the cell cannot be compared with the baseline; None if it can."""
-    if baseline is None:
-        return f"no baseline for {cell.cell.workload} on this runner yet; {NOT_YET}"
-    part = comparison.header.part(cell.cell)
-    now = Baseline(
-        format=2,
-        runner=part.runner.fingerprint,
-        anchor=cell.base.server,
-        workload=next(each for each in comparison.header.workloads if each.name == cell.cell.workload),
-        load=comparison.header.profile.load,
-        digest=comparison.header.digests.get(cell.cell.workload, ""),
-        servers={
-            record.label: _server(record)
-            for record in part.servers
-            if record.label in (cell.cell.server, cell.base.server)
-        },
-        cells=(),
-        machine=fingerprint.facts(part.runner),
-    )
-    different = next(compatibility.baselines(baseline, now), None)
-    return None if different is None else f"its baseline does not fit: {different}"
-
-
-def _unjudged(cell: CellComparison, reason: str) -> CellComparison:
-    return msgspec.structs.replace(
-        _without_verdict(cell), verdict=Verdict.UNJUDGED, reason=reason,
-        ratio=None, p_value=None, judged=(), leaning=None,
-    )  # fmt: skip
-
-
 def _without_verdict(cell: CellComparison) -> CellComparison:
     """Remove what only applies against the anchor."""
     warnings = tuple(each for each in cell.warnings if each.code not in _VERDICT_WARNINGS)
-    return msgspec.structs.replace(cell, warnings=warnings, metrics=(), statements=(), causes=())
+    return structs.replace(cell, warnings=warnings, metrics=(), statements=(), causes=())
 
 
 def _compared(
@@ -305,32 +198,30 @@ def _compared(
     change: Change,
     p_values: Mapping[verdicts.CellMetric, float],
 ) -> CellComparison:
-    now = next((each.floor for each in cell.judged if each.metric == THROUGHPUT), None)
-    newest = then.runs[-1]
-    floors = [floor for floor in (now, newest.floor) if floor is not None]
+    now, newest = _cell(cell, comparison), then.runs[-1]
+    floors = [run.floor for run in (*now.runs, newest) if run.floor is not None]
     floor = math.hypot(*floors) if floors else None  # the noise of both runs, which is independent
-    policy = msgspec.structs.replace(comparison.policy, confirm_starts=0)  # nothing confirms it
-    found, reason = verdicts.of_metric(cell.cell, change, policy, p_values, floor)
+    policy = structs.replace(comparison.policy, confirm_starts=0)  # nothing confirms it
+    judged, reason = verdicts.of_metric(cell.cell, change, policy, p_values, floor)
     measured, anchor = _without_verdict(cell), cell.base.server
-    reason = f"{reason}: it was {ratio_text(then, anchor)} in run {newest.run}, and is "
-    reason += ratio_text(_cell(cell, comparison), anchor)
+    reason += f": it was {ratio_text(then, anchor)} in run {newest.run}, and is {ratio_text(now, anchor)}"
     leaning: Literal["slower", "faster"] | None = None
-    if len(then.runs) < RUNS_MIN and found.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        leaning = "slower" if found.verdict is Verdict.REGRESSED else "faster"
-        found = msgspec.structs.replace(found, verdict=Verdict.INCONCLUSIVE)
+    if len(then.runs) < RUNS_MIN and judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+        leaning = "slower" if judged.verdict is Verdict.REGRESSED else "faster"
+        judged = structs.replace(judged, verdict=Verdict.INCONCLUSIVE)
         made = "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
         reason += (
             f"; a baseline of {made} only advises: days differ, and {RUNS_MIN} accepted runs show by how much"
         )
-    return msgspec.structs.replace(
+    return structs.replace(
         measured,
-        warnings=(*measured.warnings, *warnings.of_change(found)),
-        base=msgspec.structs.replace(cell.cell, server=f"{cell.cell.server} in {newest.run}"),
-        verdict=found.verdict,
+        warnings=(*measured.warnings, *warnings.of_change(judged)),
+        base=structs.replace(cell.cell, server=f"{cell.cell.server} in {newest.run}"),
+        verdict=judged.verdict,
         reason=reason,
-        ratio=found.ratio,
-        p_value=found.p_value,
+        ratio=judged.ratio,
+        p_value=judged.p_value,
         per_start=tuple(map(math.exp, change.effect.per_start)),
-        judged=(found,),
+        judged=(judged,),
         leaning=leaning,
     )

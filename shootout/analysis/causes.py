@@ -48,44 +48,43 @@ def of_cell(
         for metric in metrics.METRICS
         if metric.cpu_s or metric.wait_s
     }
-    found = [*_work(work, parts, margin, alpha if changed else alpha / cells)]
+    causes = [*_work(work, parts, margin, alpha if changed else alpha / cells)]
     if changed:
-        found += _statements(statements, transaction_s, margin)
+        causes += _statements(statements, transaction_s, margin)
         sign = 1 if decision.verdict is Verdict.REGRESSED else -1
         decided_by = decision.metrics[0].metric if decision.metrics else ""
-        found = [each for each in found if sign * each.share >= SHARE_MIN and each.name != decided_by]
+        causes = [cause for cause in causes if sign * cause.share >= SHARE_MIN and cause.name != decided_by]
     restates = _is_busy(pair.base_starts, cpus) and _is_busy(pair.starts, cpus)
-    return tuple(
-        sorted(found, key=lambda cause: (restates and cause.name == "server_cpu", -abs(cause.share)))
-    )
+    causes.sort(key=lambda cause: (restates and cause.name == "server_cpu", -abs(cause.share)))
+    return tuple(causes)
 
 
 def _work(
     work: Sequence[MetricComparison], parts: Mapping[str, float], margin: float, alpha: float
 ) -> Iterator[Cause]:
     """`parts`: the share of a transaction's time that one unit of each metric takes."""
-    for each in work:
-        moved = each.ratio is None or abs(math.log(each.ratio.estimate)) >= margin
-        if each.name in parts and moved and each.p_value < alpha:
+    for metric in work:
+        moved = metric.ratio is None or abs(math.log(metric.ratio.estimate)) >= margin
+        if metric.name in parts and moved and metric.p_value < alpha:
             yield Cause(
                 kind="work",
-                name=each.name,
-                base=each.base,
-                head=each.head,
-                difference=each.difference,
-                share=parts[each.name] * each.difference.estimate,
+                name=metric.name,
+                base=metric.base,
+                head=metric.head,
+                difference=metric.difference,
+                share=parts[metric.name] * metric.difference.estimate,
             )
 
 
 def _statements(statements: Sequence[StatementTime], transaction_s: float, margin: float) -> Iterator[Cause]:
-    for each in statements:
-        by = each.difference_s
-        if (by.low > 0 or by.high < 0) and abs(by.estimate) >= margin * each.base_s:
+    for statement in statements:
+        by = statement.difference_s
+        if (by.low > 0 or by.high < 0) and abs(by.estimate) >= margin * statement.base_s:
             yield Cause(
                 kind="statement",
-                name=each.kind,
-                base=each.base_s,
-                head=each.head_s,
+                name=statement.kind,
+                base=statement.base_s,
+                head=statement.head_s,
                 difference=by,
                 share=by.estimate / transaction_s,
             )

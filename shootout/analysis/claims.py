@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping
 
 from shootout.analysis import stats
+from shootout.analysis.interval_verdict import place
 from shootout.analysis.pairs import start_log_tps
 from shootout.analysis.stats import STARTS_MIN
 from shootout.inputs import published
@@ -63,24 +64,29 @@ def _evaluate(claim: Claim, publication: Published, document: RunDocument, polic
 
 def published_ratio(claim: Claim, publication: Published) -> Interval | None:
     """The ratio in the published figures; None if they do not have both throughputs."""
-    found = []
+    throughputs = []
     for point in (claim.head, claim.base):
         if len(point.threads) > 1:
             return None
         threads = next(iter(point.threads), None)
-        found.append(publication.figure(point.server, point.workload or publication.workload, threads))
-    head, base = found
+        throughputs.append(publication.figure(point.server, point.workload or publication.workload, threads))
+    head, base = throughputs
     return Interval.exactly(head / base) if isinstance(head, float) and isinstance(base, float) else None
 
 
 def _outcome(claim: Claim, ratio: Interval | None) -> Outcome:
     if ratio is None:
         return Outcome.INCONCLUSIVE
-    low = -math.inf if claim.low is None else claim.low
-    high = math.inf if claim.high is None else claim.high
-    if low <= ratio.low and ratio.high <= high:
-        return Outcome.HOLDS
-    return Outcome.FAILS if ratio.high < low or high < ratio.low else Outcome.INCONCLUSIVE
+    bounds = (
+        -math.inf if claim.low is None else claim.low,
+        math.inf if claim.high is None else claim.high,
+    )
+    match place(ratio, bounds, unchanged=bounds):
+        case "within":
+            return Outcome.HOLDS
+        case "unclear":
+            return Outcome.INCONCLUSIVE
+    return Outcome.FAILS
 
 
 def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> list[float]:
@@ -134,9 +140,9 @@ def _counts(point: DataPoint, curve: Curve, other: Curve) -> tuple[int, ...]:
         case (threads,) if threads in curve:
             return (threads,)
         case (first, last):
-            shared = (n for n in sorted(curve.keys() & other.keys()) if first <= n <= last)
-            if found := tuple(n for n in shared if len(curve[n].keys() & other[n].keys()) >= STARTS_MIN):
-                return found
+            both = (n for n in sorted(curve.keys() & other.keys()) if first <= n <= last)
+            if shared := tuple(n for n in both if len(curve[n].keys() & other[n].keys()) >= STARTS_MIN):
+                return shared
     where = threads_text(point.threads)
     raise _UntestedError(f"{point.server}: not measured at {where}, or not steady")
 

@@ -29,8 +29,10 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
     The p-value is that of no difference in level or tilt, after Bonferroni for the two and Hommel over the
     curves.
     """
-    found = [(curve, effects) for curve in _curves(pairs) if (effects := _effects(curve, policy)) is not None]
-    p_values = stats.hommel([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in found])
+    covered = [
+        (curve, effects) for curve in _curves(pairs) if (effects := _effects(curve, policy)) is not None
+    ]
+    p_values = stats.hommel([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in covered])
     return tuple(
         CurveComparison(
             workload=curve.workload,
@@ -42,7 +44,7 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
             tilt=tilt.ratio,
             p_value=p_value,
         )
-        for (curve, (level, tilt)), p_value in zip(found, p_values, strict=True)
+        for (curve, (level, tilt)), p_value in zip(covered, p_values, strict=True)
     )
 
 
@@ -72,12 +74,12 @@ def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect]
     """Level and tilt over the starts in which all thread counts were measured and steady; at least two."""
     by_start = [log_ratios(pair.base_starts, pair.starts) for pair in curve.pairs.values()]
     ratios = [
-        dict(zip(each, stats.contributions([*each.values()], policy.trim), strict=True)) for each in by_start
+        dict(zip(logs, stats.contributions([*logs.values()], policy.trim), strict=True)) for logs in by_start
     ]
-    starts = sorted(set.intersection(*(set(each) for each in ratios)))
+    starts = sorted(set.intersection(*map(set, ratios)))
     if len(starts) < 2:
         return None
-    per_start = [[each[start] for each in ratios] for start in starts]
+    per_start = [[of_threads[start] for of_threads in ratios] for start in starts]
     return stats.curve_effects(per_start, tuple(curve.pairs), policy.confidence)
 
 

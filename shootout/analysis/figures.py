@@ -65,14 +65,13 @@ def as_compared(
 
 def tps(starts: Starts, policy: Policy) -> Interval:
     """Mean throughput over starts."""
-    samples = starts.values()
-    each_start = [sum(s.transactions) / sum(s.window_s) for s in samples]
-    return stats.mean_interval(each_start, policy.confidence)
+    of_starts = [sum(s.transactions) / sum(s.window_s) for s in starts.values()]
+    return stats.mean_interval(of_starts, policy.confidence)
 
 
 def server_cpu_s(samples: Sequence[Samples]) -> float | None:
     """For each transaction, the mean over starts; None if it is not visible in some start."""
-    used = [each for each in map(metrics.server_cpu_s, samples) if each is not None]
+    used = [cpu_s for cpu_s in map(metrics.server_cpu_s, samples) if cpu_s is not None]
     return sum(used) / len(used) if used and len(used) == len(samples) else None
 
 

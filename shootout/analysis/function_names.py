@@ -68,21 +68,21 @@ def renamed(base: Iterable[str], head: Iterable[str]) -> dict[str, str]:
     for (before, after), members in sorted(pairs.items(), key=lambda each: (-each[1], each[0])):
         if members >= CLASS_MIN and before not in classes and after not in classes.values():
             classes[before] = after
-    found: dict[str, str] = {}
+    renames: dict[str, str] = {}
     for last in shared:
         alike = {before: classes[before] for before in theirs[last] if before in classes}
         if len(theirs[last]) == len(own[last]) == 1:
             alike = dict(zip(theirs[last], own[last], strict=True))
-        found |= {
+        renames |= {
             theirs[last][before]: own[last][after] for before, after in alike.items() if after in own[last]
         }
-    return found
+    return renames
 
 
 def _by_last(names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Names by their last part, then by the class before it."""
-    found: dict[str, dict[str, str]] = {}
+    by_last: dict[str, dict[str, str]] = {}
     for name in names:
         of_class, _, last = name.rpartition("::")
-        found.setdefault(last, {})[of_class] = name
-    return found
+        by_last.setdefault(last, {})[of_class] = name
+    return by_last

@@ -57,10 +57,10 @@ def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]
             )
 
 
-def of_points(found: Iterable[tuple[SeriesKey, HistoryPoint]]) -> tuple[HistorySeries, ...]:
+def of_points(keyed: Iterable[tuple[SeriesKey, HistoryPoint]]) -> tuple[HistorySeries, ...]:
     """Every series, in the order of its runs."""
     points: dict[SeriesKey, list[HistoryPoint]] = {}
-    for key, point in found:
+    for key, point in keyed:
         points.setdefault(key, []).append(point)
     keys = sorted(points)
     for key in keys:

@@ -1,102 +1,25 @@
-"""The ledger of a runner's A/A cells: its noise floor for each kind of cell, and its false-alarm rate.
+"""What the ledger of a runner's A/A cells says: the noise of each kind of cell, and the false-alarm rate.
 
 An A/A cell compares a server with a second instance of itself, measured like any other cell, so whatever it
-shows is noise. Each runner has one JSON Lines file, with an entry for each A/A cell of each run.
+shows is noise. document/ledgers.py has the files.
 """
 
 from __future__ import annotations
 
-import fcntl
 import math
-import re
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 from msgspec import structs
 
 from shootout.analysis import stats
 from shootout.analysis.thresholds import LASTING_MIN, RULE
-from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import RunHeader
-from shootout.model.value import decoded
 from shootout.model.verdict import CellComparison, FalseAlarms, Interval, MetricVerdict, Verdict
 
 Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A noise
-
-FOLDER = "ledger"  # beside the run documents
-_FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
-
-
-def path_of(folder: Path, fingerprint: str) -> Path:
-    """The file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
-    if _FINGERPRINT.fullmatch(fingerprint) is None:
-        raise InputError(f"runner.fingerprint: expected letters and digits, found {fingerprint[:80]!r}")
-    return folder / f"{fingerprint}.jsonl"
-
-
-def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
-    """Read all entries of a runner; empty if it has no file yet. Of a run that went on, the newest ones.
-
-    Skips a last line torn by a crash. Raises InputError, naming the line, for any other invalid one.
-    """
-    file = path_of(folder, fingerprint)
-    try:
-        lines = file.read_bytes().split(b"\n")[:-1]
-    except FileNotFoundError:
-        return ()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    entries = []
-    for number, line in enumerate(lines, 1):
-        try:
-            entry = decoded(line, LedgerEntry)
-            entries.append(msgspec.structs.replace(entry, runner=fingerprint))
-        except ValueError as error:
-            raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None
-    newest = _newest(entries)
-    return tuple(entry for entry in entries if entry.made == newest[entry.run])
-
-
-def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
-    """By run, of how many starts its newest entries are."""
-    found: dict[str, int] = {}
-    for entry in entries:
-        found[entry.run] = max(entry.made, found.get(entry.run, 0))
-    return found
-
-
-def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
-    """Append entries to a runner's file, except those of runs that it already has, with as many starts.
-
-    Raises InputError if it cannot be read or written.
-    """
-    given = list(entries)
-    if not given:
-        return
-    file = path_of(folder, fingerprint)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with file.open("ab") as opened:
-            fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
-            known = _newest(read(folder, fingerprint))
-            new = [entry for entry in given if entry.made > known.get(entry.run, -1)]
-            opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # drop a line torn by a crash
-            opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
-
-
-def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
-    """Append each entry to its own runner's file. Raises as `append` does."""
-    found: dict[str, list[LedgerEntry]] = {}
-    for entry in entries:
-        found.setdefault(entry.runner, []).append(entry)
-    for fingerprint, of_runner in found.items():
-        append(folder, fingerprint, of_runner)
 
 
 def of(
@@ -164,10 +87,10 @@ def kind(cell: Cell | LedgerEntry) -> Kind:
 
 def by_kind(entries: Iterable[LedgerEntry]) -> dict[Kind, list[LedgerEntry]]:
     """Group entries by kind of cell, so that years of entries are scanned once, not for each cell."""
-    found: dict[Kind, list[LedgerEntry]] = {}
+    grouped: dict[Kind, list[LedgerEntry]] = {}
     for entry in entries:
-        found.setdefault(kind(entry), []).append(entry)
-    return found
+        grouped.setdefault(kind(entry), []).append(entry)
+    return grouped
 
 
 class Noise(NamedTuple):
@@ -190,19 +113,19 @@ def noise(of_kind: Sequence[LedgerEntry], runner: str = "") -> dict[str, Noise]:
     fingerprint.
     """
     of_kind = [entry for entry in of_kind if not (runner and entry.runner and entry.runner != runner)]
-    found: dict[str, Noise] = {}
+    by_metric: dict[str, Noise] = {}
     for metric in dict.fromkeys(metric for entry in of_kind for metric in entry.spreads):
-        known = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]
-        df = sum(entry.starts - 1 for entry, _ in known)
-        squares = sum((entry.starts - 1) * spread**2 for entry, spread in known)
+        spreads = [(entry, entry.spreads[metric]) for entry in of_kind if metric in entry.spreads]
+        df = sum(entry.starts - 1 for entry, _ in spreads)
+        squares = sum((entry.starts - 1) * spread**2 for entry, spread in spreads)
         excess = [
             entry.estimates[metric] ** 2 - spread**2 / entry.starts
-            for entry, spread in known
+            for entry, spread in spreads
             if metric in entry.estimates
         ]
         lasting = max(0.0, sum(excess) / len(excess)) if len(excess) >= LASTING_MIN else 0.0
-        found[metric] = Noise(math.sqrt(squares / df), math.sqrt(lasting))
-    return found
+        by_metric[metric] = Noise(math.sqrt(squares / df), math.sqrt(lasting))
+    return by_metric
 
 
 def cells_needed(known: FalseAlarms, policy: Policy) -> int:

@@ -33,22 +33,19 @@ def steps(
     for record in document.header.servers:
         if not record.absent:
             families[record.family].append(record.label)
-    known = list(ledger_entries)
+    entries = list(ledger_entries)
     base = document.header.servers[0].label
     return tuple(
-        Step(server, before, _cells(document, policy, server, before, known))
+        Step(
+            server,
+            before,
+            tuple(
+                decisions.as_cell(decided, policy)
+                for decided in decisions.of_run(document, policy, before, entries).cells
+                if (decided.pair.cell.server, decided.pair.base.server) == (server, before)
+            ),
+        )
         for labels in families.values()
         for before, server in itertools.pairwise(labels)
         if before != base
-    )
-
-
-def _cells(
-    document: RunDocument, policy: Policy, server: str, before: str, known: list[LedgerEntry]
-) -> tuple[CellComparison, ...]:
-    found = decisions.of_run(document, policy, before, known).cells
-    return tuple(
-        decisions.as_cell(each, policy)
-        for each in found
-        if each.pair.cell.server == server and each.pair.base.server == before
     )

@@ -60,8 +60,8 @@ def _round_cpu_s(samples: Samples) -> Sequence[float]:
 
 def _counted(names: Iterable[str], samples: Samples) -> float | None:
     """The sum of the counters that the server has, per transaction."""
-    found = [samples.counters[name] for name in names if name in samples.counters]
-    return sum(found) / max(1, sum(samples.completed)) if found else None
+    counts = [samples.counters[name] for name in names if name in samples.counters]
+    return sum(counts) / max(1, sum(samples.completed)) if counts else None
 
 
 def _counter(*names: str) -> Callable[[Samples], float | None]:
@@ -161,13 +161,13 @@ def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[Stat
     if len(starts) < STARTS_MIN:
         return ()
     times = [(_times_s(base[start]), _times_s(head[start])) for start in starts]
-    found = []
+    statements = []
     for kind in dict.fromkeys(kind for both in times for one in both for kind in one):
         pairs = [(of_base.get(kind, 0.0), of_head.get(kind, 0.0)) for of_base, of_head in times]
         change = _change(pairs, confidence)
         by = change.difference.interval
-        found.append(StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=by))
-    return tuple(sorted(found, key=lambda each: -abs(each.difference_s.estimate)))
+        statements.append(StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=by))
+    return tuple(sorted(statements, key=lambda statement: -abs(statement.difference_s.estimate)))
 
 
 class _Change(NamedTuple):
@@ -188,9 +188,9 @@ class _Change(NamedTuple):
     @property
     def compared_difference(self) -> Interval:
         """The difference with its interval, moved to fit the head's value."""
-        found = self.difference.interval
-        by = self.compared_head - self.base - found.estimate
-        return Interval(estimate=found.estimate + by, low=found.low + by, high=found.high + by)
+        own = self.difference.interval
+        by = self.compared_head - self.base - own.estimate
+        return Interval(estimate=own.estimate + by, low=own.low + by, high=own.high + by)
 
 
 def _changes(
@@ -234,8 +234,8 @@ def _percentiles(
     of_base, of_head = ([decoded(s.latencies) for s in side] for side in (base, head))
     if not all(histogram.count for histogram in (*of_base, *of_head)):
         return {}
-    found = percentiles.compare(of_base, of_head, [*percents.values()], confidence)
-    return {name: _Change(*each) for name, each in zip(percents, found, strict=True)}
+    compared = percentiles.compare(of_base, of_head, [*percents.values()], confidence)
+    return {name: _Change(*percentile) for name, percentile in zip(percents, compared, strict=True)}
 
 
 def _pairs(

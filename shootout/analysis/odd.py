@@ -13,9 +13,9 @@ def among(values: Mapping[int, float]) -> frozenset[int]:
     The first and the last have one neighbour only, and are never odd; nor is a value beside zero.
     """
     counts = sorted(values)
-    found = set()
+    odd = set()
     for before, here, after in zip(counts, counts[1:], counts[2:], strict=False):
         value, low, high = values[here], *sorted((values[before], values[after]))
         if min(value, low) > 0 and (value >= ODD * high or value <= low / ODD):
-            found.add(here)
-    return frozenset(found)
+            odd.add(here)
+    return frozenset(odd)

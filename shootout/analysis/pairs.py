@@ -39,11 +39,11 @@ class Pair(NamedTuple):
     base: Cell
     starts: Starts
     base_starts: Starts
-    failure: str | None
-    base_failure: str | None
     throughput: stats.Effect | None  # over all starts; None: nothing to compare
     changes: tuple[Change, ...]  # of the metrics that the verdict is about
-    missing_base: str  # the block's first server, if it was not measured and is no base therefore; else empty
+    failure: str | None = None
+    base_failure: str | None = None
+    missing_base: str = ""  # the block's first server, if it was not measured and is no base therefore
     unmeasured: str = ""  # why there are no starts; empty: there are, or it failed
     not_visible: tuple[Metric, ...] = ()  # metrics of the verdict that cannot be compared
 
@@ -58,10 +58,10 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
         base = next((server for server in block.servers if starts[server]), block.servers[0])
         missing_base = block.servers[0] if base != block.servers[0] else ""
     failures = {server: _failure(document, block, server, starts[server]) for server in block.servers}
+    names = verdict_metrics(document.header, policy)
     for server in sorted(block.servers, key=lambda server: server != base):
         failed = failures[server] is not None or failures.get(base) is not None
         compared = ({}, {}) if failed or server == base else (starts.get(base, {}), starts[server])
-        names = verdict_metrics(document.header, policy)
         changes = tuple(_changes(*compared, confirming, names, policy))
         yield Pair(
             cell=block.cell(server),
@@ -89,18 +89,14 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
     if not aa_controls.keys() & starts.keys():
         return None
     confirming = {record.start for record in records if record.confirming}
+    names = verdict_metrics(document.header, policy)
     return Pair(
         cell=aa_cell(block, base),
         base=block.cell(base),
         starts=aa_controls,
         base_starts=starts,
-        failure=None,
-        base_failure=None,
         throughput=throughput(starts, aa_controls, policy),
-        changes=tuple(
-            _changes(starts, aa_controls, confirming, verdict_metrics(document.header, policy), policy)
-        ),
-        missing_base="",
+        changes=tuple(_changes(starts, aa_controls, confirming, names, policy)),
     )
 
 
@@ -152,14 +148,14 @@ def _half_width(effect: stats.Effect | None) -> float:
 
 def log_ratios(base: Starts, head: Starts) -> dict[int, list[float]]:
     """Log-ratios of throughput by start: one per round, from the starts in which both were steady."""
-    found = {}
+    by_start = {}
     steady_base, steady_head = both_steady(base, head)
     for start, of_base in steady_base.items():
         # A server that died in the middle has fewer rounds; only complete rounds count.
         both = zip(_round_log_tps(of_base), _round_log_tps(steady_head[start]), strict=False)
         if rounds := [float(head_ - base_) for base_, head_ in both]:
-            found[start] = rounds
-    return found
+            by_start[start] = rounds
+    return by_start
 
 
 def start_log_tps(samples: Samples) -> float:
@@ -198,10 +194,10 @@ def _not_visible(
     base: Starts, head: Starts, names: Sequence[Metric], changes: Sequence[Change]
 ) -> Iterator[Metric]:
     """Metrics of the verdict that have no change, except those always 0 on both sides, which are equal."""
-    found = {change.metric for change in changes}
+    changed = {change.metric for change in changes}
     steady = both_steady(base, head)
     if len(steady[0]) >= stats.STARTS_MIN:
-        yield from (name for name in names if name not in found and not metrics.always_zero(name, *steady))
+        yield from (name for name in names if name not in changed and not metrics.always_zero(name, *steady))
 
 
 def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effect | None:
@@ -228,12 +224,12 @@ def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
     cell = block.cell(server)
     if document.header.runner_of(cell) is None:
         return "not measured: its shard is missing"
-    absent = {each.label: each.absent for each in document.header.part(cell).servers if each.absent}
+    absent = {record.label: record.absent for record in document.header.part(cell).servers if record.absent}
     if server in absent:
         return absent[server]
     failed = {failure.cell for failure in document.failures}
-    others = [each for each in block.servers if each != server and each not in absent]
-    if others and all(block.cell(each) in failed for each in others):
+    others = [other for other in block.servers if other != server and other not in absent]
+    if others and all(block.cell(other) in failed for other in others):
         why = "no other server was left in its block"
     elif document.interrupted(cell):
         why = "the run was cut short before it"

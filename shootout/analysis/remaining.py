@@ -47,7 +47,7 @@ def _starts(block: list[CellComparison]) -> int:
 
 def _is_undecided(cell: CellComparison) -> bool:
     """Whether a cell is inconclusive, and no other metric than throughput decided that."""
-    decisive = [(each.metric, each.verdict) for each in cell.judged[:1]]
+    decisive = [(metric.metric, metric.verdict) for metric in cell.judged[:1]]
     return cell.verdict is Verdict.INCONCLUSIVE and decisive in ([], [(THROUGHPUT, Verdict.INCONCLUSIVE)])
 
 

@@ -49,8 +49,8 @@ def fit(threads: Sequence[int], tps: Sequence[float]) -> Law | None:
 
     def residuals(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         one, contention, coherency = parameters
-        found: NDArray[np.float64] = one * counts / _slowed(counts, contention, coherency) - measured / scale
-        return found
+        off: NDArray[np.float64] = one * counts / _slowed(counts, contention, coherency) - measured / scale
+        return off
 
     def jacobian(parameters: NDArray[np.float64]) -> NDArray[np.float64]:
         one, contention, coherency = parameters
@@ -60,10 +60,10 @@ def fit(threads: Sequence[int], tps: Sequence[float]) -> Law | None:
 
     first = (float((measured / counts).max()) / scale, 0.05, 1e-4)
     bounds = ([0, 0, 0], [np.inf, 1, 1])
-    found = least_squares(
+    fitted = least_squares(
         residuals, first, jacobian, bounds, x_scale=(first[0], 0.01, 1e-4), xtol=1e-9, ftol=1e-9
     )
-    one, contention, coherency = map(float, found.x)
+    one, contention, coherency = map(float, fitted.x)
     return Law(one * scale, contention, coherency)
 
 

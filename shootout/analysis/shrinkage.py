@@ -42,10 +42,9 @@ def shrunk(
     A/A cells are treated as cells are, so that false alarms are counted on verdicts made the same way.
     """
     pairs = (*cells, *aa_controls)
-    known = [pair for pair in pairs if pair.throughput is not None]
-    effects = [pair.throughput for pair in known if pair.throughput is not None]
-    found = over_blocks(effects, [ledger.kind(pair.cell) for pair in known], confidence)
-    by_cell = dict(zip((pair.cell for pair in known), found, strict=True))
+    effects = {pair.cell: pair.throughput for pair in pairs if pair.throughput is not None}
+    over_run = over_blocks([*effects.values()], [ledger.kind(cell) for cell in effects], confidence)
+    by_cell = dict(zip(effects, over_run, strict=True))
     done = tuple(_with(pair, by_cell.get(pair.cell)) for pair in pairs)
     return done[: len(cells)], done[len(cells) :]
 
@@ -56,18 +55,18 @@ def over_blocks(effects: Sequence[Effect], blocks: Sequence[Hashable], confidenc
     The heads of one block share the base's noise, so only other blocks inform a cell. Effects of one start,
     without rounds, or whose starts differ by far more than their rounds stay as they are.
     """
-    found = list(effects)
-    rows = [number for number, each in enumerate(effects) if 0 < _ratio(each) < RATIO_MAX]
+    shrunk = list(effects)
+    rows = [number for number, effect in enumerate(effects) if 0 < _ratio(effect) < RATIO_MAX]
     if not rows:
-        return found
+        return shrunk
     ratios = np.array([_ratio(effects[row]) for row in rows])
     dfs = np.array([len(effects[row].per_start) - 1.0 for row in rows])
     rounds = [noise for row in rows if (noise := effects[row].rounds) is not None]
-    of_rounds = np.array([each.df for each in rounds])
+    of_rounds = np.array([noise.df for noise in rounds])
     weights = posterior(ratios, dfs, of_rounds, [blocks[row] for row in rows])
     for row, noise, of_row in zip(rows, rounds, weights, strict=True):
-        found[row] = stats.with_noise(effects[row], _mixture(noise, of_row), confidence)
-    return found
+        shrunk[row] = stats.with_noise(effects[row], _mixture(noise, of_row), confidence)
+    return shrunk
 
 
 def unlike(effect: Effect) -> dict[int, float]:
@@ -79,15 +78,15 @@ def unlike(effect: Effect) -> dict[int, float]:
     "Percentage points for a generalized ESD many-outlier procedure").
     """
     values = np.array(effect.per_start)
-    others, apart, found = list(range(len(values))), {}, {}
+    others, apart, beyond_chance = list(range(len(values))), {}, {}
     for _ in range(len(values) // 3):
         farthest = max(others, key=lambda place: abs(values[place] - values[others].mean()))
         candidates = len(others)
         others.remove(farthest)
         apart[farthest] = float(values[farthest] - values[others].mean())
         if candidates * _of_one(effect, values[others]).p_value(apart[farthest]) < 1 - SURE:
-            found = {place: float(values[place] - values[others].mean()) for place in apart}
-    return found
+            beyond_chance = {place: float(values[place] - values[others].mean()) for place in apart}
+    return beyond_chance
 
 
 def _of_one(effect: Effect, others: Values) -> Noise:
@@ -127,20 +126,20 @@ def posterior(ratios: Values, dfs: Values, of_rounds: Values, blocks: Sequence[H
 
 
 def _mixture(rounds: Noise, weights: Values) -> Noise:
-    """Noise of which that of rounds is a part: its variance times `RATIOS`, with these probabilities."""
+    """Total noise: the variance of rounds times each of `RATIOS`, with these probabilities."""
     errors = tuple((rounds.error * np.sqrt(RATIOS)).tolist())
     return Noise(errors, rounds.df, tuple(weights.tolist()))
 
 
 def _log_f(values: Values, dfs: Values, of_rounds: Values) -> Values:
     """Log-density of F at `values`, times `values`, without constants."""
-    found: Values = dfs / 2 * np.log(values) - (dfs + of_rounds) / 2 * np.log1p(dfs * values / of_rounds)
-    return found
+    logs: Values = dfs / 2 * np.log(values) - (dfs + of_rounds) / 2 * np.log1p(dfs * values / of_rounds)
+    return logs
 
 
 def _normalized(rows: Values) -> Values:
-    found: Values = rows / rows.sum(axis=1, keepdims=True)
-    return found
+    shares: Values = rows / rows.sum(axis=1, keepdims=True)
+    return shares
 
 
 def _ratio(effect: Effect) -> float:

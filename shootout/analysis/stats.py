@@ -132,11 +132,9 @@ def inefficiency(values: Values) -> float:
 
 def mean_interval(values: Sequence[float], confidence: float) -> Interval:
     """Student's interval of the mean of independent values, one per start; a single value has no width."""
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return Interval.exactly(mean)
-    half = quantile(confidence, len(values) - 1) * float(np.std(values, ddof=1)) / np.sqrt(len(values))
-    return Interval(estimate=mean, low=mean - float(half), high=mean + float(half))
+    if len(values) < STARTS_MIN:
+        return Interval.exactly(float(np.mean(values)))
+    return over_starts(values, confidence).interval
 
 
 def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
@@ -207,8 +205,8 @@ def mirrored(effect: Effect) -> Effect:
 
 def with_noise(effect: Effect, noise: Noise, confidence: float) -> Effect:
     """The same estimate, with noise known from more than its own starts."""
-    found = _effect(effect.estimate, noise, confidence, effect.per_start)
-    return found._replace(spread=effect.spread, rounds=effect.rounds)
+    renewed = _effect(effect.estimate, noise, confidence, effect.per_start)
+    return renewed._replace(spread=effect.spread, rounds=effect.rounds)
 
 
 def resampled(

@@ -147,8 +147,8 @@ def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict,
 
 def unlike(effect: stats.Effect, margin: float) -> dict[int, float]:
     """Starts that differ from the others beyond chance and by the margin or more, as `shrinkage.unlike`."""
-    found = shrinkage.unlike(effect)
-    return {place: apart for place, apart in found.items() if abs(apart) >= math.log1p(margin)}
+    unlike = shrinkage.unlike(effect)
+    return {place: apart for place, apart in unlike.items() if abs(apart) >= math.log1p(margin)}
 
 
 def _floor(change: Change, policy: Policy, noise: Mapping[str, Noise]) -> float | None:
@@ -165,9 +165,8 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
     """
     if len(change.effect.per_start) < 2:
         return None
-    found = power.detectable(change.effect.noise, bar, policy, comparisons)
-    change_ = min(found, DETECTABLE_MAX)
-    return -math.expm1(-change_) if change.metric == THROUGHPUT else math.expm1(change_)
+    log = min(power.detectable(change.effect.noise, bar, policy, comparisons), DETECTABLE_MAX)
+    return -math.expm1(-log) if change.metric == THROUGHPUT else math.expm1(log)
 
 
 def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower", "faster"] | None:
@@ -175,7 +174,7 @@ def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower",
 
     None also for a change below the noise floor's bar, or without a steady start to confirm it.
     """
-    metric = next((each for each in decision.metrics if each.metric == THROUGHPUT), None)
+    metric = next((metric for metric in decision.metrics if metric.metric == THROUGHPUT), None)
     if decision.verdict is not Verdict.INCONCLUSIVE or metric is None or metric.confirmed is False:
         return None
     if pair.throughput is None or len(pair.throughput.per_start) < 2:
@@ -192,15 +191,15 @@ def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower",
 
 def change_text(metric: str, effect: stats.Effect, confidence: float) -> str:
     """Describe a change with its interval."""
-    found = ratio(metric, effect)
-    low, high = sorted((found.low, found.high), key=lambda bound: abs(bound - 1))
+    interval = ratio(metric, effect)
+    low, high = sorted((interval.low, interval.high), key=lambda bound: abs(bound - 1))
     less, more = ("slower", "faster") if metric == THROUGHPUT else ("less", "more")
     title = "" if metric == THROUGHPUT else f"{metrics.TITLES[metric]} "
     if (low < 1) == (high < 1):
         bounds = f"{100 * abs(low - 1):.1f} to {numbers.plain_percent(abs(high - 1))}"
     else:
-        bounds = f"{_change(found.low, less, more)} to {_change(found.high, less, more)}"
-    change = _change(found.estimate, less, more)
+        bounds = f"{_change(interval.low, less, more)} to {_change(interval.high, less, more)}"
+    change = _change(interval.estimate, less, more)
     return f"{title}{change}, {_share(confidence)} interval {bounds}, in {_starts(len(effect.per_start))}"
 
 
@@ -213,8 +212,8 @@ def _starts(count: int) -> str:
     return f"{count} starts" if count > 1 else "1 start"
 
 
-def _change(found: float, less: str, more: str) -> str:
-    return f"{numbers.plain_percent(abs(found - 1))} {less if found < 1 else more}"
+def _change(ratio: float, less: str, more: str) -> str:
+    return f"{numbers.plain_percent(abs(ratio - 1))} {less if ratio < 1 else more}"
 
 
 def _share(part: float) -> str:

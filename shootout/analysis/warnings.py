@@ -35,13 +35,15 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.noise.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _wide(document.header, pair, decision)
-    yield from _unlike(pair, decision)
-    yield from _uneven(pair, decision)
+    margin = next((metric.margin for metric in decision.metrics if metric.metric == THROUGHPUT), None)
+    if margin is not None and pair.throughput is not None:
+        yield from _unlike(pair, pair.throughput, margin)
+        yield from _uneven(pair, pair.throughput, margin)
     if figures is not None:
         yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
     yield from _shape_warnings(document.header, pair.cell.workload)
-    for each in decision.metrics[:1]:
-        yield from of_change(each)
+    for metric in decision.metrics[:1]:
+        yield from of_change(metric)
     records = {record.label: record for record in document.header.part(pair.cell).servers}
     for label in dict.fromkeys((pair.cell.server, pair.base.server)):
         for warning in records[label].warnings if label in records else ():
@@ -63,53 +65,45 @@ def of_change(metric: MetricVerdict) -> Iterator[Warning]:
 def _wide(header: RunHeader, pair: Pair, decision: Decision) -> Iterator[Warning]:
     """Inconclusive throughput with a wider interval than the profile asks for: how many starts it needs."""
     effect, sampling, confidence = pair.throughput, header.profile.sampling, header.profile.policy.confidence
-    inconclusive = [each.metric for each in decision.metrics if each.verdict is Verdict.INCONCLUSIVE]
+    inconclusive = [metric.metric for metric in decision.metrics if metric.verdict is Verdict.INCONCLUSIVE]
     if effect is None or len(effect.per_start) < 2 or THROUGHPUT not in inconclusive:
         return
-    starts = len(effect.per_start)
-    half_width = (effect.high - effect.low) / 2
-    spread = half_width / stats.half_width(1.0, starts, confidence)  # that Student's would need for it
-    if half_width > sampling.half_width:
-        needed = stats.starts_for(sampling.half_width, spread, confidence)
-        text = (
-            f"± {plain_percent(half_width)}, but the profile asks for ± {plain_percent(sampling.half_width)}"
-        )
-        text += f": about {needed} starts are needed, {starts} were steady"
-        if needed > sampling.starts_max:
-            reach = stats.half_width(spread, sampling.starts_max, confidence)
-            text += (
-                f", and the {sampling.starts_max} that the profile allows would give ± {plain_percent(reach)}"
-            )
-        yield Warning(code="wide", text=text)
-
-
-def _unlike(pair: Pair, decision: Decision) -> Iterator[Warning]:
-    """Starts that are slow or fast as a whole, as after another placement of memory."""
-    margin = next((each.margin for each in decision.metrics if each.metric == THROUGHPUT), None)
-    if margin is None or pair.throughput is None:
+    starts, half_width = len(effect.per_start), (effect.high - effect.low) / 2
+    if half_width <= sampling.half_width:
         return
+    spread = half_width / stats.half_width(1.0, starts, confidence)  # that Student's would need for it
+    needed = stats.starts_for(sampling.half_width, spread, confidence)
+    text = f"± {plain_percent(half_width)}, but the profile asks for ± {plain_percent(sampling.half_width)}"
+    text += f": about {needed} starts are needed, {starts} were steady"
+    if needed > sampling.starts_max:
+        reach = stats.half_width(spread, sampling.starts_max, confidence)
+        text += f", and the {sampling.starts_max} that the profile allows would give ± {plain_percent(reach)}"
+    yield Warning(code="wide", text=text)
+
+
+def _unlike(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning]:
+    """Starts that are slow or fast as a whole, as after another placement of memory."""
     starts = [*both_steady(pair.base_starts, pair.starts)[0]]
     apart = [
         f"start {starts[place]} was {plain_percent(abs(math.expm1(by)))} {'slower' if by < 0 else 'faster'}"
-        for place, by in sorted(unlike(pair.throughput, margin).items())
+        for place, by in sorted(unlike(effect, margin).items())
     ]
     if apart:
         text = f"Beyond chance, {' and '.join(apart)} than the others: the server may have two states"
         yield Warning(code="unlike", text=text)
 
 
-def _uneven(pair: Pair, decision: Decision) -> Iterator[Warning]:
+def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning]:
     """A change hidden by trimming, as from a server that stands still in a few slices."""
-    margin = next((each.margin for each in decision.metrics if each.metric == THROUGHPUT), None)
-    if margin is None or pair.throughput is None or len(pair.throughput.per_start) < 2:
+    if len(effect.per_start) < 2:
         return
     base, head = both_steady(pair.base_starts, pair.starts)
     whole = [start_log_tps(head[start]) - start_log_tps(base[start]) for start in base]
-    gaps = [all_ - trimmed for all_, trimmed in zip(whole, pair.throughput.per_start, strict=True)]
+    gaps = [all_ - trimmed for all_, trimmed in zip(whole, effect.per_start, strict=True)]
     gap = stats.over_starts(gaps, stats.STRICT)
     if (gap.low > 0 or gap.high < 0) and abs(gap.estimate) >= math.log1p(margin):
-        found = change_text(THROUGHPUT, stats.over_starts(whole, stats.STRICT), stats.STRICT)
-        text = f"With all slices, the outermost of each start included, it is {found}: some are far off"
+        change = change_text(THROUGHPUT, stats.over_starts(whole, stats.STRICT), stats.STRICT)
+        text = f"With all slices, the outermost of each start included, it is {change}: some are far off"
         yield Warning(code="uneven", text=text)
 
 

@@ -77,11 +77,11 @@ def measure(plan: Plan, results: Path, times: int, observe: Observe) -> Path:
             try:
                 for number in range(1, times + 1):
                     observe(Progress(stage="prepare", detail=f"{server.label}: crash {number} of {times}"))
-                    found = subject.crash(number)
+                    crash = subject.crash(number)
                     if number == 1:
                         record = server.record(template, subject.running())
                         document = structs.replace(document, servers=(*document.servers, record))
-                    document = structs.replace(document, crashes=(*document.crashes, found))
+                    document = structs.replace(document, crashes=(*document.crashes, crash))
                     CRASHES.write(results, document.crash, document)
             except MeasureError as error:
                 document = _failed(results, document, server.label, str(error))
@@ -133,18 +133,18 @@ class _Subject:
         syncs = self._syncs(instance)
         confirmed = len(self.rows)
         clients = [_Client(instance, each, self._newest(each)) for each in range(self.load.block.threads)]
-        beside = _Beside(self.load, instance, self.place, str(number))
-        every: tuple[_Client | _Beside, ...] = (beside, *clients)
+        beside = _Workload(self.load, instance, self.place, str(number))
+        threads: tuple[_Client | _Workload, ...] = (beside, *clients)
         beside.start()
         beside.begun.wait()
         for client in clients:
             client.start()
         load_s = random.Random(f"{self.load.plan.seed}/{self.server.label}/{number}").uniform(*LOAD_S)
         time.sleep(load_s)
-        reasons = [each.reason for each in every if each.reason]
+        reasons = [thread.reason for thread in threads if thread.reason]
         self.end()
-        for each in every:
-            each.join()
+        for thread in threads:
+            thread.join()
         if reasons:
             raise MeasureError(f"the load ended before the crash: {reasons[0]}")
         for client in clients:
@@ -153,11 +153,11 @@ class _Subject:
         began_s = time.monotonic()
         instance = self.running()
         recovery_s = time.monotonic() - began_s
-        found = {(int(connection), int(row)): str(text) for connection, row, text in instance.query(SELECT)}
-        good = {row for row, text in found.items() if text == _text(*row)}
+        texts = {(int(connection), int(row)): str(text) for connection, row, text in instance.query(SELECT)}
+        good = {row for row, text in texts.items() if text == _text(*row)}
         next_rows = {(client.number, client.confirmed + 1) for client in clients}
-        lost, more = self.rows - good, found.keys() - (self.rows & good)
-        self.rows = set(found)
+        lost, more = self.rows - good, texts.keys() - (self.rows & good)
+        self.rows = set(texts)
         return Crash(
             server=self.server.label,
             number=number,
@@ -230,7 +230,7 @@ class _Client(Thread):
         self.confirmed = row
 
 
-class _Beside(Thread):
+class _Workload(Thread):
     """The workload, by the load engine, until the server is gone."""
 
     def __init__(self, load: LongLoad, instance: Instance, place: Placement, seed: str) -> None:
@@ -266,11 +266,12 @@ def _text(connection: int, row: int) -> str:
 def _synced(instance: Instance) -> dict[str, float]:
     """The server's counts of what it synced, as far as it has them."""
     status = instance.status()
-    found = {title: status[name] for title, name in SYNCS.items() if name in status}
+    counts = {title: status[name] for title, name in SYNCS.items() if name in status}
     with suppress(MeasureError):  # no performance schema
         rows = instance.query(BINLOG_FILES)
-        found |= {"binary log": float(rows[0][0])} if rows and rows[0][0] else {}
-    return found
+        if rows and rows[0][0]:
+            counts["binary log"] = float(rows[0][0])
+    return counts
 
 
 def _document(load: LongLoad, name: str, started: datetime, directory: Path) -> CrashDocument:

@@ -25,19 +25,20 @@ def judged(document: CrashDocument) -> Judged:
             Line(),
             Table(COLUMNS, tuple(rows(document))),
             *(Line(f"{failure.server}: {failure.reason}", "magenta") for failure in document.failures),
+            Line(),
         ),
         value=msgspec.to_builtins(document),
         exit_code=exit_code(
             failed=bool(document.failures),
-            regressed=any(each.lost or each.unexpected for each in document.crashes),
+            regressed=any(crash.lost or crash.unexpected for crash in document.crashes),
         ),
     )
 
 
 def headline(document: CrashDocument) -> str:
     """The result in a sentence."""
-    lost = sum(each.lost for each in document.crashes)
-    confirmed = sum(each.acknowledged for each in document.crashes)
+    lost = sum(crash.lost for crash in document.crashes)
+    confirmed = sum(crash.acknowledged for crash in document.crashes)
     crashes = figures.counted(len(document.crashes), "crash", "crashes")
     return f"{lost} of {number(confirmed, 0)} confirmed commits were lost in {crashes}."
 
@@ -45,16 +46,18 @@ def headline(document: CrashDocument) -> str:
 def rows(document: CrashDocument) -> Iterator[tuple[str, ...]]:
     """A table's lines, in the order of COLUMNS."""
     for server in document.servers:
-        found = [each for each in document.crashes if each.server == server.label]
-        if not found:
+        crashes = [crash for crash in document.crashes if crash.server == server.label]
+        if not crashes:
             continue
-        times = [each.recovery_s for each in found]
-        sums = (sum(getattr(each, name) for each in found) for name in COUNTS)
-        syncs = {name: [each.syncs[name] for each in found if name in each.syncs] for name in found[0].syncs}
+        times_s = [crash.recovery_s for crash in crashes]
+        sums = (sum(getattr(crash, name) for crash in crashes) for name in COUNTS)
+        syncs = {
+            name: [crash.syncs[name] for crash in crashes if name in crash.syncs] for name in crashes[0].syncs
+        }
         yield (
             server.label,
-            str(len(found)),
-            *(number(each, 0) for each in sums),
-            f"{number(min(times), 1)} to {number(max(times), 1)}{SPACE}s",
-            ", ".join(f"{name} {number(sum(each) / len(each), 2)}" for name, each in syncs.items()),
+            str(len(crashes)),
+            *(number(total, 0) for total in sums),
+            f"{number(min(times_s), 1)} to {number(max(times_s), 1)}{SPACE}s",
+            ", ".join(f"{name} {number(sum(counts) / len(counts), 2)}" for name, counts in syncs.items()),
         )

@@ -19,8 +19,7 @@ from typing import Any
 from msgspec import structs
 
 from shootout import __version__
-from shootout.analysis import ledger
-from shootout.document import journal, resume
+from shootout.document import journal, ledgers, resume
 from shootout.errors import MeasureError
 from shootout.measure import schedule
 from shootout.measure.bench import Bench, Instances, Watcher
@@ -64,7 +63,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
         try:
             participants = prepare(plan, recorder, directory, held, observe)
             bench = Bench(plan, recorder.run.header.runner, recorder, watcher)
-            Campaign(plan, recorder, participants, bench, observe).measure(results / ledger.FOLDER)
+            Campaign(plan, recorder, participants, bench, observe).measure(results / ledgers.FOLDER)
             interrupted = False
         finally:
             recorder.end(interrupted=interrupted)
@@ -85,7 +84,7 @@ class Campaign:
 
     def measure(self, ledger_folder: Path) -> None:
         """Start the servers as often as the schedule says."""
-        entries = ledger.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
+        entries = ledgers.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)
         while start := schedule.next_start(self.recorder.run, done, self.recorder.spent_s, entries):

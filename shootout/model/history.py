@@ -47,7 +47,7 @@ class BaselineCell(Value):
     @property
     def log_ratio(self) -> float:
         """The mean over the runs."""
-        return sum(each.log_ratio for each in self.runs) / len(self.runs)
+        return sum(run.log_ratio for run in self.runs) / len(self.runs)
 
 
 class Baseline(Value):
@@ -96,7 +96,7 @@ class ChangePoint(Value):
     def commits(self) -> str:
         """The range as git writes it; empty if both runs had the same commit, or none is known."""
         both = self.good_commit, self.bad_commit
-        return "..".join(each[:12] for each in both) if all(both) and len({*both}) == 2 else ""
+        return "..".join(commit[:12] for commit in both) if all(both) and len({*both}) == 2 else ""
 
 
 class SeriesKey(Value, order=True):

@@ -84,12 +84,12 @@ class Published(Value):
 
     def figure(self, server: str, workload: str, threads: int | None) -> float | Literal["error"] | None:
         """A server's throughput at a thread count or, for None, its peak. None: not published."""
-        found = self.server(server)
+        published = self.server(server)
         if threads is None:
-            return found.peaks[workload].tps if workload in found.peaks else None
-        if workload != self.workload or threads not in self.threads or not found.tps:
+            return published.peaks[workload].tps if workload in published.peaks else None
+        if workload != self.workload or threads not in self.threads or not published.tps:
             return None
-        tps = found.tps[self.threads.index(threads)]
+        tps = published.tps[self.threads.index(threads)]
         return None if tps == "none" else tps
 
 

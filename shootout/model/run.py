@@ -196,10 +196,10 @@ class RunHeader(Value, tag="run", tag_field="record"):
     @property
     def runners(self) -> tuple[Runner, ...]:
         """The machines that measured, one per fingerprint."""
-        found: dict[str, Runner] = {}
+        runners: dict[str, Runner] = {}
         for part in self.parts or (self,):
-            found.setdefault(part.runner.fingerprint, part.runner)
-        return tuple(found.values())
+            runners.setdefault(part.runner.fingerprint, part.runner)
+        return tuple(runners.values())
 
 
 class StartRecord(Value, tag="start", tag_field="record"):

@@ -55,10 +55,10 @@ _decoder: Callable[[Any], msgspec.json.Decoder[Any]] = cache(msgspec.json.Decode
 def decoded(data: bytes, type: type[T]) -> T:
     """Decode JSON, which nobody vouches for. Raises ValueError with one line of printable text."""
     try:
-        found: T = _decoder(type).decode(data)
+        value: T = _decoder(type).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(quoted(str(error))) from None  # it has unknown names in it
-    return found
+    return value
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own", "dump"]

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from shootout.analysis import compare, ledger
+from shootout.document import ledgers
 from shootout.model.history import LedgerEntry
 from shootout.model.run import RunDocument, RunHeader
 from shootout.model.verdict import Comparison
@@ -22,7 +23,7 @@ class Judge:
     """Judges the runs of one folder; reads each runner's ledger once."""
 
     def __init__(self, results: Path) -> None:
-        self._ledgers = results / ledger.FOLDER
+        self._ledgers = results / ledgers.FOLDER
         self._entries = cache(self._read)
 
     def compare(self, document: RunDocument, base: str | None = None) -> Comparison:
@@ -44,7 +45,7 @@ class Judge:
 
     def _read(self, runner: str) -> tuple[list[LedgerEntry], list[str]]:
         """The entries, sorted by run and content, and a digest of each prefix."""
-        encoded = sorted((e.run, msgspec.json.encode(e), e) for e in ledger.read(self._ledgers, runner))
+        encoded = sorted((e.run, msgspec.json.encode(e), e) for e in ledgers.read(self._ledgers, runner))
         prefix = hashlib.sha256()
         digests = [prefix.hexdigest()]
         for _, text, _ in encoded:

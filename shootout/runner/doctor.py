@@ -10,6 +10,7 @@ from pathlib import Path
 
 from shootout.analysis import ledger, stats
 from shootout.analysis.power import flagged
+from shootout.document import ledgers
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Finding, Runner
@@ -53,7 +54,7 @@ def examine(data: Path, results: Path, policy: Policy, settings: str) -> Report:
     InputError.
     """
     runner = machine.inspect(data)
-    entries = ledger.read(results / ledger.FOLDER, runner.fingerprint)
+    entries = ledgers.read(results / ledgers.FOLDER, runner.fingerprint)
     false_alarms = ledger.standing(entries, policy, settings)
     return Report(
         runner=runner,

@@ -13,38 +13,31 @@ also holds if the machine shifts its speed once in a while.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import get_args
 
 import numpy as np
 from msgspec import structs
-from numpy.typing import NDArray
-from scipy.ndimage import median_filter
 from scipy.special import betaincinv, gammaincinv, ndtri
 
+from shootout.analysis.interval_verdict import Side, difference_verdict
 from shootout.analysis.stats import as_ratio, quantile, welch
 from shootout.model.verdict import Interval, Verdict
+from shootout.soak.curves import Curve, Values, curves, filled
 from shootout.soak.values import (
     Finding,
     FindingKind,
     FootprintChange,
-    Gauge,
     Measure,
     SoakComparison,
     SoakDocument,
     SoakResult,
-    SoakSlice,
 )
 
 SECONDS_MIN = 180  # of load, for any finding: in less, intervals are too narrow
-SETTLING_S = 30  # at most a tenth of the load: what a cold start may take is not judged
-PARTS = 60  # medians of parts of the load keep its course, without its stalls
 COSINES = 5  # from the second on: the first is nearly a slope
 SECTIONS = 10
-STALL = 0.1  # of the median throughput
-EPISODE_S = 5  # stalls that are not farther apart are one
 PERIOD_MIN_S = 4
 PERIODS_MIN = 5
 HARMONIC = 0.7  # of the highest autocorrelation: a shorter period with so much is the period
@@ -63,8 +56,6 @@ MARGINS: Mapping[Measure, float] = {
     "shutdown": 0.25,
 }
 MARGIN_S = 0.5  # of start and shutdown, at least
-
-Values = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -86,120 +77,31 @@ class Estimate:
         return Estimate(self.value - other.value, noise.error, noise.df)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """One server's load by second."""
-
-    tps: Values
-    latency_s: Values  # the 95 % latency; NaN: nothing ended
-    gauges: Mapping[Gauge, Values] = field(default_factory=dict)  # NaN: not read in that second
-    open_loop: bool = False  # at a given rate, latency shows the server's speed
-
-    @cached_property
-    def speed(self) -> Values:
-        """What a healthy server keeps: throughput, or in an open loop the inverse latency."""
-        return 1 / np.maximum(_filled(self.latency_s), 1e-6) if self.open_loop else self.tps
-
-    def until(self, seconds: int) -> Curve:
-        """Its first seconds."""
-        gauges = {name: values[:seconds] for name, values in self.gauges.items()}
-        visible = {name: values for name, values in gauges.items() if not np.isnan(values).all()}
-        return Curve(self.tps[:seconds], self.latency_s[:seconds], visible, self.open_loop)
-
-    @property
-    def _judged(self) -> slice:
-        return slice(min(SETTLING_S, len(self.tps) // 10), None)
-
-    @cached_property
-    def parts(self) -> tuple[Values, float]:
-        """Logarithms of the speed's medians over the parts, and a part's length in seconds."""
-        judged = self.speed[self._judged]
-        width = max(1, len(judged) // PARTS)
-        medians = np.median(judged[: len(judged) // width * width].reshape(-1, width), axis=1)
-        return np.log(np.maximum(medians, 0.01 * max(float(np.median(judged)), 1e-6))), float(width)
-
-    @cached_property
-    def stalls(self) -> tuple[tuple[int, int], ...]:
-        """First and last second of each episode whose throughput is below a tenth of the median."""
-        low = np.flatnonzero(self.tps < STALL * np.median(self.tps))
-        found: list[tuple[int, int]] = []
-        for second in map(int, low[low >= (self._judged.start)]):
-            if found and second - found[-1][1] <= EPISODE_S:
-                found[-1] = (found[-1][0], second)
-            else:
-                found.append((second, second))
-        return tuple(found)
-
-    @cached_property
-    def residual(self) -> Values:
-        """Throughput relative to its running median, less one."""
-        judged = self.tps[self._judged]
-        median = median_filter(judged, len(judged) // 4 | 1, mode="nearest")
-        relative: Values = np.clip(judged / np.maximum(median, 1e-9) - 1, -1, 1)
-        return relative
-
-
-def curves(document: SoakDocument) -> dict[str, Curve]:
-    """Each server's curve."""
-    of: dict[str, list[SoakSlice]] = {}
-    for each in document.slices:
-        of.setdefault(each.server, []).append(each)
-    open_loop = document.header.load.rate is not None
-    return {server: _curve(slices, open_loop) for server, slices in of.items()}
-
-
-def _curve(slices: Sequence[SoakSlice], open_loop: bool) -> Curve:
-    """Slices spread over whole seconds: transactions of a window and of its drain evenly over each."""
-    count = int(max(each.begins_s + each.lasts_s for each in slices))
-    times, done = [0.0], [0.0]
-    for each in slices:
-        ends_s = each.begins_s + each.lasts_s
-        rest = max(0.0, each.completed - each.transactions)
-        for at_s, more in (
-            (each.begins_s, 0.0),
-            (each.begins_s + each.window_s, each.transactions),
-            (ends_s, rest),
-        ):
-            times.append(max(at_s, times[-1]))
-            done.append(done[-1] + more)
-    tps = np.diff(np.interp(np.arange(count + 1), times, done))
-    latency_s, gauges = np.full(count, np.nan), {name: np.full(count, np.nan) for name in get_args(Gauge)}
-    for each in slices:
-        first = min(int(each.begins_s), count - 1)
-        if each.completed:
-            latency_s[first : int(each.begins_s + each.lasts_s)] = each.p95_s
-        for name, value in each.gauges.items():
-            gauges[name][first] = value
-    return Curve(tps, latency_s, gauges, open_loop).until(count)
-
-
 def judge(document: SoakDocument) -> SoakResult:
     """Compare each head with the base; a single server's findings have no difference and no verdict."""
-    found = curves(document)
+    by_server = curves(document)
     base, *heads = document.header.servers
     ended = {end.server for end in document.ends}
-    failed = {name: "cut short" for name in found if name not in ended}
+    failed = {name: "cut short" for name in by_server if name not in ended}
     failed |= {failure.server: failure.reason for failure in document.failures}
     confidence = document.header.confidence
     comparisons = []
     for head in heads or [base]:
-        pair = _common({name: found[name] for name in (base, head) if name in found})
+        pair = _common({name: by_server[name] for name in (base, head) if name in by_server})
         reason = next((f"{name}: {failed[name]}" for name in (base, head) if name in failed), "")
-        long = {base, head} == pair.keys() and all(len(curve.tps) >= SECONDS_MIN for curve in pair.values())
-        of_base = pair.get(base) if heads else None
-        levels = {
-            name: tuple(as_ratio(each.interval(confidence)) for each in ends(curve))
-            for name, curve in pair.items()
-            if len(curve.tps) >= SECONDS_MIN
-        }
+        long = {name: curve for name, curve in pair.items() if len(curve.tps) >= SECONDS_MIN}
+        judged = long.keys() == {base, head}
         comparisons.append(
             SoakComparison(
                 base=base,
                 head=head,
-                findings=compare(of_base, pair[head], confidence) if long else (),
+                findings=compare(long[base] if heads else None, long[head], confidence) if judged else (),
                 footprint=_footprint(document, base, head) if heads else (),
-                levels=levels,
-                reason=reason if reason or long else f"less than {SECONDS_MIN} s of load",
+                levels={
+                    name: tuple(as_ratio(end.interval(confidence)) for end in ends(curve))
+                    for name, curve in long.items()
+                },
+                reason=reason if reason or judged else f"less than {SECONDS_MIN} s of load",
             )
         )
     return SoakResult(document=document, comparisons=tuple(comparisons))
@@ -213,17 +115,19 @@ def _common(curves: Mapping[str, Curve]) -> dict[str, Curve]:
 
 def compare(base: Curve | None, head: Curve, confidence: float) -> tuple[Finding, ...]:
     """All findings of a head beside the base, over as many seconds, or of a single server."""
-    each = 1 - (1 - confidence) / len(get_args(FindingKind))
-    level, slope, growth = ((of(base), of(head)) for of in (_level, _slope, _growth))
+    one = 1 - (1 - confidence) / len(get_args(FindingKind))
+    level, slope, growth = (
+        (None if base is None else estimate(base), estimate(head)) for estimate in (_level, _slope, _growth)
+    )
     minutes = len(head.tps) / 60
     level_bar = math.log1p(LEVEL_BAR) * max(1.0, math.sqrt(minutes / 30))
     slope_bar = SLOPE_BAR * max(1.0, math.sqrt(minutes / 10)) / minutes
     return (
-        _relative(_finding("level", level, each, bar=level_bar, worse=-1)),
-        _relative(_finding("slope", slope, each, bar=slope_bar, worse=-1)),
-        _stalls(base, head, each),
-        _dips(base, head, each),
-        _finding("memory", growth, each, bar=_memory_bar(head), worse=1),
+        _relative(_finding("level", level, one, bar=level_bar, worse="lower")),
+        _relative(_finding("slope", slope, one, bar=slope_bar, worse="lower")),
+        _stalls(base, head, one),
+        _dips(base, head, one),
+        _finding("memory", growth, one, bar=_memory_bar(head), worse="higher"),
     )
 
 
@@ -233,9 +137,9 @@ def _finding(
     confidence: float,
     *,
     bar: float,
-    worse: int,
+    worse: Side,
 ) -> Finding:
-    """Judge the head's value less the base's; `worse`: the sign of a difference for the worse."""
+    """Judge the head's value less the base's."""
     base, head = pair
     by = None if base is None or head is None else head.minus(base).interval(confidence)
     return Finding(
@@ -244,16 +148,8 @@ def _finding(
         head=None if head is None else head.interval(confidence),
         difference=by,
         bar=bar,
-        verdict=_verdict(by, bar, worse),
+        verdict=Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse=worse),
     )
-
-
-def _verdict(by: Interval | None, bar: float, worse: int) -> Verdict:
-    if by is None:
-        return Verdict.UNJUDGED
-    if abs(by.estimate) >= bar and not by.low <= 0 <= by.high:
-        return Verdict.REGRESSED if by.estimate * worse > 0 else Verdict.IMPROVED
-    return Verdict.EQUIVALENT if -bar <= by.low and by.high <= bar else Verdict.INCONCLUSIVE
 
 
 # --- level and slope --------------------------------------------------------------------------------
@@ -275,18 +171,14 @@ def ends(curve: Curve) -> tuple[Estimate, Estimate]:
     return first, last
 
 
-def _level(curve: Curve | None) -> Estimate | None:
-    if curve is None:
-        return None
+def _level(curve: Curve) -> Estimate:
     first, last = ends(curve)
     change = last.minus(first)
     return Estimate(change.value, change.error, first.df)  # they share their noise
 
 
-def _slope(curve: Curve | None) -> Estimate | None:
+def _slope(curve: Curve) -> Estimate:
     """The change of the speed's logarithm for each minute."""
-    if curve is None:
-        return None
     logs, width_s = curve.parts
     minutes = np.arange(len(logs)) * width_s / 60
     rise, error = _line(minutes, logs)
@@ -319,32 +211,35 @@ def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     1934). The difference's interval follows from the ratio's for the rate of both.
     """
     mine, minutes = len(head.stalls), len(head.residual) / 60
-    head_rate = _rate(mine, minutes, confidence)
-    found = Finding(
+    lengths = [last - first + 1 for first, last in head.stalls]
+    finding = Finding(
         kind="stalls",
         base=None,
-        head=head_rate,
+        head=_rate(mine, minutes, confidence),
         difference=None,
         bar=0.0,
         verdict=Verdict.UNJUDGED,
-        note=_stall_note(head),
+        note=f"{sum(lengths)} s in all, at most {max(lengths)} s at once" if lengths else "",
     )
     if base is None:
-        return found
+        return finding
     theirs, base_minutes = len(base.stalls), len(base.residual) / 60
-    share = minutes / (minutes + base_minutes)
-    total, tail = mine + theirs, (1 - confidence) / 2
-    low = betaincinv(mine, total - mine + 1, tail) if mine else 0.0
-    high = betaincinv(mine + 1, total - mine, 1 - tail) if mine < total else 1.0
-    both = total / (minutes + base_minutes)
-    differences = (both * (each / share - (1 - each) / (1 - share)) for each in (low, high))
-    by = mine / minutes - theirs / base_minutes
-    lowest, highest = differences if total else (-head_rate.high, head_rate.high)
-    difference = Interval(estimate=by, low=float(lowest), high=float(highest))
-    proven = total > 0 and not low <= share <= high
-    verdict = (Verdict.REGRESSED if by > 0 else Verdict.IMPROVED) if proven else Verdict.INCONCLUSIVE
+    all_minutes = minutes + base_minutes
+    expected, total, tail = minutes / all_minutes, mine + theirs, (1 - confidence) / 2
+    low = float(betaincinv(mine, total - mine + 1, tail)) if mine else 0.0
+    high = float(betaincinv(mine + 1, total - mine, 1 - tail)) if mine < total else 1.0
+    share = mine / total if total else expected
+    beyond = Interval(estimate=share - expected, low=low - expected, high=high - expected)
+    both = total / all_minutes
+    lowest, highest = (both * (end / expected - (1 - end) / (1 - expected)) for end in (low, high))
+    if not total:
+        most = _rate(0, minutes, confidence).high
+        lowest, highest = -most, most
     return structs.replace(
-        found, base=_rate(theirs, base_minutes, confidence), difference=difference, verdict=verdict
+        finding,
+        base=_rate(theirs, base_minutes, confidence),
+        difference=Interval(estimate=mine / minutes - theirs / base_minutes, low=lowest, high=highest),
+        verdict=difference_verdict(beyond, 0.0, worse="higher"),
     )
 
 
@@ -358,11 +253,6 @@ def _rate(count: int, minutes: float, confidence: float) -> Interval:
     )
 
 
-def _stall_note(curve: Curve) -> str:
-    lengths = [last - first + 1 for first, last in curve.stalls]
-    return f"{sum(lengths)} s in all, at most {max(lengths)} s at once" if lengths else ""
-
-
 def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
     """How deep throughput dips once in each period, as a share of it."""
     period = period_s(head, confidence) or (period_s(base, confidence) if base else None)
@@ -371,8 +261,8 @@ def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
             kind="dips", base=None, head=None, difference=None, bar=DIP_BAR, verdict=Verdict.UNJUDGED
         )
     depths = (None if base is None else _depth(base.residual, period), _depth(head.residual, period))
-    found = _finding("dips", depths, confidence, bar=DIP_BAR, worse=1)
-    return structs.replace(found, note=f"every {period} s")
+    finding = _finding("dips", depths, confidence, bar=DIP_BAR, worse="higher")
+    return structs.replace(finding, note=f"every {period} s")
 
 
 def period_s(curve: Curve, confidence: float) -> int | None:
@@ -387,14 +277,14 @@ def period_s(curve: Curve, confidence: float) -> int | None:
     power = float(values @ values)
     if power == 0:
         return None
-    found = np.array([float(values[: count - lag] @ values[lag:]) for lag in range(longest + 2)]) / power
-    memory = int(np.argmax(found <= 0)) or longest
-    error = math.sqrt((1 + 2 * float(np.sum(found[1:memory] ** 2))) / count)
+    repeats = np.array([float(values[: count - lag] @ values[lag:]) for lag in range(longest + 2)]) / power
+    memory = int(np.argmax(repeats <= 0)) or longest
+    error = math.sqrt((1 + 2 * float(np.sum(repeats[1:memory] ** 2))) / count)
     lags = range(max(PERIOD_MIN_S, memory), longest + 1)
     bound = float(ndtri(1 - (1 - confidence) / max(1, len(lags)))) * error
-    peaks = [lag for lag in lags if found[lag] > bound and found[lag] == max(found[lag - 1 : lag + 2])]
-    highest = max((found[lag] for lag in peaks), default=0.0)
-    return next((lag for lag in peaks if found[lag] >= HARMONIC * highest), None)
+    peaks = [lag for lag in lags if repeats[lag] > bound and repeats[lag] == max(repeats[lag - 1 : lag + 2])]
+    highest = max((repeats[lag] for lag in peaks), default=0.0)
+    return next((lag for lag in peaks if repeats[lag] >= HARMONIC * highest), None)
 
 
 def _depth(residual: Values, period: int) -> Estimate:
@@ -409,17 +299,17 @@ def _depth(residual: Values, period: int) -> Estimate:
 # --- memory and footprint ---------------------------------------------------------------------------
 
 
-def _growth(curve: Curve | None) -> Estimate | None:
+def _growth(curve: Curve) -> Estimate | None:
     """Bytes per second by which memory still grows at the end.
 
     A line through the growth of each part of the second half gives the growth at its end, so that growth
     towards a plateau is none. Parts grow independently of each other, as a random walk does: a single jump
     is noise, steady growth is not.
     """
-    memory = None if curve is None else curve.gauges.get("memory")
+    memory = curve.gauges.get("memory")
     if memory is None:
         return None
-    half = _filled(memory)[len(memory) // 2 :]
+    half = filled(memory)[len(memory) // 2 :]
     width = len(half) // MEMORY_PARTS
     if not width:
         return None
@@ -440,35 +330,26 @@ def _memory_bar(curve: Curve) -> float:
 
 
 def _footprint(document: SoakDocument, base: str, head: str) -> tuple[FootprintChange, ...]:
-    of = {end.server: end.footprint for end in document.ends}
-    found = []
+    by_server = {end.server: end.footprint for end in document.ends}
+    changes = []
     for measure, margin in MARGINS.items():
-        before, after = (of.get(server, {}).get(measure) for server in (base, head))
+        before, after = (by_server.get(server, {}).get(measure) for server in (base, head))
         if before is None or after is None:
             continue
         least = MARGIN_S if measure in ("start", "shutdown") else 0.0
         changed = abs(after - before) > max(margin * before, least)
-        found.append(FootprintChange(measure=measure, base=before, head=after, changed=changed))
-    return tuple(found)
+        changes.append(FootprintChange(measure=measure, base=before, head=after, changed=changed))
+    return tuple(changes)
 
 
-def _relative(found: Finding) -> Finding:
+def _relative(finding: Finding) -> Finding:
     """A finding on logarithms, as relative changes."""
-    base, head, by = map(_change, (found.base, found.head, found.difference))
-    return structs.replace(found, base=base, head=head, difference=by, bar=math.expm1(found.bar))
+    base, head, by = map(_change, (finding.base, finding.head, finding.difference))
+    return structs.replace(finding, base=base, head=head, difference=by, bar=math.expm1(finding.bar))
 
 
 def _change(logs: Interval | None) -> Interval | None:
     if logs is None:
         return None
-    found = as_ratio(logs)
-    return Interval(estimate=found.estimate - 1, low=found.low - 1, high=found.high - 1)
-
-
-def _filled(values: Values) -> Values:
-    """The values with gaps filled linearly."""
-    known = np.flatnonzero(~np.isnan(values))
-    filled: Values = (
-        np.interp(np.arange(len(values)), known, values[known]) if len(known) else np.zeros(len(values))
-    )
-    return filled
+    ratio = as_ratio(logs)
+    return Interval(estimate=ratio.estimate - 1, low=ratio.low - 1, high=ratio.high - 1)

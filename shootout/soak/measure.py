@@ -83,8 +83,8 @@ class _Turn:
         program, options = self.server.program, self.server.compiled.options
         with instances.start(program, self.home, options, cpus=place.starting) as instance:
             start_s = time.monotonic() - began_s
-            for each in self.server.datasets:
-                dataset.warm(instance, each)
+            for loaded in self.server.datasets:
+                dataset.warm(instance, loaded)
             record = self.server.record(self.template, instance)
             self.writer.append(SoakServer(server=record, start_s=start_s))
             with self.load.connected(instance, place, "soak") as (send, hooks):
@@ -161,17 +161,17 @@ class Gauges:
 
     def taken(self) -> dict[Gauge, float]:
         """What was read since the last call."""
-        found, self._newest = self._newest, {}
-        return found
+        taken, self._newest = self._newest, {}
+        return taken
 
     def now(self) -> dict[Gauge, float]:
         """Read them; those that are not visible are left out. Raises MeasureError."""
         ((*_, text),) = self._instance.query("SHOW ENGINE INNODB STATUS")  # before 5.1 the only column
-        found = innodb_gauges(text)
-        found["disk"] = float(sum(_sizes(self._instance.directory / "data")))
+        gauges = innodb_gauges(text)
+        gauges["disk"] = float(sum(_sizes(self._instance.directory / "data")))
         if self._instance.pid is not None and (memory := machine.memory_bytes(self._instance.pid)):
-            found["memory"] = float(memory)
-        return found
+            gauges["memory"] = float(memory)
+        return gauges
 
     def _read_on(self) -> None:
         while not self._end.is_set():
@@ -182,19 +182,19 @@ class Gauges:
 
 def innodb_gauges(text: str) -> dict[Gauge, float]:
     """Those in the text of SHOW ENGINE INNODB STATUS; before 5.1's plugin, positions are two words each."""
-    found: dict[Gauge, float] = {}
+    gauges: dict[Gauge, float] = {}
     if dirty := re.search(r"^Modified db pages\s+(\d+)", text, re.MULTILINE):
-        found["dirty_pages"] = float(dirty[1])
+        gauges["dirty_pages"] = float(dirty[1])
     if history := re.search(r"^History list length (\d+)", text, re.MULTILINE):
-        found["history_list"] = float(history[1])
+        gauges["history_list"] = float(history[1])
     places = [
         re.search(rf"^{name}\s+(?:(\d+) )?(\d+)$", text, re.MULTILINE)
         for name in ("Log sequence number", "Last checkpoint at")
     ]
-    written, checkpoint = (each and (int(each[1] or 0) << 32) + int(each[2]) for each in places)
+    written, checkpoint = (place and (int(place[1] or 0) << 32) + int(place[2]) for place in places)
     if written is not None and checkpoint is not None:
-        found["checkpoint_age"] = float(max(0, written - checkpoint))
-    return found
+        gauges["checkpoint_age"] = float(max(0, written - checkpoint))
+    return gauges
 
 
 def _sizes(folder: Path) -> Iterator[int]:
@@ -215,7 +215,7 @@ def _counters(instance: Instance) -> dict[str, float]:
 def _slice(
     server: str, begins_s: float, lasts_s: float, taken: Slice, gauges: dict[Gauge, float]
 ) -> SoakSlice:
-    p50_s, p95_s, p99_s = (round(taken.latencies.percentile(each), 6) for each in (50.0, 95.0, 99.0))
+    p50_s, p95_s, p99_s = (round(taken.latencies.percentile(percent), 6) for percent in (50.0, 95.0, 99.0))
     return SoakSlice(
         server=server,
         begins_s=round(begins_s, 4),

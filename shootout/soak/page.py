@@ -14,8 +14,8 @@ from shootout.model.verdict import Verdict
 from shootout.paths import file_stem
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Listing, ListPage, Page
-from shootout.soak import judge, report
-from shootout.soak.judge import Curve
+from shootout.soak import report
+from shootout.soak.curves import Curve, curves
 from shootout.soak.values import SoakComparison, SoakResult
 
 FOLDER = "soaks"
@@ -52,14 +52,15 @@ class SoakPage(Page):
     @property
     def rows(self) -> Iterable[Sequence[object]]:
         """One line for each finding."""
-        for each in self.result.comparisons:
-            for found in each.findings:
-                values = [None if one is None else one.estimate for one in (found.base, found.head)]
-                by = found.difference
+        soak = self.result.document.header.soak
+        for pair in self.result.comparisons:
+            for finding in pair.findings:
+                base, head, by = finding.base, finding.head, finding.difference
                 yield (
-                    self.result.document.header.soak, each.base, each.head, found.kind, found.verdict.value,
-                    *values, *((by.estimate, by.low, by.high) if by else (None, None, None)),
-                    found.bar, found.note,
+                    soak, pair.base, pair.head, finding.kind, finding.verdict.value,
+                    base and base.estimate, head and head.estimate,
+                    *((by.estimate, by.low, by.high) if by else (None, None, None)),
+                    finding.bar, finding.note,
                 )  # fmt: skip
 
     @property
@@ -75,31 +76,32 @@ class SoakPage(Page):
     @property
     def tables(self) -> Iterator[tuple[SoakComparison, list[tuple[report.Row, Verdict]]]]:
         """Each comparison with its lines and their verdicts."""
-        for each in self.result.comparisons:
-            yield each, [*report.rows(self.result, each)]
+        for comparison in self.result.comparisons:
+            yield comparison, [*report.rows(self.result, comparison)]
 
     @property
     def footprints(self) -> Iterator[tuple[SoakComparison, list[tuple[str, ...]], str]]:
         """Each comparison with what its servers took differently, and what they did not."""
-        for each in self.result.comparisons:
-            if each.footprint:
-                yield each, [*report.footprint(each)], report.unchanged(each)
+        for comparison in self.result.comparisons:
+            if comparison.footprint:
+                yield comparison, [*report.footprint(comparison)], report.unchanged(comparison)
 
     @cached_property
     def charts(self) -> list[tuple[str, str, Chart]]:
         """Id, title and chart of each curve that a server has."""
-        found = judge.curves(self.result.document)
-        shown = []
+        by_server = curves(self.result.document)
+        charts = []
         for name, title in CHARTS.items():
-            of = {
-                one: values
-                for one in self.series
-                if one.label in found and (values := _values(found[one.label], name)) is not None
-            }
-            if of:
-                width_s = _bin_width_s(of.values())
-                shown.append((name, title, _chart([_line(*each, width_s) for each in of.items()])))
-        return shown
+            shown = {}
+            for series in self.series:
+                curve = by_server.get(series.label)
+                if curve is not None and (values := _values(curve, name)) is not None:
+                    shown[series] = values
+            if shown:
+                width_s = _bin_width_s(shown.values())
+                lines = [_line(series, values, width_s) for series, values in shown.items()]
+                charts.append((name, title, _chart(lines)))
+        return charts
 
     @property
     def series(self) -> tuple[Series, ...]:
@@ -153,8 +155,8 @@ def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:
             return curve.tps
         case "latency":
             return 1000 * curve.latency_s
-    found = next((values for gauge, values in curve.gauges.items() if gauge == name), None)
-    return None if found is None else found * (1e-6 if name in report.IN_MB else 1.0)
+    scale = 1e-6 if name in report.IN_MB else 1.0
+    return next((scale * values for gauge, values in curve.gauges.items() if gauge == name), None)
 
 
 def _bin_width_s(every: Collection[NDArray[np.float64]]) -> int:
@@ -169,9 +171,9 @@ def _line(series: Series, values: NDArray[np.float64], width_s: int) -> Line:
     places = known // width_s
     bins = np.split(known, np.flatnonzero(np.diff(places)) + 1) if len(known) else []
     points = tuple(
-        ((float(each[0] // width_s) + 0.5) * width_s / 60, float(values[each].mean())) for each in bins
+        ((float(taken[0] // width_s) + 0.5) * width_s / 60, float(values[taken].mean())) for taken in bins
     )
-    ranges = tuple((float(values[each].min()), float(values[each].max())) for each in bins)
+    ranges = tuple((float(values[taken].min()), float(values[taken].max())) for taken in bins)
     return Line(
         series,
         points,

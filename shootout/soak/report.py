@@ -49,8 +49,8 @@ Row = tuple[str, str, str, str, str]  # finding, base, head, difference, verdict
 
 def headline(result: SoakResult) -> str:
     """The result in one sentence for each head."""
-    found = [_of(each) for each in result.comparisons if each.head != each.base]
-    return " ".join(found) or "One server under load, compared with none."
+    said = [_sentence(pair) for pair in result.comparisons if pair.head != pair.base]
+    return " ".join(said) or "One server under load, compared with none."
 
 
 def judged(result: SoakResult) -> Judged:
@@ -120,23 +120,24 @@ def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[tuple[Row, 
         for place, title in enumerate(("beginning", "end")):
             of_base = "" if base is None or alone else _level(base[place])
             yield (f"{title}, {unit}", of_base, _level(head[place]), "", ""), Verdict.UNJUDGED
-    for each in comparison.findings:
+    for finding in comparison.findings:
+        kind, verdict = finding.kind, finding.verdict
         row = (
-            f"{TITLES[each.kind]}{f', {each.note}' if each.note else ''}",
-            value(each.kind, each.base),
-            value(each.kind, each.head) or ("none found" if each.kind == "dips" else figures.NOT_VISIBLE),
-            value(each.kind, each.difference),
-            "" if each.verdict is Verdict.UNJUDGED else f"{wording.SYMBOLS[each.verdict]} {each.verdict}",
+            f"{TITLES[kind]}{f', {finding.note}' if finding.note else ''}",
+            value(kind, finding.base),
+            value(kind, finding.head) or ("none found" if kind == "dips" else figures.NOT_VISIBLE),
+            value(kind, finding.difference),
+            "" if verdict is Verdict.UNJUDGED else f"{wording.SYMBOLS[verdict]} {verdict}",
         )
-        yield row, each.verdict
+        yield row, verdict
 
 
 def footprint(comparison: SoakComparison) -> Iterator[tuple[str, str, str, str]]:
     """Measure, base, head and change of what changed beyond its margin."""
-    for each in comparison.footprint:
-        if each.changed:
-            change = figures.percent(each.head / each.base) if each.base else ""
-            yield MEASURES[each.measure], _amount(each, each.base), _amount(each, each.head), change
+    for change in comparison.footprint:
+        if change.changed:
+            by = figures.percent(change.head / change.base) if change.base else ""
+            yield MEASURES[change.measure], _amount(change, change.base), _amount(change, change.head), by
 
 
 def unchanged(comparison: SoakComparison) -> str:
@@ -144,9 +145,9 @@ def unchanged(comparison: SoakComparison) -> str:
     return ", ".join(MEASURES[each.measure] for each in comparison.footprint if not each.changed)
 
 
-def value(kind: FindingKind, found: Interval | None) -> str:
+def value(kind: FindingKind, interval: Interval | None) -> str:
     """A finding's value with its interval."""
-    if found is None:
+    if interval is None:
         return ""
     scale, places, unit = {
         "level": (100.0, 1, f"{SPACE}%"),
@@ -155,11 +156,12 @@ def value(kind: FindingKind, found: Interval | None) -> str:
         "dips": (100.0, 1, f"{SPACE}%"),
         "memory": (60e-6, 2, ""),
     }[kind]
-    middle, low, high = (number(scale * each, places) for each in (found.estimate, found.low, found.high))
+    ends = (interval.estimate, interval.low, interval.high)
+    middle, low, high = (number(scale * end, places) for end in ends)
     return f"{middle}{unit} ({low} to {high})"
 
 
-def _of(comparison: SoakComparison) -> str:
+def _sentence(comparison: SoakComparison) -> str:
     if not comparison.findings:
         return f"{comparison.head} was not judged: {comparison.reason}."
     said = []
@@ -171,8 +173,8 @@ def _of(comparison: SoakComparison) -> str:
     return f"No difference found between {comparison.head} and {comparison.base}."
 
 
-def _level(found: Interval) -> str:
-    return f"{number(found.estimate)} ({number(found.low)} to {number(found.high)})"
+def _level(speed: Interval) -> str:
+    return f"{number(speed.estimate)} ({number(speed.low)} to {number(speed.high)})"
 
 
 def _amount(change: FootprintChange, amount: float) -> str:

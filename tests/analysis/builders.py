@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-import msgspec
 import numpy as np
+from msgspec import structs
 
 from shootout._engine import Histogram
 from shootout.analysis import compare
 from shootout.analysis.thresholds import RULE
-from shootout.document import journal
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block, Policy, Profile
 from shootout.model.run import (
@@ -19,14 +18,13 @@ from shootout.model.run import (
     FailureRecord,
     Placement,
     RunDocument,
-    RunHeader,
-    Runner,
     Samples,
     ServerRecord,
     StartRecord,
     Warning,
 )
 from shootout.model.verdict import CellComparison, Verdict
+from tests import builders
 
 READS = Block(workload="reads", dataset="d", threads=4, servers=("a", "b"))
 WRITES = Block(workload="writes", dataset="d", threads=4, servers=("a", "b"))
@@ -91,20 +89,9 @@ def starts_of(
     return starts
 
 
-def a_server(label: str, *warnings: Warning) -> ServerRecord:
-    return ServerRecord(
-        label=label,
-        reference=label,
-        family="mysql",
-        version="8.0.12",
-        comment="",
-        build="0" * 64,
-        settings_name="in-memory",
-        settings=(),
-        checksum="1",
-        load_s=None,
-        warnings=warnings,
-    )
+def a_server(label: str, *warnings: Warning, **changes: object) -> ServerRecord:
+    values: dict[str, object] = {"version": "8.0.12", "build": "0" * 64, "settings": (), "warnings": warnings}
+    return builders.a_server(label, **(values | changes))
 
 
 def a_document(
@@ -115,32 +102,39 @@ def a_document(
     servers: Sequence[ServerRecord] = (),
     client: tuple[int, ...] = (0,),
 ) -> RunDocument:
+    """Its policy is the default: verdicts count though no A/A cell is known."""
     labels = dict.fromkeys(label for block in blocks for label in block.servers)
-    header = RunHeader(
-        format=journal.FORMAT,
+    place = Placement(client=client, servers=(1,), single=1)
+    header = builders.a_header(
         run="r",
         started="",
-        shootout="0.1.0",
         seed=1,
-        profile_name="quick",
-        # Verdicts count though no A/A cell is known.
-        profile=Profile(description="", workloads=("reads",), threads=(4,), policy=Policy()),
-        runner=Runner(
-            fingerprint="f",
-            cpu="",
-            cpus=4,
-            memory_bytes=1,
-            kernel="",
-            system="",
-            virtual="",
-            filesystem="",
-            disk="ssd",
-            placement=Placement(client=client, servers=(1,), single=1),
-        ),
-        servers=tuple(servers) or tuple(map(a_server, labels)),
+        profile=Profile(description="", workloads=("reads",), threads=(4,)),
+        runner=builders.a_runner(fingerprint="f", placement=place, warnings=()),
         blocks=tuple(blocks),
     )
+    header = structs.replace(header, servers=tuple(servers) or tuple(map(a_server, labels)))
     return RunDocument(header=header, starts=tuple(starts), failures=failures, end=end)
+
+
+def with_header(document: RunDocument, **changes: object) -> RunDocument:
+    return structs.replace(document, header=structs.replace(document.header, **changes))
+
+
+def with_profile(document: RunDocument, **changes: object) -> RunDocument:
+    return with_header(document, profile=structs.replace(document.header.profile, **changes))
+
+
+def with_samples(
+    starts: Sequence[StartRecord], change: Callable[[Samples], Mapping[str, object]]
+) -> list[StartRecord]:
+    """The same with the fields of all samples that `change` names."""
+    return [
+        structs.replace(
+            start, samples=tuple(structs.replace(samples, **change(samples)) for samples in start.samples)
+        )
+        for start in starts
+    ]
 
 
 def a_failure(server: str, block: Block = READS) -> FailureRecord:
@@ -157,18 +151,15 @@ def codes(cell: CellComparison) -> list[str]:
     return [warning.code for warning in cell.warnings]
 
 
-def made_unsteady(starts: list[StartRecord], server: str, *numbers: int) -> list[StartRecord]:
+def made_unsteady(starts: Sequence[StartRecord], server: str, *numbers: int) -> list[StartRecord]:
     """The same with one server's samples marked in the starts at those places."""
-    marked = list(starts)
-    for number in numbers:
-        samples = (msgspec.structs.replace(s, steady=s.server != server) for s in starts[number].samples)
-        marked[number] = msgspec.structs.replace(starts[number], samples=tuple(samples))
-    return marked
+    marked = with_samples(starts, lambda samples: {"steady": samples.server != server})
+    return [marked[place] if place in numbers else start for place, start in enumerate(starts)]
 
 
 def confirming(starts: Sequence[StartRecord]) -> list[StartRecord]:
     """The same as fresh starts after the five that showed something."""
-    return [msgspec.structs.replace(each, start=each.start + 5, confirming=True) for each in starts]
+    return [structs.replace(each, start=each.start + 5, confirming=True) for each in starts]
 
 
 def with_aa_controls(
@@ -177,7 +168,7 @@ def with_aa_controls(
     """A second instance of `a` in each start, so much faster."""
     aa_controls = [each.samples[1] for each in starts_of(change_percent, effects)]
     return [
-        msgspec.structs.replace(each, aa_control=msgspec.structs.replace(aa_control, server="a"))
+        structs.replace(each, aa_control=structs.replace(aa_control, server="a"))
         for each, aa_control in zip(starts, aa_controls, strict=True)
     ]
 

@@ -1,13 +1,12 @@
 from datetime import date
 
 import pytest
-from msgspec import structs
 
 from shootout.analysis import acknowledgements, compare, gate
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
-from tests.analysis.builders import a_document, head_of, starts_of
+from tests.analysis.builders import a_document, head_of, starts_of, with_header
 
 
 def known(**changes: object) -> Acknowledgement:
@@ -24,8 +23,7 @@ def known(**changes: object) -> Acknowledgement:
 
 def slower(started: str = "2026-06-30T23:00:00+00:00") -> RunDocument:
     """A run with a regression of 9.5 %."""
-    document = a_document(starts_of(-10))
-    return structs.replace(document, header=structs.replace(document.header, started=started))
+    return with_header(a_document(starts_of(-10)), started=started)
 
 
 def judged(document: RunDocument, *entries: Acknowledgement) -> tuple[Comparison, CellComparison]:
@@ -44,16 +42,8 @@ def test_a_known_regression_is_one_that_fails_nothing() -> None:
 @pytest.mark.parametrize(
     ("entry", "code", "expected"),
     [
-        (
-            known(at_most=0.09),
-            "acknowledgement-exceeded",
-            "Larger than ann acknowledged: 9.5 %",
-        ),
-        (
-            known(expires=date(2026, 6, 29)),
-            "acknowledgement-expired",
-            "only until 2026-06-29",
-        ),
+        (known(at_most=0.09), "acknowledgement-exceeded", "Larger than ann acknowledged: 9.5 %"),
+        (known(expires=date(2026, 6, 29)), "acknowledgement-expired", "only until 2026-06-29"),
     ],
     ids=["larger", "expired"],
 )
@@ -81,20 +71,8 @@ def test_one_of_several_entries_will_do() -> None:
 
 
 def test_every_regressed_metric_must_be_known() -> None:
-    document = slower()
-    costly = [
-        structs.replace(
-            start,
-            samples=(
-                start.samples[0],
-                structs.replace(
-                    start.samples[1], server_cpu_s=tuple(2 * s for s in start.samples[1].server_cpu_s or ())
-                ),
-            ),
-        )
-        for start in document.starts
-    ]
-    both = structs.replace(document, starts=tuple(costly))
+    costly = starts_of(-10, server_cpu_s=(0.12,) * 10)
+    both = with_header(a_document(costly), started=slower().header.started)
     policy = Policy(judged=("throughput", "server_cpu"))
     for entries, acknowledged in (
         ((known(),), False),

@@ -7,12 +7,24 @@ import pytest
 from msgspec import structs
 
 from shootout.analysis import acknowledgements, baseline, compare, gate, stats
+from shootout.document import baselines
 from shootout.errors import InputError
-from shootout.model.plan import Block
-from shootout.model.run import RunDocument, SettingRecord, StartRecord, WorkloadRecord
+from shootout.model.plan import Block, Load
+from shootout.model.run import RunDocument, SettingRecord, StartRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
-from shootout.model.workload import Special
-from tests.analysis.builders import CLOSE, READS, WRITES, a_document, a_server, an_entry, starts_of
+from tests.analysis.builders import (
+    CLOSE,
+    READS,
+    WRITES,
+    a_document,
+    a_server,
+    an_entry,
+    starts_of,
+    with_header,
+    with_profile,
+    with_samples,
+)
+from tests.builders import a_record
 
 
 def a_run(
@@ -20,27 +32,24 @@ def a_run(
 ) -> RunDocument:
     """`b` is so much faster than the anchor `a`."""
     setting = {"flush": "2"} | setting
-    records = [SettingRecord(name=k, requested=v, effective=v, differs=False) for k, v in setting.items()]
-    servers = [structs.replace(a_server(label), settings=tuple(records)) for label in ("a", "b")]
-    document = a_document(starts or starts_of(change_percent), servers=servers)
-    workload = WorkloadRecord(
-        name="reads", written="reads", protocol="text", options={}, distribution=Special()
+    records = tuple(
+        SettingRecord(name=k, requested=v, effective=v, differs=False) for k, v in setting.items()
     )
-    header = structs.replace(document.header, run=run, workloads=(workload,))
-    return structs.replace(document, header=header)
+    servers = [a_server(label, settings=records) for label in ("a", "b")]
+    document = a_document(starts or starts_of(change_percent), servers=servers)
+    return with_header(document, run=run, workloads=(a_record("reads"),))
 
 
 def accepted(folder: Path, document: RunDocument, runs: int = 3) -> Path:
     """So many runs with the same result; the last has the document's name."""
     for number in range(runs - 1, -1, -1):
         name = document.header.run if number == 0 else f"{document.header.run} less {number}"
-        named = structs.replace(document, header=structs.replace(document.header, run=name))
-        (path,) = baseline.accept(folder, baseline.of(compare.compare(named)))
+        (path,) = baselines.accept(folder, baseline.of(compare.compare(with_header(document, run=name))))
     return path
 
 
 def against_baseline(folder: Path, document: RunDocument) -> Comparison:
-    return baseline.compare(compare.compare(document), baseline.find(folder, document.header))
+    return baseline.compare(compare.compare(document), baselines.find(folder, document.header))
 
 
 def head(folder: Path, document: RunDocument) -> CellComparison:
@@ -91,22 +100,14 @@ def test_days_that_differ_make_the_interval_wider(tmp_path: Path) -> None:
 def test_the_newest_eight_runs_are_kept(tmp_path: Path) -> None:
     path = accepted(tmp_path, a_run(20), 10)
     accepted(tmp_path, a_run(20), 1)  # again: it counts once
-    stored = baseline.read(path)
+    stored = baselines.read(path)
     assert stored is not None
     assert [each.run for each in stored.cells[0].runs] == [*(f"r1 less {n}" for n in range(7, 0, -1)), "r1"]
 
 
 def test_a_machine_that_got_slower_for_everyone_is_no_regression(tmp_path: Path) -> None:
     accepted(tmp_path, a_run(20))
-    slow = [
-        structs.replace(
-            start,
-            samples=tuple(
-                structs.replace(s, transactions=tuple(x / 2 for x in s.transactions)) for s in start.samples
-            ),
-        )
-        for start in starts_of(20)
-    ]
+    slow = with_samples(starts_of(20), lambda s: {"transactions": tuple(x / 2 for x in s.transactions)})
     assert head(tmp_path, a_run(0, "r2", slow)).verdict is Verdict.EQUIVALENT
 
 
@@ -118,9 +119,8 @@ def test_what_nothing_confirms_needs_no_confirmation_to_be_detectable(tmp_path: 
     def detectable(confirm_starts: int) -> float | None:
         policy = structs.replace(document.header.profile.policy, confirm_starts=confirm_starts)
         compared = compare.compare(document, policy)
-        return (
-            baseline.compare(compared, baseline.find(tmp_path, document.header)).cells[1].judged[0].detectable
-        )
+        stored = baselines.find(tmp_path, document.header)
+        return baseline.compare(compared, stored).cells[1].judged[0].detectable
 
     assert detectable(0) == detectable(2) is not None
 
@@ -139,43 +139,19 @@ def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) 
 
 def test_an_incompatible_baseline_is_refused_and_the_difference_named(tmp_path: Path) -> None:
     path = accepted(tmp_path, a_run(20))
+    run = a_run(20, "r2")
+    anchor, server = (structs.replace(record, build="1" * 64) for record in run.header.servers)
     cases = {
         'server a, flush "2", now "1"': a_run(20, "r2", flush="1"),
-        "load ": structs.replace(
-            a_run(20, "r2"),
-            header=structs.replace(
-                a_run(20, "r2").header,
-                profile=structs.replace(
-                    a_run(20).header.profile, load=structs.replace(a_run(20).header.profile.load, think_s=1.0)
-                ),
-            ),
-        ),
-        "protocol ": structs.replace(
-            a_run(20, "r2"),
-            header=structs.replace(
-                a_run(20, "r2").header,
-                workloads=(structs.replace(a_run(20).header.workloads[0], protocol="prepared"),),
-            ),
-        ),
-        "the anchor a is a different build": structs.replace(
-            a_run(20, "r2"),
-            header=structs.replace(
-                a_run(20, "r2").header,
-                servers=tuple(structs.replace(s, build="1" * 64) for s in a_run(20).header.servers),
-            ),
-        ),
+        "load ": with_profile(run, load=Load(think_s=1.0)),
+        "protocol ": with_header(run, workloads=(a_record("reads", protocol="prepared"),)),
+        "the anchor a is a different build": with_header(run, servers=(anchor, server)),
     }
     for expected, document in cases.items():
         cell = head(path, document)
         assert cell.verdict is Verdict.UNJUDGED
         assert cell.reason.startswith(f"its baseline does not fit: {expected}"), cell.reason
-    stranger = a_run(20, "r2")
-    stranger = structs.replace(
-        stranger,
-        header=structs.replace(
-            stranger.header, runner=structs.replace(stranger.header.runner, fingerprint="g")
-        ),
-    )
+    stranger = with_header(run, runner=structs.replace(run.header.runner, fingerprint="g"))
     assert head(path, stranger).reason == "its baseline does not fit: runner f, now g"
     # Also where baselines of all runners lie in one folder, and this one has none.
     assert head(tmp_path, stranger).reason == "its baseline does not fit: runner f, now g"
@@ -185,7 +161,7 @@ def on(document: RunDocument, fingerprint: str, **changes: str) -> RunDocument:
     """The run on a machine of which more is known."""
     facts = {"CPUs": "4", "memory": "16 GiB"} | changes
     runner = structs.replace(document.header.runner, fingerprint=fingerprint, facts=facts)
-    return structs.replace(document, header=structs.replace(document.header, runner=runner))
+    return with_header(document, runner=runner)
 
 
 def test_another_machine_is_refused_and_what_differs_is_named(tmp_path: Path) -> None:
@@ -203,7 +179,7 @@ def test_other_cpus_for_the_servers_are_another_measurement(tmp_path: Path) -> N
     later = on(a_run(20, "r2"), "f")
     place = structs.replace(later.header.runner.placement, servers=(2, 3))
     runner = structs.replace(later.header.runner, placement=place)
-    cell = head(tmp_path, structs.replace(later, header=structs.replace(later.header, runner=runner)))
+    cell = head(tmp_path, with_header(later, runner=runner))
     assert cell.reason == (
         "its baseline does not fit: placement load on CPU 0, servers on 1, now load on CPU 0, servers on 2,3"
     )
@@ -213,30 +189,22 @@ def test_another_build_of_the_server_itself_is_what_it_is_for(tmp_path: Path) ->
     accepted(tmp_path, a_run(20))
     document = a_run(10, "r2")
     anchor, server = document.header.servers
-    patched = structs.replace(
-        document,
-        header=structs.replace(document.header, servers=(anchor, structs.replace(server, build="1" * 64))),
-    )
+    patched = with_header(document, servers=(anchor, structs.replace(server, build="1" * 64)))
     assert head(tmp_path, patched).verdict is Verdict.REGRESSED
 
 
 def test_another_dataset_has_no_baseline(tmp_path: Path) -> None:
     accepted(tmp_path, a_run(20))
     other = Block(workload="reads", dataset="large", threads=4, servers=("a", "b"))
-    document = structs.replace(
-        a_run(20, "r2"), header=structs.replace(a_run(20, "r2").header, blocks=(other,))
-    )
-    assert "no baseline for this server, dataset" in head(tmp_path, document).reason
+    cell = head(tmp_path, with_header(a_run(20, "r2"), blocks=(other,)))
+    assert "no baseline for this server, dataset" in cell.reason
 
 
 def test_other_statements_are_another_measurement(tmp_path: Path) -> None:
-    def sending(document: RunDocument, digest: str) -> RunDocument:
-        header = structs.replace(document.header, digests={"reads": digest})
-        return structs.replace(document, header=header)
-
-    accepted(tmp_path, sending(a_run(20), "one"))
-    assert head(tmp_path, sending(a_run(20, "r2"), "one")).verdict is Verdict.EQUIVALENT
-    other = head(tmp_path, sending(a_run(20, "r2"), "two"))
+    accepted(tmp_path, with_header(a_run(20), digests={"reads": "one"}))
+    run = a_run(20, "r2")
+    assert head(tmp_path, with_header(run, digests={"reads": "one"})).verdict is Verdict.EQUIVALENT
+    other = head(tmp_path, with_header(run, digests={"reads": "two"}))
     assert other.reason == "its baseline does not fit: reads sends different statements"
 
 
@@ -246,10 +214,10 @@ def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
         known = [an_entry(spread, run="r0")]
         folder = tmp_path / str(spread)
         for run in ("r1", "r1 b", "r1 c"):
-            baseline.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))
+            baselines.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))
         now = a_run(16, "r2")
         found = baseline.compare(
-            compare.compare(now, ledger_entries=known), baseline.find(folder, now.header)
+            compare.compare(now, ledger_entries=known), baselines.find(folder, now.header)
         )
         judged = found.cells[1].judged[0]
         assert judged.floor == pytest.approx(math.sqrt(2) * 1.96 * spread / math.sqrt(5), rel=1e-3)
@@ -263,8 +231,8 @@ def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path
     )
 
     def judged(now: RunDocument, *acknowledged: Acknowledgement) -> Comparison:
-        now = structs.replace(now, header=structs.replace(now.header, started="2026-11-21T00:00:00+00:00"))
-        against = baseline.compare(compare.compare(now), baseline.find(tmp_path, now.header))
+        now = with_header(now, started="2026-11-21T00:00:00+00:00")
+        against = baseline.compare(compare.compare(now), baselines.find(tmp_path, now.header))
         return acknowledgements.applied(against, acknowledged)
 
     accepted(tmp_path, a_run(0))
@@ -285,17 +253,16 @@ def test_what_is_said_beside_the_anchor_is_not_said_of_a_baseline(tmp_path: Path
 def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
     eight = Block(workload="reads", dataset="d", threads=8, servers=("a", "b"))
     first = a_run(20, "r1", starts_of(20) + starts_of(5, block=eight))
-    first = structs.replace(first, header=structs.replace(first.header, blocks=(READS, eight)))
-    path = accepted(tmp_path, first)
+    path = accepted(tmp_path, with_header(first, blocks=(READS, eight)))
     accepted(tmp_path, a_run(10, "r2"))
-    stored = baseline.read(path)
+    stored = baselines.read(path)
     assert stored is not None
     assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
     lines = path.read_text().splitlines()
     assert sum('"threads":' in line for line in lines) == 2  # a line for each cell
     with pytest.raises(InputError, match=r'server a, flush "2", now "1"; delete the file to begin anew'):
         accepted(tmp_path, a_run(10, "r3", flush="1"))
-    assert baseline.read(path) == stored
+    assert baselines.read(path) == stored
 
 
 def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Path) -> None:
@@ -304,65 +271,45 @@ def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Pa
     four, eight = (
         Block(workload="reads", dataset="d", threads=threads, servers=servers) for threads in (4, 8)
     )
-    whole = a_run(20)
-    header = structs.replace(
-        whole.header, blocks=(four, eight), servers=(*whole.header.servers, a_server("c"))
-    )
     renamed = {"a": "b", "b": "c"}
-    without = [
-        structs.replace(
-            start, samples=tuple(structs.replace(each, server=renamed[each.server]) for each in start.samples)
-        )
-        for start in starts_of(5, block=four)
-    ]
-    run = structs.replace(
-        whole,
-        header=header,
-        starts=(*without, *starts_of(20, block=eight)),
-    )
+    without = with_samples(starts_of(5, block=four), lambda s: {"server": renamed[s.server]})
+    run = a_run(20, starts=[*without, *starts_of(20, block=eight)])
+    run = with_header(run, blocks=(four, eight), servers=(*run.header.servers, a_server("c")))
     (found,) = baseline.of(compare.compare(run))
     assert (found.anchor, [(cell.server, cell.threads) for cell in found.cells]) == ("a", [("b", 8)])
     (other,) = baseline.of(compare.compare(run, base="b"), "b")
     assert other.anchor == "b"
-    (path,) = baseline.accept(tmp_path, [found])
+    (path,) = baselines.accept(tmp_path, [found])
     with pytest.raises(InputError, match='anchor "a", now "b"; delete'):
-        baseline.accept(tmp_path, [other])
-    assert baseline.read(path) is not None
+        baselines.accept(tmp_path, [other])
+    assert baselines.read(path) is not None
 
 
 def test_what_was_not_steady_cannot_become_a_baseline() -> None:
-    unsteady = [
-        structs.replace(s, samples=tuple(structs.replace(each, steady=False) for each in s.samples))
-        for s in starts_of(20)
-    ]
+    unsteady = with_samples(starts_of(20), lambda _: {"steady": False})
     for starts in (unsteady, starts_of(20, CLOSE[:1])):
         with pytest.raises(InputError, match="no cell can be a baseline"):
             baseline.of(compare.compare(a_run(20, "r1", starts)))
 
 
 def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None:
-    document = a_run(20)
-    other = structs.replace(document.header.workloads[0], name="writes")
-    header = structs.replace(
-        document.header, blocks=(READS, WRITES), workloads=(*document.header.workloads, other)
-    )
-    starts = (*document.starts, *starts_of(-5, block=WRITES))
-    both = structs.replace(document, header=header, starts=starts)
-    paths = baseline.accept(tmp_path, baseline.of(compare.compare(both)))
+    run = a_run(20, starts=[*starts_of(20), *starts_of(-5, block=WRITES)])
+    both = with_header(run, blocks=(READS, WRITES), workloads=(a_record("reads"), a_record("writes")))
+    paths = baselines.accept(tmp_path, baseline.of(compare.compare(both)))
     assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
 
 
 @pytest.mark.parametrize("name", ["b.json", "fixturse/baselines"])
 def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: no such file or folder of baselines"):
-        baseline.find(tmp_path / name, a_run(0).header)
+        baselines.find(tmp_path / name, a_run(0).header)
 
 
 def test_what_is_no_baseline_is_named(tmp_path: Path) -> None:
     path = tmp_path / "b.json"
     path.write_text("{}")
     with pytest.raises(InputError, match=r"b\.json: not a baseline: "):
-        baseline.find(path, a_run(0).header)
+        baselines.find(path, a_run(0).header)
 
 
 @pytest.mark.parametrize(("now", "then"), [(6, 6), (4, 12)])

@@ -14,10 +14,11 @@ from msgspec import structs
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.model.published import Claim, DataPoint
-from shootout.model.run import Part, RunDocument, Samples
+from shootout.model.run import Part, RunDocument, Samples, StartRecord
 from shootout.model.verdict import ClaimResult, Outcome
 from shootout.report import figures, wording
 from tests import builders
+from tests.analysis.builders import with_samples
 from tests.repeated import NAMES, a_repetition, as_usual
 
 HOLDS, FAILS, INCONCLUSIVE = Outcome.HOLDS, Outcome.FAILS, Outcome.INCONCLUSIVE
@@ -57,16 +58,15 @@ def equal() -> RunDocument:
 
 def scaled(document: RunDocument, factor: Callable[[str, int], float]) -> RunDocument:
     """With each throughput multiplied by a factor of its server and start."""
+    starts: list[StartRecord] = []
+    for record in document.starts:
 
-    def samples(each: Samples, start: int) -> Samples:
-        by = factor(each.server, start)
-        return structs.replace(each, transactions=tuple(by * count for count in each.transactions))
+        def change(samples: Samples, start: int = record.start) -> dict[str, object]:
+            by = factor(samples.server, start)
+            return {"transactions": tuple(by * count for count in samples.transactions)}
 
-    starts = tuple(
-        structs.replace(record, samples=tuple(samples(each, record.start) for each in record.samples))
-        for record in document.starts
-    )
-    return structs.replace(document, starts=starts)
+        starts += with_samples([record], change)
+    return structs.replace(document, starts=tuple(starts))
 
 
 def on_machines(document: RunDocument, *fingerprints: str) -> RunDocument:
@@ -143,16 +143,12 @@ def test_a_ratio_pairs_its_starts() -> None:
 def test_one_start_and_a_missing_throughput_are_inconclusive() -> None:
     document = equal()
     single = structs.replace(document, starts=tuple(each for each in document.starts if each.start == 1))
-    for claim, read, reason in (
-        (a_claim(low=1.1), single, "fewer than 2 starts were steady"),
-        (
-            a_claim(low=1.1, threads=(64, 128)),
-            single,
-            f"{POOL}: not measured at 64 to 128 threads, or not steady",
-        ),
-        (a_claim(low=1.1, threads=(8,)), document, f"{POOL}: not measured at 8 threads, or not steady"),
+    for threads, read, reason in (
+        ((1,), single, "fewer than 2 starts were steady"),
+        ((64, 128), single, f"{POOL}: not measured at 64 to 128 threads, or not steady"),
+        ((8,), document, f"{POOL}: not measured at 8 threads, or not steady"),
     ):
-        result = judged(claim, read)
+        result = judged(a_claim(low=1.1, threads=threads), read)
         assert (result.outcome, result.ratio, result.reason) == (INCONCLUSIVE, None, reason)
 
 
@@ -165,15 +161,11 @@ def test_a_range_is_the_mean_of_what_was_measured_in_it() -> None:
 
 def test_a_range_leaves_out_what_was_not_steady() -> None:
     document = pools(pool_4=200.0, pool_16=1.0)
-    starts = tuple(
-        structs.replace(each, samples=tuple(structs.replace(s, steady=False) for s in each.samples))
-        if (each.block, each.start) in (("oltp_read_write-t16", 1), ("oltp_read_write-t16", 2))
-        else each
-        for each in document.starts
-    )
-    assert (
-        judged(a_claim(low=1.9, threads=(4, 16)), structs.replace(document, starts=starts)).outcome is HOLDS
-    )
+    of_16 = [start for start in document.starts if start.block == "oltp_read_write-t16" and start.start < 3]
+    others = [start for start in document.starts if start not in of_16]
+    starts = (*others, *with_samples(of_16, lambda _: {"steady": False}))
+    result = judged(a_claim(low=1.9, threads=(4, 16)), structs.replace(document, starts=starts))
+    assert result.outcome is HOLDS
 
 
 def test_a_peak_is_where_throughput_is_highest() -> None:
@@ -273,16 +265,15 @@ def test_the_thread_pools_factor() -> None:
 # --- several machines -----------------------------------------------------------------------------
 
 
-def test_ratios_across_blocks_are_tested_on_one_machine_only() -> None:
-    document = a_repetition("history", threads="1,4,64")
+@pytest.mark.parametrize(
+    ("name", "claim", "reason"),
+    [("history", "loss-after-peak", "measured by two machines"), ("thread-pool", "pool-cost", "")],
+    ids=["across blocks", "within blocks"],
+)
+def test_ratios_across_blocks_are_tested_on_one_machine_only(name: str, claim: str, reason: str) -> None:
+    document = a_repetition(name, threads="1,4,64" if reason else "16,64,256")
     alone, dealt = (results_of(on_machines(document, *names)) for names in (("a",), ("a", "b")))
     assert alone == results_of(document)
-    assert alone["loss-after-peak"].ratio is not None
-    assert dealt["loss-after-peak"].reason == "measured by two machines"
-
-
-def test_ratios_within_blocks_are_tested_on_any_number_of_machines() -> None:
-    document = a_repetition("thread-pool", threads="16,64,256")
-    alone, dealt = (results_of(on_machines(document, *names)) for names in (("a",), ("a", "b")))
-    assert dealt["pool-cost"] == alone["pool-cost"]
-    assert dealt["pool-cost"].ratio
+    assert alone[claim].ratio is not None
+    assert dealt[claim].reason == reason
+    assert (dealt[claim] == alone[claim]) is (not reason)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import msgspec
 import pytest
 from msgspec import structs
 
@@ -31,7 +30,7 @@ def test_exit_codes() -> None:
                 a_document(starts_of(change), *([a_failure("b")] if failed else []))
             ).cells
         )
-        return gate.exit_code(msgspec.structs.replace(compare.compare(a_document(starts_of(0))), cells=cells))
+        return gate.exit_code(structs.replace(compare.compare(a_document(starts_of(0))), cells=cells))
 
     assert code((0, False), (10, False)) == 0
     assert code((0, False), (-10, False)) == 1

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.analysis.interval_verdict import interval_verdict
+from shootout.analysis.interval_verdict import difference_verdict, interval_verdict
 from shootout.model.verdict import Interval, Verdict
 
 
@@ -40,3 +40,21 @@ def test_swapping_base_and_head_mirrors_a_verdict(middle: float, up: float, down
     mirrored = mirror.get(verdict, verdict)
     assert interval_verdict(swapped, bar, worse="higher") is mirrored
     assert interval_verdict(ratio, bar, worse="lower") is mirrored
+
+
+@pytest.mark.parametrize(
+    ("ends", "bar", "verdict"),
+    [
+        ((0.1, 1.0, 2.0), 1.0, Verdict.IMPROVED),
+        ((-2.0, -1.0, -0.1), 1.0, Verdict.REGRESSED),
+        ((-1.0, 0.0, 1.0), 1.0, Verdict.EQUIVALENT),
+        ((0.0, 0.0, 0.0), 0.0, Verdict.EQUIVALENT),
+        ((0.0, 1.0, 2.0), 0.0, Verdict.INCONCLUSIVE),
+        ((-0.1, 1.0, 2.0), 1.0, Verdict.INCONCLUSIVE),
+    ],
+)
+def test_a_difference_is_judged_beside_zero(
+    ends: tuple[float, float, float], bar: float, verdict: Verdict
+) -> None:
+    low, estimate, high = ends
+    assert difference_verdict(Interval(estimate=estimate, low=low, high=high), bar, worse="lower") is verdict

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.analysis import ledger
+from shootout.document import ledgers
 from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.verdict import NO_ALARMS, Verdict
@@ -19,13 +20,13 @@ from tests.runs import PATIENCE_S
 
 def test_entries_are_kept_once_for_each_run_and_apart_for_each_runner(tmp_path: Path) -> None:
     first, second = an_entry(run="r1"), an_entry(run="r2", verdict=Verdict.REGRESSED)
-    ledger.append(tmp_path / "ledger", "f1", [first])
-    ledger.append(tmp_path / "ledger", "f1", [first])
-    ledger.append(tmp_path / "ledger", "f1", [second, second])
-    ledger.append(tmp_path / "ledger", "f2", [])
+    ledgers.append(tmp_path / "ledger", "f1", [first])
+    ledgers.append(tmp_path / "ledger", "f1", [first])
+    ledgers.append(tmp_path / "ledger", "f1", [second, second])
+    ledgers.append(tmp_path / "ledger", "f2", [])
     expected = tuple(structs.replace(each, runner="f1") for each in (first, second, second))
-    assert ledger.read(tmp_path / "ledger", "f1") == expected
-    assert ledger.read(tmp_path / "ledger", "f2") == ()
+    assert ledgers.read(tmp_path / "ledger", "f1") == expected
+    assert ledgers.read(tmp_path / "ledger", "f2") == ()
     assert [path.name for path in (tmp_path / "ledger").iterdir()] == ["f1.jsonl"]
 
 
@@ -33,32 +34,32 @@ def test_a_run_that_went_on_has_its_newest_entries(tmp_path: Path) -> None:
     first = [an_entry(run="r1", made=6), an_entry(run="r1", threads=8, made=6)]
     later = [an_entry(run="r1", made=9, verdict=Verdict.REGRESSED)]
     for entries in (first, [an_entry(run="r2", made=3)], later, first):
-        ledger.append(tmp_path, "f", entries)
-    found = ledger.read(tmp_path, "f")
+        ledgers.append(tmp_path, "f", entries)
+    found = ledgers.read(tmp_path, "f")
     assert [(each.run, each.made, each.verdict) for each in found] == [
         ("r2", 3, first[0].verdict), ("r1", 9, Verdict.REGRESSED),
     ]  # fmt: skip
 
 
 def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
-    ledger.append(tmp_path, "f", [an_entry(run="r1"), an_entry(run="r1", threads=8)])
-    file = ledger.path_of(tmp_path, "f")
+    ledgers.append(tmp_path, "f", [an_entry(run="r1"), an_entry(run="r1", threads=8)])
+    file = ledgers.path_of(tmp_path, "f")
     file.write_bytes(file.read_bytes()[:-5])
-    assert ledger.read(tmp_path, "f") == (an_entry(run="r1", runner="f"),)
-    ledger.append(tmp_path, "f", [an_entry(run="r2")])
-    assert ledger.read(tmp_path, "f") == (an_entry(run="r1", runner="f"), an_entry(run="r2", runner="f"))
+    assert ledgers.read(tmp_path, "f") == (an_entry(run="r1", runner="f"),)
+    ledgers.append(tmp_path, "f", [an_entry(run="r2")])
+    assert ledgers.read(tmp_path, "f") == (an_entry(run="r1", runner="f"), an_entry(run="r2", runner="f"))
 
 
 def test_what_is_no_entry_is_named(tmp_path: Path) -> None:
-    ledger.path_of(tmp_path, "f").write_text('{"run": 1}\n')
+    ledgers.path_of(tmp_path, "f").write_text('{"run": 1}\n')
     with pytest.raises(InputError, match=r"f\.jsonl:1: not a ledger entry: "):
-        ledger.read(tmp_path, "f")
+        ledgers.read(tmp_path, "f")
 
 
 def test_a_ledger_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "ledger").write_text("")
     with pytest.raises(InputError, match="cannot be"):
-        ledger.append(tmp_path / "ledger", "f", [an_entry()])
+        ledgers.append(tmp_path / "ledger", "f", [an_entry()])
 
 
 def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:
@@ -165,9 +166,9 @@ def test_what_lasts_through_a_run_is_part_of_its_noise() -> None:
 def test_a_document_cannot_choose_the_file(tmp_path: Path, fingerprint: str) -> None:
     message = r"^runner\.fingerprint: expected letters and digits, found '"
     with pytest.raises(InputError, match=message):
-        ledger.read(tmp_path, fingerprint)
+        ledgers.read(tmp_path, fingerprint)
     with pytest.raises(InputError, match=message):
-        ledger.append(tmp_path, fingerprint, [an_entry()])
+        ledgers.append(tmp_path, fingerprint, [an_entry()])
 
 
 def test_runs_that_end_at_once_are_each_kept_once(tmp_path: Path) -> None:
@@ -177,7 +178,7 @@ def test_runs_that_end_at_once_are_each_kept_once(tmp_path: Path) -> None:
     def add() -> None:
         for number in range(50):
             together.wait()
-            ledger.append(tmp_path, "f", [an_entry(run=f"r{number:02}")])
+            ledgers.append(tmp_path, "f", [an_entry(run=f"r{number:02}")])
 
     processes = [fork.Process(target=add, daemon=True) for _ in range(together.parties)]
     for process in processes:
@@ -185,4 +186,4 @@ def test_runs_that_end_at_once_are_each_kept_once(tmp_path: Path) -> None:
     for process in processes:
         process.join(PATIENCE_S)
         assert process.exitcode == 0
-    assert sorted(entry.run for entry in ledger.read(tmp_path, "f")) == [f"r{n:02}" for n in range(50)]
+    assert sorted(entry.run for entry in ledgers.read(tmp_path, "f")) == [f"r{n:02}" for n in range(50)]

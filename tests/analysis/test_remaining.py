@@ -7,7 +7,7 @@ from shootout.analysis import compare, remaining
 from shootout.model.plan import Load
 from shootout.model.run import EndRecord
 from shootout.model.verdict import Comparison, Verdict
-from tests.analysis.builders import a_document, starts_of
+from tests.analysis.builders import a_document, starts_of, with_profile
 
 END = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 
@@ -19,13 +19,10 @@ def a_comparison(
     load: Load | None = None,
     **sampling: float,
 ) -> Comparison:
-    document = a_document(starts_of(change_percent, noise))
+    document = structs.replace(a_document(starts_of(change_percent, noise)), end=end)
     profile = document.header.profile
-    profile = structs.replace(
-        profile, load=load or profile.load, sampling=structs.replace(profile.sampling, **sampling)
-    )
-    header = structs.replace(document.header, profile=profile)
-    return compare.compare(structs.replace(document, header=header, end=end))
+    sampling_ = structs.replace(profile.sampling, **sampling)
+    return compare.compare(with_profile(document, load=load or profile.load, sampling=sampling_))
 
 
 def test_a_cell_that_is_nearly_decided_needs_some_more_starts() -> None:

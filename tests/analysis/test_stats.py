@@ -102,14 +102,12 @@ def test_inefficiency_of_an_autoregression() -> None:
 # --- by hand ----------------------------------------------------------------------------------------
 
 
-def test_without_trials_nothing_is_known() -> None:
+def test_too_little_has_no_width_or_all_of_it() -> None:
     assert stats.wilson(0, 0, 0.95) == Interval(estimate=0, low=0, high=1)
-
-
-def test_a_curve_that_moves_as_a_whole_has_a_level_and_no_tilt() -> None:
-    level, tilt = stats.curve_effects([[-0.04] * 4, [-0.06] * 4, [-0.05] * 4], (1, 4, 16, 64), 0.95)
-    assert level.estimate == pytest.approx(-0.05)
-    assert (tilt.low, tilt.high) == pytest.approx((0, 0), abs=1e-12)
+    assert stats.mean_interval((3.0,), 0.95) == Interval(estimate=3.0, low=3.0, high=3.0)
+    effect = stats.ratio_of_starts([[0.5]], 0.1, 0.95)
+    assert (effect.low, effect.high, effect.p_value) == (-math.inf, math.inf, 1.0)
+    assert stats.settling([1.0] * (stats.STEADY_MIN - 1), 20, 24) == (0.0, math.inf, math.inf, False)
 
 
 def test_a_curve_that_bends_down_is_tilted() -> None:
@@ -126,10 +124,6 @@ def test_trimming_cuts_whole_values_at_both_ends() -> None:
     assert stats.trimmed_mean((5, 7), 0.4) == 6
 
 
-def test_one_value_is_its_own_interval() -> None:
-    assert stats.mean_interval((3.0,), 0.95) == Interval(estimate=3.0, low=3.0, high=3.0)
-
-
 def test_the_ends_of_adjustment() -> None:
     assert stats.hommel(()) == ()
     assert stats.hommel((0.2,)) == (0.2,)
@@ -140,11 +134,6 @@ def test_the_ends_of_adjustment() -> None:
 def test_equal_starts_leave_no_doubt() -> None:
     assert stats.ratio_of_starts([[0.5, 0.5]] * 3, 0.1, 0.95)[:4] == (0.5, 0.5, 0.5, 0.0)
     assert stats.ratio_of_starts([[0.0, 0.0]] * 3, 0.1, 0.95).p_value == 1.0
-
-
-def test_one_round_of_one_start_says_nothing() -> None:
-    effect = stats.ratio_of_starts([[0.5]], 0.1, 0.95)
-    assert (effect.low, effect.high, effect.p_value) == (-math.inf, math.inf, 1.0)
 
 
 def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
@@ -224,10 +213,6 @@ def test_without_noise_or_fade_nothing_is_left() -> None:
     found = stats.settling([3.0] * 16, 20, 24)  # a least-squares solver may leave a rounding error
     assert found[:3] == pytest.approx((0, 0, 0), abs=1e-12)
     assert not found.significant
-
-
-def test_too_few_values_say_nothing() -> None:
-    assert stats.settling([1.0] * (stats.STEADY_MIN - 1), 20, 24) == (0.0, math.inf, math.inf, False)
 
 
 def test_a_standstill_at_the_end_is_no_fade() -> None:

@@ -33,7 +33,7 @@ class Broken:
 
 
 def test_whatever_ends_the_load_beside_is_told() -> None:
-    beside = measure._Beside(cast(LongLoad, Broken()), cast(Instance, None), PLACE, "1")
+    beside = measure._Workload(cast(LongLoad, Broken()), cast(Instance, None), PLACE, "1")
     beside.start()
     beside.join()
     assert beside.begun.is_set()

@@ -11,7 +11,7 @@ from tests import builders
 from tests.screen import lines_judged, row
 
 
-def test_the_crashes_of_a_server_have_one_row(tmp_path: Path) -> None:
+def test_the_crashes_of_a_server_have_one_row() -> None:
     crash = Crash(
         server="a", number=1, load_s=2.0, acknowledged=1000, lost=3, in_flight=5, unexpected=0,
         recovery_s=1.5, transactions=90, syncs={"redo log": 1.0},
@@ -25,7 +25,7 @@ def test_the_crashes_of_a_server_have_one_row(tmp_path: Path) -> None:
         threads=8, runner=builders.a_runner(), servers=tuple(map(builders.a_server, "ab")),
         crashes=(crash, more), failures=(CrashFailure(server="b", reason="it did not start again"),),
     )  # fmt: skip
-    path = tmp_path / "crash.json"
+    path = Path("crash.json")
     _, headline, _, titles, of_a, failure, _, last = lines_judged(report.judged(document).at(path))
     assert headline == "6 of 1 500 confirmed commits were lost in 2 crashes."
     assert dict(zip(row(titles), row(of_a), strict=True)) == {

@@ -15,7 +15,7 @@ from msgspec import structs
 
 from shootout import cli
 from shootout.analysis import baseline, compare, history, ledger
-from shootout.document import journal, merge
+from shootout.document import baselines, journal, ledgers, merge
 from shootout.errors import InputError
 from shootout.inputs import matrix
 from shootout.model.plan import Block, Planned
@@ -293,10 +293,10 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
     assert [warning.code for warning in whole.header.runner.warnings][-1] == "several-runners"
     comparison = compare.compare(whole)
     assert {series.runner for series in history.series([comparison])} == {"runner0", "runner1"}
-    ledger.record(tmp_path, ledger.of(whole.header, comparison.policy, (), comparison.aa_controls))
-    (entry,) = ledger.read(tmp_path, "runner0")
+    ledgers.record(tmp_path, ledger.of(whole.header, comparison.policy, (), comparison.aa_controls))
+    (entry,) = ledgers.read(tmp_path, "runner0")
     assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
-    assert ledger.read(tmp_path, "runner1") == ()
+    assert ledgers.read(tmp_path, "runner1") == ()
     later = structs.replace(whole.header, run="later")
     assert ledger.earlier(later, [entry]) == []  # a run is no witness for itself
     assert ledger.earlier(structs.replace(later, parts=()), [entry]) == [entry]
@@ -328,14 +328,14 @@ def test_baselines_are_kept_for_each_runner(whole: RunDocument, tmp_path: Path) 
     records = tuple(builders.a_record(name) for name in WORKLOADS)
     whole = structs.replace(whole, header=structs.replace(whole.header, workloads=records))
     comparison = compare.compare(whole)
-    paths = baseline.accept(tmp_path, baseline.of(comparison))
+    paths = baselines.accept(tmp_path, baseline.of(comparison))
     assert {str(path.relative_to(tmp_path)) for path in paths} == {
         "runner0/oltp_point_select.json",
         "runner0/oltp_read_write.json",
         "runner1/oltp_point_select.json",
         "runner1/oltp_read_write.json",
     }
-    held = baseline.compare(comparison, baseline.find(tmp_path, whole.header))
+    held = baseline.compare(comparison, baselines.find(tmp_path, whole.header))
     told = [cell for cell in held.cells if cell.cell.server == HEAD and cell.verdict is not Verdict.FAILED]
     assert len(told) == 5
     assert all(isinstance(cell.ratio, Interval) for cell in told), [cell.reason for cell in told]

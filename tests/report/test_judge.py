@@ -6,7 +6,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout.analysis import compare, ledger
+from shootout.analysis import compare
+from shootout.document import ledgers
 from shootout.model.run import RunHeader
 from shootout.report.judge import Judge
 from tests.analysis.builders import a_document, an_entry, starts_of
@@ -20,7 +21,7 @@ def a_header(run: str) -> RunHeader:
 
 
 def test_only_a_a_cells_of_earlier_runs_count(tmp_path: Path) -> None:
-    ledger.append(tmp_path / ledger.FOLDER, READ.header.runner.fingerprint, [NOISY])
+    ledgers.append(tmp_path / ledgers.FOLDER, READ.header.runner.fingerprint, [NOISY])
     for run, known in (("r0", 0), ("r1", 0), ("r2", 1)):
         assert len(Judge(tmp_path).earlier(a_header(run))) == known
     later = structs.replace(READ, header=a_header("r2"))
@@ -31,6 +32,6 @@ def test_only_a_a_cells_of_earlier_runs_count(tmp_path: Path) -> None:
 
 
 def test_only_a_a_cells_with_the_same_settings_count(tmp_path: Path) -> None:
-    ledger.append(tmp_path / ledger.FOLDER, READ.header.runner.fingerprint, [NOISY])
+    ledgers.append(tmp_path / ledgers.FOLDER, READ.header.runner.fingerprint, [NOISY])
     profile = structs.replace(READ.header.profile, settings="production")
     assert Judge(tmp_path).earlier(structs.replace(a_header("r2"), profile=profile)) == []

@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from shootout import files
-from shootout.analysis import acknowledgements, compare, ledger
-from shootout.document import journal
+from shootout.analysis import acknowledgements, compare
+from shootout.document import journal, ledgers
 from shootout.errors import InputError
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, Verdict
@@ -129,10 +129,10 @@ def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: p
     assert alone.comparison.cells[-1].verdict is Verdict.REGRESSED
     judged = judgements(monkeypatch)
     fingerprint = read.header.runner.fingerprint
-    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [an_entry(0.2, run="r3")])
+    ledgers.append(tmp_path / ledgers.FOLDER, fingerprint, [an_entry(0.2, run="r3")])
     judgement_cache.run(path)
     assert judged == []
-    ledger.append(tmp_path / ledger.FOLDER, fingerprint, [an_entry(0.2, run="r1")])
+    ledgers.append(tmp_path / ledgers.FOLDER, fingerprint, [an_entry(0.2, run="r1")])
     noisy = judgement_cache.run(path)
     assert judged == ["r2"]
     assert noisy.comparison.cells[-1].verdict is Verdict.INCONCLUSIVE

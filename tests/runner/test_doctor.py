@@ -7,7 +7,7 @@ import pytest
 
 from shootout import cli, numbers
 from shootout.analysis import ledger
-from shootout.document import journal
+from shootout.document import journal, ledgers
 from shootout.model.plan import Policy
 from shootout.model.verdict import Verdict
 from shootout.runner import disk, doctor, interference, machine, preflight
@@ -54,7 +54,7 @@ def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.Ca
     assert "processor" in text
     assert "no A/A cells measured on this runner yet" in text
     entries = [an_entry(), an_entry(), an_entry(settings="durable", verdict=Verdict.REGRESSED)]
-    ledger.append(tmp_path / "results" / ledger.FOLDER, machine.inspect(tmp_path).fingerprint, entries)
+    ledgers.append(tmp_path / "results" / ledgers.FOLDER, machine.inspect(tmp_path).fingerprint, entries)
     assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
     text = capsys.readouterr().out.replace(numbers.SPACE, " ")
     assert "false alarms: 0 in 2 A/A cells (0 % to 65.8 % of gates of 1 comparison)" in text

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shootout.soak import judge
+from shootout.soak import curves
 from shootout.soak.documents import SOAKS
 from tests.runs import BASE, SHOOTOUT, Lab, until
 
@@ -81,9 +81,9 @@ def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing
     assert "what was measured is kept" in running.err.read_text()
     (path,) = SOAKS.find(tmp_path / "results")
     document = SOAKS.read(path)
-    (curve,) = judge.curves(document).values()
+    (curve,) = curves.curves(document).values()
     assert max(each.lasts_s for each in document.slices) > STOPPED_S - 1
-    assert curve.tps.min() < judge.STALL * curve.tps.max()
+    assert curve.tps.min() < curves.STALL * curve.tps.max()
     assert lab.left() == ([], [])
 
 

@@ -12,7 +12,8 @@ from scipy.signal import lfilter
 
 from shootout.model.verdict import Verdict
 from shootout.soak import judge, report
-from shootout.soak.judge import Curve, compare
+from shootout.soak.curves import Curve, curves
+from shootout.soak.judge import compare
 from shootout.soak.values import Finding, Measure, SoakFailure
 from tests.soak.builders import document, slices
 
@@ -57,7 +58,7 @@ def stepping(healthy: Curve) -> Curve:
     return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) < 450, 1.0, 0.7) * healthy.tps)
 
 
-def found(base: Curve, head: Curve) -> dict[str, Finding]:
+def judged(base: Curve, head: Curve) -> dict[str, Finding]:
     return {each.kind: each for each in compare(base, head, 0.95)}
 
 
@@ -70,7 +71,7 @@ def test_equal_servers_rarely_differ(seconds: int) -> None:
     generator = np.random.default_rng(seconds)
     pairs = PAIRS if seconds < 3600 else PAIRS // 4
     alarms = sum(
-        bool(decided(found(curve(generator, seconds), curve(generator, seconds)))) for _ in range(pairs)
+        bool(decided(judged(curve(generator, seconds), curve(generator, seconds)))) for _ in range(pairs)
     )
     assert alarms <= 0.05 * pairs
 
@@ -88,7 +89,7 @@ def test_equal_servers_rarely_differ(seconds: int) -> None:
 def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least: float) -> None:
     generator = np.random.default_rng(2)
     hits = [
-        found(curve(generator), spoilt(curve(generator)))[kind].verdict is Verdict.REGRESSED
+        judged(curve(generator), spoilt(curve(generator)))[kind].verdict is Verdict.REGRESSED
         for _ in range(50)
     ]
     assert np.mean(hits) >= least
@@ -97,12 +98,12 @@ def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least:
 def test_what_the_base_has_and_the_head_has_not_is_better() -> None:
     generator = np.random.default_rng(3)
     healthy, spoilt = curve(generator), stalled(curve(generator))
-    assert found(spoilt, healthy)["stalls"].verdict is Verdict.IMPROVED
+    assert judged(spoilt, healthy)["stalls"].verdict is Verdict.IMPROVED
 
 
 def test_a_stall_that_both_have_is_no_difference() -> None:
     generator = np.random.default_rng(4)
-    findings = found(stalled(curve(generator)), stalled(curve(generator)))
+    findings = judged(stalled(curve(generator)), stalled(curve(generator)))
     assert not decided(findings)
     assert findings["dips"].note == "every 60 s"
     stalls = findings["stalls"].head
@@ -119,12 +120,12 @@ def test_a_stall_that_both_have_is_no_difference() -> None:
 def test_memory_that_does_not_go_on_growing_is_no_leak(grown: NDArray[np.float64]) -> None:
     base = curve(np.random.default_rng(5))
     head = replace(base, gauges={"memory": base.gauges["memory"] + grown})
-    assert found(base, head)["memory"].verdict is not Verdict.REGRESSED
+    assert judged(base, head)["memory"].verdict is not Verdict.REGRESSED
 
 
 def test_intervals_of_a_known_slope_hold() -> None:
     generator = np.random.default_rng(6)
-    slopes = [found(curve(generator), sloping(curve(generator)))["slope"].difference for _ in range(100)]
+    slopes = [judged(curve(generator), sloping(curve(generator)))["slope"].difference for _ in range(100)]
     assert sum(each is not None and each.low <= -0.01 <= each.high for each in slopes) >= 95
 
 
@@ -132,13 +133,13 @@ def test_an_open_loop_is_judged_by_latency() -> None:
     base = curve(np.random.default_rng(7))
     steady = replace(base, tps=np.full(SECONDS, 100.0), open_loop=True)
     slower = replace(steady, latency_s=np.linspace(0.01, 0.02, SECONDS))
-    assert decided(found(steady, slower)) == ["level", "slope"]
+    assert decided(judged(steady, slower)) == ["level", "slope"]
 
 
 def test_seconds_of_a_curve_hold_every_transaction() -> None:
     # Two seconds of silence from 2.5 s on: a slice of one second that takes until 4.5 s.
     taken = slices("a", [100, 100, 50, 100, 100], lasts=[1, 1, 2.5, 1, 1])
-    curve = judge.curves(document(["a"], taken))["a"]
+    curve = curves(document(["a"], taken))["a"]
     assert curve.tps.round().tolist() == [100, 100, 50, 0, 50, 100]
     assert np.isfinite(curve.latency_s[:2]).all()
 
@@ -169,9 +170,8 @@ def test_a_failed_server_and_a_short_load_are_said() -> None:
 
 def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
     generator = np.random.default_rng(9)
-    slow = replace(
-        base := curve(generator, 1800), tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps
-    )
+    base = curve(generator, 1800)
+    slow = replace(base, tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps)
     head = curve(generator, 200)
     both = [
         [*slices("a", slow.tps[:seconds]), *slices("b", head.tps)]

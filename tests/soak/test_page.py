@@ -25,6 +25,7 @@ from tests.report.site.pages import (
     serious,
     tables,
 )
+from tests.screen import lines_judged
 from tests.soak.builders import SOAK, document, slices
 
 SHORT = "20261124T100000Z-000002"
@@ -73,20 +74,22 @@ def test_a_page_has_the_findings_and_the_curves(folder: Path) -> None:
     assert "memory after the load" in page.text
     assert "Within the margins: data on disk after the load, start." in page.text
     assert "../index.html" in page.links
+    lines = (folder / f"{SOAK}.csv").read_text("utf-8").splitlines()
+    assert len(lines) == 1 + 5  # findings
+    ended_early = (folder / f"{SHORT}.html").read_text("utf-8")
+    assert "Ended early" in ended_early
+    assert "a: &lt;crashed&gt;" in ended_early
 
 
 def test_a_soak_of_one_server_has_one_column_of_values(tmp_path: Path) -> None:
     taken = slices("a", [1000.0 + second % 7 for second in range(600)])
-    site.build([], tmp_path, listings=listed([judge.judge(document(["a"], taken))]))
+    result = judge.judge(document(["a"], taken))
+    (titles,) = (line for line in lines_judged(report.judged(result)) if line.startswith("finding "))
+    assert titles.split() == ["finding", "a", "verdict"]
+    site.build([], tmp_path, listings=listed([result]))
     (table,) = tables(tmp_path / "soaks" / f"{SOAK}.html").values()
     assert re.findall(r'<th scope="col"[^>]*>([^<]*)<', table) == ["finding", "a", "verdict"]
     assert {len(row) for row in rows_in(table)} == {3}
-
-
-def test_a_soak_that_ended_early_says_why(folder: Path) -> None:
-    text = (folder / f"{SHORT}.html").read_text("utf-8")
-    assert "Ended early" in text
-    assert "a: &lt;crashed&gt;" in text
 
 
 def test_the_list_and_the_navigation_lead_to_every_page(folder: Path) -> None:
@@ -95,11 +98,6 @@ def test_the_list_and_the_navigation_lead_to_every_page(folder: Path) -> None:
     links = page.links
     assert {f"../soaks/{SOAK}.html", f"../soaks/{SHORT}.html"} <= set(links)
     assert "soaks/index.html" in Document((folder.parent / "index.html").read_text("utf-8")).links
-
-
-def test_the_csv_has_a_line_for_each_finding(folder: Path) -> None:
-    lines = (folder / f"{SOAK}.csv").read_text("utf-8").splitlines()
-    assert len(lines) == 1 + 5
 
 
 def test_a_site_of_soaks_alone_begins_with_their_list(tmp_path: Path) -> None:

@@ -26,8 +26,8 @@ import yaml
 from msgspec import structs
 
 from shootout import __version__, paths
-from shootout.analysis import baseline, compare, ledger
-from shootout.document import journal
+from shootout.analysis import baseline, compare
+from shootout.document import baselines, journal, ledgers
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Dataset
 from shootout.report.github import markdown
@@ -905,10 +905,10 @@ def test_a_comment_says_what_the_gate_says_and_believes_no_ledger_of_a_fork(
         results = tmp_path / f"artifact-{case}" / "results"
         results.mkdir(parents=True)
         shutil.copy2(path, results)
-        ledger.append(results / ledger.FOLDER, runner, artifacts)
+        ledgers.append(results / ledgers.FOLDER, runner, artifacts)
         number = hub.service.upload("shootout-build", results.parent, DURING)
         data = tmp_path / f"data-{case}"
-        ledger.append(data / "results" / ledger.FOLDER, runner, branch)
+        ledgers.append(data / "results" / ledgers.FOLDER, runner, branch)
         if branch:
             committed(data, "A/A cells")
             git(data, "push", "--quiet", str(hub.origin / REPOSITORY), f"HEAD:{data.name}")
@@ -1071,7 +1071,7 @@ def weekly(
         builders.a_header(workloads=(measured,)), workloads=(builders.a_record(measured),)
     )
     accepted = baseline.of(compare.compare(builders.a_run(header, failing=False)))
-    baseline.accept(before / "baselines", accepted)
+    baselines.accept(before / "baselines", accepted)
     (before / "results" / "why" / "20200101T000000Z-0ld0").mkdir(parents=True)
     (before / "results" / "why" / "20200101T000000Z-0ld0" / "cell.json").write_text("{}")
     (before / "results" / "20200101T000000Z-0ld0.jsonl").write_text("old\n")

@@ -1,0 +1,99 @@
+"""Baselines on disk: a JSON file for each runner and workload, with one line per cell."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from shootout import files
+from shootout.document import compatibility
+from shootout.errors import InputError
+from shootout.model.history import Baseline
+from shootout.model.run import RunHeader
+from shootout.model.value import decoded
+from shootout.paths import file_stem
+
+RUNS_MAX = 8  # that a baseline keeps
+RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's name
+
+
+def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
+    """The file for a runner and workload."""
+    return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
+
+
+def read(path: Path) -> Baseline | None:
+    """Read a baseline; None if there is no such file. Raises InputError if it cannot be read."""
+    try:
+        return decoded(path.read_bytes(), Baseline)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not a baseline: {error}") from None
+
+
+def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
+    """The run's baselines in `place`: a file, or the folder of all runners, which the first `accept` makes.
+
+    A workload without a baseline on its runner gets another runner's, so that the refusal can name what
+    differs. Raises InputError if a baseline cannot be read, or if the file or the folder's parent does not
+    exist: the name may be misspelt.
+    """
+    fingerprints = [runner.fingerprint for runner in header.runners]
+    if not place.exists() and (place.suffix == ".json" or not place.parent.is_dir()):
+        raise InputError(f"{place}: no such file or folder of baselines")
+    if place.is_file():
+        only = read(place)
+        return {(runner, only.workload.name): only for runner in fingerprints} if only else {}
+    baselines = {}
+    for key in itertools.product(fingerprints, [workload.name for workload in header.workloads]):
+        own = path_of(place, *key)
+        candidates = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
+        if (baseline := next(filter(None, candidates), None)) is not None:
+            baselines[key] = baseline
+    return baselines
+
+
+def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
+    """Store baselines; returns them by file.
+
+    A cell keeps its earlier runs, and cells that were not measured anew are preserved. Raises InputError if a
+    file cannot be read or written, or if its runs cannot be compared with the new ones; then nothing changes.
+    """
+    accepted = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
+    merged = {path: _merged(path, new) for path, new in accepted.items()}
+    for path, baseline in merged.items():
+        _write(path, baseline)
+    return accepted
+
+
+def _merged(path: Path, new: Baseline) -> Baseline:
+    if (old := read(path)) is None:
+        return new
+    if (different := next(compatibility.baselines(old, new), None)) is not None:
+        raise InputError(f"{path}: the new run does not fit: {different}; delete the file to begin anew")
+    cells = {(cell.dataset, cell.server, cell.threads): cell for cell in old.cells}
+    for cell in new.cells:
+        key = (cell.dataset, cell.server, cell.threads)
+        again = {run.run for run in cell.runs}
+        kept = [run for run in cells[key].runs if run.run not in again] if key in cells else []
+        cells[key] = structs.replace(cell, runs=(*kept, *cell.runs)[-RUNS_MAX:])
+    return structs.replace(new, cells=tuple(cells.values()), servers={**old.servers, **new.servers})
+
+
+def _write(path: Path, baseline: Baseline) -> None:
+    """Write atomically: sorted, one line per cell and setting, so that diffs are readable."""
+    ordered = sorted(baseline.cells, key=lambda cell: (cell.dataset, cell.threads, cell.server))
+    text = msgspec.json.format(msgspec.json.encode(structs.replace(baseline, cells=())), indent=1)
+    lines = b",\n".join(b"  " + msgspec.json.encode(cell) for cell in ordered)
+    text = text.replace(b'"cells": []', b'"cells": [\n' + lines + b"\n ]")
+    try:
+        files.replace(path, text + b"\n")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

@@ -1,0 +1,86 @@
+"""Ledgers on disk: a JSON Lines file for each runner, with an entry for each A/A cell of each run."""
+
+from __future__ import annotations
+
+import fcntl
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from shootout.errors import InputError
+from shootout.model.history import LedgerEntry
+from shootout.model.value import decoded
+
+FOLDER = "ledger"  # beside the run documents
+_FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
+
+
+def path_of(folder: Path, fingerprint: str) -> Path:
+    """The file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
+    if _FINGERPRINT.fullmatch(fingerprint) is None:
+        raise InputError(f"runner.fingerprint: expected letters and digits, found {fingerprint[:80]!r}")
+    return folder / f"{fingerprint}.jsonl"
+
+
+def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
+    """Read all entries of a runner; empty if it has no file yet. Of a run that went on, the newest ones.
+
+    Skips a last line torn by a crash. Raises InputError, naming the line, for any other invalid one.
+    """
+    file = path_of(folder, fingerprint)
+    try:
+        lines = file.read_bytes().split(b"\n")[:-1]
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+    entries = []
+    for number, line in enumerate(lines, 1):
+        try:
+            entry = decoded(line, LedgerEntry)
+            entries.append(structs.replace(entry, runner=fingerprint))
+        except ValueError as error:
+            raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None
+    newest = _newest(entries)
+    return tuple(entry for entry in entries if entry.made == newest[entry.run])
+
+
+def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
+    """By run, of how many starts its newest entries are."""
+    newest: dict[str, int] = {}
+    for entry in entries:
+        newest[entry.run] = max(entry.made, newest.get(entry.run, 0))
+    return newest
+
+
+def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
+    """Append entries to a runner's file, except those of runs that it already has, with as many starts.
+
+    Raises InputError if it cannot be read or written.
+    """
+    given = list(entries)
+    if not given:
+        return
+    file = path_of(folder, fingerprint)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with file.open("ab") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
+            known = _newest(read(folder, fingerprint))
+            new = [entry for entry in given if entry.made > known.get(entry.run, -1)]
+            opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # drop a line torn by a crash
+            opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
+    """Append each entry to its own runner's file. Raises as `append` does."""
+    by_runner: dict[str, list[LedgerEntry]] = {}
+    for entry in entries:
+        by_runner.setdefault(entry.runner, []).append(entry)
+    for fingerprint, of_runner in by_runner.items():
+        append(folder, fingerprint, of_runner)
