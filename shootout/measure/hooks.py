@@ -45,10 +45,8 @@ class Hooks:
             if self.instance.ours:
                 cursor.execute("SET SESSION sql_log_bin = 0")
             if self.dataset.kind == "own":
-                for statement in (
-                    *self.instance.removing(self.schema),
-                    *self.instance.creating(self.schema),
-                ):
+                removing, creating = self.instance.removing(self.schema), self.instance.creating(self.schema)
+                for statement in (*removing, *creating):
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
             cursor.execute(f"USE {self.schema}")
@@ -69,8 +67,8 @@ class Hooks:
                     row = cursor.fetchone()
                 if row is not None:
                     columns = (column[0] for column in cursor.description)
-                    found = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
-                    raise MeasureError(f"check {check.name}: expected no row, found {found}")
+                    fields = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
+                    raise MeasureError(f"check {check.name}: expected no row, found {fields}")
 
     @contextmanager
     def _cursor(self) -> Iterator[Cursor]:

@@ -51,8 +51,8 @@ def prepare(
     recorded as failed. What is used of the cache stays until `held` is closed. Raises InputError.
     """
     participants: list[Participant] = []
-    dumped = any(each.kind == "dump" for each in plan.loaded)
-    for number, (label, server) in enumerate(_found(plan, recorder, held, observe)):
+    dumped = any(dataset.kind == "dump" for dataset in plan.loaded)
+    for number, (label, server) in enumerate(_servers(plan, recorder, held, observe)):
         try:
             loaded = server.load(held)
             if dumped and participants and loaded.checksum != participants[0].loaded.checksum:
@@ -64,7 +64,7 @@ def prepare(
     return [*participants, *_control(plan, participants, directory)]
 
 
-def _found(
+def _servers(
     plan: Plan, recorder: Recorder, held: ExitStack, observe: Observe
 ) -> Iterator[tuple[str, ServerUnderTest]]:
     external_servers: list[ExternalServer] = []
@@ -85,7 +85,7 @@ def _found(
 
 
 def _control(plan: Plan, participants: Sequence[Participant], directory: Path) -> Iterator[Participant]:
-    base = next((each for each in participants if each.label == plan.base), None)
+    base = next((participant for participant in participants if participant.label == plan.base), None)
     if base is not None and isinstance(base.server, ManagedServer):
         yield replace(base, server=replace(base.server, port=None), home=directory / "control", control=True)
 

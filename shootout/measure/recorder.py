@@ -71,12 +71,12 @@ class Recorder:
     def add_server(self, record: ServerRecord) -> None:
         """Record what is known of a server. Raises InputError if a resumed run finds it changed."""
         header = self.run.header
-        known = {each.label: each for each in header.servers}
+        servers = {server.label: server for server in header.servers}
         if self.resumed:
-            resume.require_same_server(header.run, known[record.label], record)
+            resume.require_same_server(header.run, servers[record.label], record)
             return
-        servers = tuple((known | {record.label: record}).values())
-        self.run = structs.replace(self.run, header=structs.replace(header, servers=servers))
+        servers[record.label] = record
+        self.run = structs.replace(self.run, header=structs.replace(header, servers=tuple(servers.values())))
 
     def add_start(self, record: StartRecord) -> None:
         """Record what a start gave for one block."""

@@ -92,7 +92,7 @@ def measured(
         name = "abcdefgh"[index]
         return ServerHandle(
             name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index),
-            index == control, disk,
+            index == control, disk or dict,
         )  # fmt: skip
 
     return measure_block(
