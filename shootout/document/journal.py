@@ -14,7 +14,7 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -97,56 +97,6 @@ class Writer:
         except OSError as error:
             raise MeasureError(f"{self.path}: cannot be written: {error.strerror}") from None
         self._digest, self._size = digest, self._size + len(line)
-
-
-class Journal:
-    """Buffers a run's records until the journal is opened, then writes each at once.
-
-    `opening` returns the first record to write: the header, or a ResumeRecord. It is written only with the
-    next record, once the journal is open.
-    """
-
-    def __init__(self, writer: Writer, opening: Callable[[], RunHeader | ResumeRecord]) -> None:
-        self._writer = writer
-        self._opening = opening
-        self._unwritten: list[StartRecord | FailureRecord] = []
-        self._open = False
-        self._begun = False
-
-    def add(self, record: StartRecord | FailureRecord) -> None:
-        """Add one record. Raises MeasureError if it cannot be written."""
-        self._unwritten.append(record)
-        if self._open:
-            self._write()
-
-    def open(self) -> None:
-        """Start writing: the header is final."""
-        self._open = True
-        self._write()
-
-    def end(self, record: EndRecord) -> None:
-        """End the document if it has records; end a resumed one even if nothing was left to measure.
-
-        An interruption before the journal was opened writes nothing: the header may still lack servers.
-        """
-        if record.interrupted and not self._open:
-            return
-        self.open()
-        if not self._begun and not record.interrupted and self._writer.path.exists():
-            self._begin()
-        if self._begun:
-            self._writer.append(record)
-
-    def _begin(self) -> None:
-        self._writer.append(self._opening())
-        self._begun = True
-
-    def _write(self) -> None:
-        if self._unwritten and not self._begun:
-            self._begin()
-        while self._unwritten:
-            self._writer.append(self._unwritten[0])
-            del self._unwritten[0]
 
 
 def read(path: Path) -> RunDocument:

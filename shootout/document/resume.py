@@ -15,7 +15,7 @@ from shootout.model.run import RunDocument, RunHeader, ServerRecord
 DIFFERENCES_MAX = 3  # named in a message
 
 
-def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, RunDocument] | None:
+def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> RunDocument | None:
     """The newest document of that shard in a folder; None if there is none.
 
     Copies of documents do not count. Unreadable documents are left out, and those whose run has no document
@@ -33,7 +33,7 @@ def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple
                 skip(f"{path}: a run goes on only in its own document, {name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
-            return path, document
+            return document
     return None
 
 

@@ -57,7 +57,10 @@ class Store(Generic[T]):
 
     def write(self, results: Path, id: str, document: T) -> Path:
         """Write a document, in place of an earlier one. Raises MeasureError if it cannot be written."""
-        path = self.path_of(results, id)
+        return self.write_to(self.path_of(results, id), document)
+
+    def write_to(self, path: Path, document: T) -> Path:
+        """Write a document to that file. Raises MeasureError if it cannot be written."""
         try:
             files.replace(path, msgspec.json.encode(document) + b"\n")
         except OSError as error:

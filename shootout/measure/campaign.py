@@ -106,7 +106,7 @@ class Campaign:
                 if instance is not None:
                     held.callback(instance.kill)  # no shutdown: its data directory is discarded
                     instances[participant] = instance
-            self.recorder.journal.open()
+            self.recorder.open()
             for block in start.blocks:  # before any of them writes
                 base = next(iter(self._present(block, instances).values()), None)
                 with suppress(MeasureError):  # the block asks again, and fails with the reason
@@ -195,13 +195,9 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     """The newest run, if it was cut short, or was asked for the same; None: a new one begins."""
     if not plan.resume:
         return None
-    newest = resume.find(
-        results, plan.given.get("--shard"), lambda reason: _say(observe, f"left out: {reason}")
-    )
-    if newest is None:
-        return None
-    _, before = newest
-    if resume.is_finished(before):
+    shard = plan.given.get("--shard")
+    before = resume.find(results, shard, lambda reason: _say(observe, f"left out: {reason}"))
+    if before is not None and resume.is_finished(before):
         run = before.header.run
         if not resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
             _say(observe, f"run {run} is over, and was asked for something else: a new one begins")

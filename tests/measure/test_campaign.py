@@ -161,16 +161,16 @@ def rehearsed(
     results: Path, planned: plan.Plan, restarted: list[str] | None = None, **fields: Any
 ) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
-    found = resume.find(results, None, pytest.fail)
-    if found is not None and resume.is_finished(found[1], planned.profile.sampling.budget_s):
+    before = resume.find(results, None, pytest.fail)
+    if before is not None and resume.is_finished(before, planned.profile.sampling.budget_s):
         return []
-    writer = journal.Writer(results, RUN, resumed=found is not None)
+    writer = journal.Writer(results, RUN, resumed=before is not None)
     runner = builders.a_runner()
-    if found is None:
+    if before is None:
         recorder = Recorder.begin(writer, campaign._header(planned, RUN, runner), 0.0)
     else:
-        planned = campaign._same_plan(planned, found[1], runner)
-        recorder = Recorder.go_on(writer, found[1], planned.profile.sampling.budget_s, 0.0)
+        planned = campaign._same_plan(planned, before, runner)
+        recorder = Recorder.go_on(writer, before, planned.profile.sampling.budget_s, 0.0)
     restarted = [] if restarted is None else restarted
     participants = []
     for label in planned.servers:
