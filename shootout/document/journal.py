@@ -111,24 +111,25 @@ def read(path: Path) -> RunDocument:
     _check_header(f"{path}:1", header)
     blocks = {block.key: block for block in header.blocks}
     starts: dict[tuple[str, int], StartRecord] = {}
-    failures = []
-    resumes = []
+    failures: list[FailureRecord] = []
+    resumes: list[ResumeRecord] = []
     end: EndRecord | None = None
     for number, record in enumerate(rest, 2):
+        where = f"{path}:{number}"
         if end is not None and not isinstance(record, ResumeRecord):
-            raise InputError(f"{path}:{number}: the run ended on line {number - 1}; nothing may follow")
+            raise InputError(f"{where}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):
-                _check_block(f"{path}:{number}", block, blocks)
-                _check_servers(f"{path}:{number}", [s.server for s in record.samples], blocks[block].servers)
-                _check_rounds(f"{path}:{number}", record)
+                _check_block(where, block, blocks)
+                _check_servers(where, [samples.server for samples in record.samples], blocks[block].servers)
+                _check_rounds(where, record)
                 if (block, start) in starts:
-                    raise InputError(f"{path}:{number}: start {start} of block {block!r} appears twice")
+                    raise InputError(f"{where}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
             case FailureRecord(cell=cell):
                 key = block_key(cell.workload, cell.threads)
-                _check_block(f"{path}:{number}", key, blocks)
-                _check_servers(f"{path}:{number}", [cell.server], blocks[key].servers)
+                _check_block(where, key, blocks)
+                _check_servers(where, [cell.server], blocks[key].servers)
                 failures.append(record)
             case EndRecord():
                 end = record
@@ -136,14 +137,9 @@ def read(path: Path) -> RunDocument:
                 end = None
                 resumes.append(record)
             case RunHeader():
-                raise InputError(f"{path}:{number}: a second header; a document holds only one run")
-    return RunDocument(
-        header=header,
-        starts=tuple(starts.values()),
-        failures=tuple(failures),
-        end=end,
-        resumes=tuple(resumes),
-    )
+                raise InputError(f"{where}: a second header; a document holds only one run")
+    ordered, resumed = tuple(starts.values()), tuple(resumes)
+    return RunDocument(header=header, starts=ordered, failures=tuple(failures), end=end, resumes=resumed)
 
 
 def lines(path: Path) -> Iterator[Line]:
@@ -216,11 +212,11 @@ def differs(path: Path, kept: Path) -> InputError:
 
 def _check_format(path: Path, line: bytes) -> None:
     try:
-        found = decoded(line, _Format).format
+        number = decoded(line, _Format).format
     except ValueError:
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    if found != FORMAT:
-        raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} only")
+    if number != FORMAT:
+        raise InputError(f"{path}: written in format {number}; this shootout reads format {FORMAT} only")
 
 
 def _check_header(where: str, header: RunHeader) -> None:
@@ -246,12 +242,11 @@ def _check_block(where: str, block: str, blocks: Collection[str]) -> None:
 
 
 def _check_rounds(where: str, record: StartRecord) -> None:
-    for s in (*record.samples, *([record.aa_control] if record.aa_control else [])):
+    for s in filter(None, (*record.samples, record.aa_control)):
         by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
         if len({len(values) for values in by_round if values is not None}) != 1:
-            raise InputError(
-                f"{where}: server {quoted(s.server)!r}: its arrays have different numbers of rounds"
-            )
+            server = quoted(s.server)
+            raise InputError(f"{where}: server {server!r}: its arrays have different numbers of rounds")
 
 
 def _record(path: Path, line: Line) -> Record:

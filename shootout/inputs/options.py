@@ -259,13 +259,12 @@ class Selection:
 def _declared(part: type) -> dict[str, tuple[Option, ...]]:
     """The options of a part by the name of their part, "" for its own; in the order of its fields."""
     own = tuple(
-        replace(option, name=each.name, default=each.default)
-        for each in fields(part)
-        if (option := each.metadata.get("option"))
+        replace(option, name=field.name, default=field.default)
+        for field in fields(part)
+        if (option := field.metadata.get("option"))
     )
-    parts = {
-        each.name: _declared(type(each.default))[""] for each in fields(part) if is_dataclass(each.default)
-    }
+    nested = [field for field in fields(part) if is_dataclass(field.default)]
+    parts = {field.name: _declared(type(field.default))[""] for field in nested}
     return {"": own, **parts}
 
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from typing import Any, TypeVar
 
-import pymysql
 from msgspec.structs import replace
 from pymysql.cursors import SSCursor
 
 from shootout.errors import MeasureError
 from shootout.inputs.placeholders import NUMBERS
-from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
+from shootout.measure.dataset import SCAN_TIMEOUT_S, cursor_on, quoted
 from shootout.model.program import Numbers, Program, ProgramColumn
-from shootout.servers.running import Running, wait_for
+from shootout.servers.running import Running
 
 T = TypeVar("T", int, str)
 
@@ -124,17 +122,13 @@ def _strided(instance: Running, sql: str, make: Callable[[Any], T]) -> tuple[T, 
     """The rows' first column; of more than VALUES_MAX, every second, every fourth, …"""
     values: list[T] = []
     stride = 1
-    try:
-        with closing(instance.connect()) as connection, connection.cursor(SSCursor) as cursor:
-            wait_for(connection, SCAN_TIMEOUT_S)
-            cursor.execute(sql)
-            for number, (value,) in enumerate(cursor):
-                if number % stride == 0:
-                    values.append(make(value))
-                if len(values) > VALUES_MAX:
-                    values, stride = values[::2], stride * 2
-    except pymysql.Error as error:
-        raise MeasureError(f"{sql}: {error}{instance.post_mortem()}") from error
+    with cursor_on(instance, sql, SCAN_TIMEOUT_S, cursorclass=SSCursor) as cursor:
+        cursor.execute(sql)
+        for number, (value,) in enumerate(cursor):
+            if number % stride == 0:
+                values.append(make(value))
+            if len(values) > VALUES_MAX:
+                values, stride = values[::2], stride * 2
     return tuple(values)
 
 

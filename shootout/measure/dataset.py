@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pymysql
@@ -253,14 +254,24 @@ def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], sch
 
 @contextmanager
 def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator[Cursor]:
+    with cursor_on(instance, f"loading {dataset.key}", SCAN_TIMEOUT_S, database=schema) as cursor:
+        if instance.ours:
+            cursor.execute("SET SESSION sql_log_bin = 0")
+        yield cursor
+
+
+@contextmanager
+def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) -> Iterator[Cursor]:
+    """A cursor of a connection of its own, whose answers may take so long; `options` are PyMySQL's.
+
+    Raises MeasureError, which begins with `what`.
+    """
     try:
-        with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
-            wait_for(connection, SCAN_TIMEOUT_S)
-            if instance.ours:
-                cursor.execute("SET SESSION sql_log_bin = 0")
+        with closing(instance.connect(**options)) as connection, connection.cursor() as cursor:
+            wait_for(connection, timeout_s)
             yield cursor
     except pymysql.Error as error:
-        raise MeasureError(f"loading {dataset.key}: {error}{instance.post_mortem()}") from error
+        raise MeasureError(f"{what}: {error}{instance.post_mortem()}") from error
 
 
 def _analyze(instance: Running, dataset: Dataset) -> None:

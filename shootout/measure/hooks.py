@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pymysql
@@ -11,10 +11,10 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError
 from shootout.inputs import workload
-from shootout.measure.dataset import schema_of
+from shootout.measure.dataset import cursor_on, schema_of
 from shootout.model.plan import Dataset
 from shootout.model.workload import Workload
-from shootout.servers.running import Running, wait_for
+from shootout.servers.running import Running
 
 STATEMENT_TIMEOUT_S = 600.0  # for one statement of a setup or a check
 
@@ -70,15 +70,8 @@ class Hooks:
                     fields = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
                     raise MeasureError(f"check {check.name}: expected no row, found {fields}")
 
-    @contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
-        with (
-            self._named(f"schema {self.schema}"),
-            closing(self.instance.connect()) as connection,
-            connection.cursor() as cursor,
-        ):
-            wait_for(connection, STATEMENT_TIMEOUT_S)
-            yield cursor
+    def _cursor(self) -> AbstractContextManager[Cursor]:
+        return cursor_on(self.instance, f"schema {self.schema}", STATEMENT_TIMEOUT_S)
 
     @contextmanager
     def _named(self, what: str) -> Iterator[None]:

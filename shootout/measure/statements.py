@@ -55,7 +55,7 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
 
 
 def is_answer(error: pymysql.Error) -> bool:
-    """Whether the server sent it; otherwise the client found that the server is gone."""
+    """Whether the server sent it; otherwise it comes from the client, and the server is gone."""
     return bool(error.args[0]) and error.args[0] not in range(2000, 3000)
 
 
