@@ -19,10 +19,12 @@ from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import Template
 from shootout.measure.managed import connect
-from shootout.model.plan import Dataset
+from shootout.model.plan import Dataset, Load
+from shootout.model.workload import Thread
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
+from tests.inputs.test_workload import a_step, compiled
 from tests.runs import a_tree, until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
@@ -233,25 +235,10 @@ def test_a_restart_under_load_is_counted_and_loses_no_count(
     (tree, _), instance = template, mortal
     instance.query(f"CREATE TABLE {SCHEMA}.t (id INT PRIMARY KEY, v INT NOT NULL)")
     instance.query(f"INSERT INTO {SCHEMA}.t VALUES (1, 0), (2, 0), (3, 0), (4, 0)")
-    count_up = {
-        "kinds": [{"name": "count_up", "effect": "write"}],
-        "parameters": [{"type": "thread"}],
-        "transactions": [
-            {
-                "weight": 1,
-                "begin": False,
-                "steps": [
-                    {
-                        "repeat": 1,
-                        "statements": [
-                            {"kind": 0, "pieces": ["UPDATE t SET v = v + 1 WHERE id = ", 0], "into": []}
-                        ],
-                    }
-                ],
-            }
-        ],
-    }
-    engine = Engine(program("oltp_point_select", reconnect=True, **count_up), 1)
+    count_up = a_step("UPDATE t SET v = v + 1 WHERE id = {thread}")
+    engine = Engine(
+        msgspec.json.encode(compiled(count_up, load=Load(reconnect=True), parameters={"thread": Thread()})), 1
+    )
     connect(engine, instance, SCHEMA, 4)
     again: list[subprocess.Popen[bytes]] = []
 

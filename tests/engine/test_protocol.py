@@ -20,9 +20,10 @@ from shootout.measure.dataset import SCHEMAS, Template
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
-from shootout.model.workload import Integer, Parameter, Step, Text, Transaction, Workload, WorkloadStatement
+from shootout.model.workload import Integer, Parameter, Text
 from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
+from tests.inputs.test_workload import a_step, a_workload
 from tests.runs import a_tree
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
@@ -85,16 +86,8 @@ def a_program(
     *statements: str, begin: bool = True, parameters: Mapping[str, Parameter] | None = None
 ) -> bytes:
     """One transaction of these statements, each in its own step, so that parameters are redrawn."""
-    steps = tuple(
-        Step(statements=(WorkloadStatement(name=f"s{number}", sql=sql),))
-        for number, sql in enumerate(statements)
-    )
-    made = Workload(
-        title="",
-        description="",
-        transactions=(Transaction(steps=steps, skip_trx=int(not begin)),),
-        parameters=dict(parameters or {}),
-    )
+    steps = (a_step(sql, name=f"s{number}") for number, sql in enumerate(statements))
+    made = a_workload(*steps, parameters=dict(parameters or {}), skip_trx=int(not begin))
     return msgspec.json.encode(workload.compile_program("test", made, DATASET))
 
 

@@ -215,13 +215,6 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     assert program.parameters == (ProgramInteger(min=-1, max=1),)
 
 
-def test_an_unknown_workload() -> None:
-    with pytest.raises(
-        InputError, match=r"^unknown workload 'oltp_readonly'; did you mean 'oltp_read_only'\?$"
-    ):
-        workload.load("oltp_readonly")
-
-
 @pytest.mark.parametrize(
     ("sql", "effect"),
     [

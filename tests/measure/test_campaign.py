@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout import app
-from shootout._engine import Histogram
 from shootout.analysis import compare
 from shootout.document import journal, resume
 from shootout.inputs.options import Selection
@@ -49,8 +48,7 @@ starts_max = 5
 confirm_starts = 2
 """
 LOADED = Loaded(checksum="c", load_s=0.0)
-ONE = Histogram()
-ONE.record(1_000_000)
+SAMPLES = structs.replace(builders.a_samples(rounds=8, counters={}), server_cpu_s=None, statements={})
 
 
 def a_plan(folder: Path, **options: Any) -> plan.Plan:
@@ -137,24 +135,8 @@ def a_sample(block: Block, start: int, label: str) -> Samples:
     noise = 0.08 if block.key == "oltp_read_write-t1" else 0.002
     change = 0.2 if label == HEAD and block.key == "oltp_point_select-t2" else 0.0
     level = 100 * (1 - change) * (1 + dice.gauss(0, noise))
-    return Samples(
-        server=label,
-        steady=True,
-        warmup_rounds=16,
-        drift=0.0,
-        transactions=tuple(level * (1 + dice.gauss(0, 0.01)) for _ in range(8)),
-        window_s=(0.1,) * 8,
-        server_cpu_s=None,
-        client_cpu_s=(0.01,) * 8,
-        completed=(100,) * 8,
-        latencies=ONE.encode(),
-        statements={},
-        reads=800,
-        writes=0,
-        other=0,
-        errors={},
-        counters={},
-    )
+    transactions = tuple(level * (1 + dice.gauss(0, 0.01)) for _ in range(8))
+    return structs.replace(SAMPLES, server=label, transactions=transactions)
 
 
 def rehearsed(

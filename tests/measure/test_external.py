@@ -23,10 +23,11 @@ from shootout.measure.external import ExternalServer
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
 from shootout.model.run import FLUSH_S, FLUSHES, ServerRecord
-from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
+from shootout.model.workload import Result, Step, WorkloadStatement
 from shootout.servers import dsn, instances
 from shootout.servers.external import MARK, External
 from shootout.servers.instances import Instance
+from tests.inputs.test_workload import a_workload
 from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, a_tree, document_in, until
 
 pytest_plugins = ["tests.runs"]
@@ -445,13 +446,7 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
         WorkloadStatement(name="read", sql="SELECT word FROM words ORDER BY RAND() LIMIT 1", into=("word",)),
         WorkloadStatement(name="write", sql="INSERT INTO copies VALUES ({word})"),
     )
-    made = Workload(
-        title="t",
-        description="d",
-        dataset="own",
-        transactions=(Transaction(steps=(Step(statements=statements),), skip_trx=1),),
-        parameters={"word": Result()},
-    )
+    made = a_workload(Step(statements=statements), dataset="own", parameters={"word": Result()})
     program = msgspec.json.encode(workload.compile_program("test", made, Dataset(kind="own")))
     before = server.query("SELECT @@GLOBAL.sql_mode")[0][0]
     server.query("CREATE DATABASE shootout_own")

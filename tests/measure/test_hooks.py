@@ -13,9 +13,10 @@ from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.hooks import Hooks
 from shootout.model.plan import Dataset, DatasetSize
-from shootout.model.workload import Check, Step, Transaction, Workload, WorkloadStatement
+from shootout.model.workload import Check
 from shootout.servers import instances, running
 from shootout.servers.instances import Instance
+from tests.inputs.test_workload import a_step, a_workload
 from tests.runs import a_tree
 from tests.still import standing_still
 
@@ -38,16 +39,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 
 
 def the_hooks(server: Instance, *setup: str, checks: tuple[str, ...] = (), tables: Dataset = OWN) -> Hooks:
-    steps = (Step(statements=(WorkloadStatement(name="s", sql="DO 1"),)),)
-    made = Workload(
-        title="t",
-        description="d",
-        transactions=(Transaction(steps=steps),),
-        dataset="own" if tables.kind == "own" else "sbtest",
-        setup=setup,
-        checks=tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks)),
-    )
-    return Hooks(server, made, tables)
+    named = tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks))
+    return Hooks(server, a_workload(a_step("DO 1"), dataset=tables.kind, setup=setup, checks=named), tables)
 
 
 def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
