@@ -56,10 +56,6 @@ class Bench:
     watcher: Watcher | None = None
     _filled: dict[str, Program] = field(default_factory=dict, init=False, repr=False)
 
-    def start(self, participant: Participant) -> Running:
-        """Start a server on its CPUs. Raises MeasureError."""
-        return participant.start(self.runner.placement.starting)
-
     def measure(
         self, block: Block, start: int, instances: Instances, generator: random.Random, on_round: OnRound
     ) -> StartRecord | None:

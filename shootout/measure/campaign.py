@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -116,14 +117,14 @@ class Campaign:
                 self._one_block(start, block, instances, generator)
                 instances = {p: instance for p, instance in instances.items() if instance.alive()}
         for participant in needed:
-            participant.clear()
+            shutil.rmtree(participant.home, ignore_errors=True)
 
     def _started(self, participant: Participant, start: Start) -> Running | None:
         """A running server; None if it fails, which is recorded unless it is an A/A control."""
         try:
-            instance = self.bench.start(participant)
+            instance = participant.start(self.bench.runner.placement.starting)
             if not participant.control and participant.label not in self.started:
-                self.recorder.add_server(participant.record(instance))
+                self.recorder.add_server(participant.server.record(participant.loaded, instance))
                 self.started.add(participant.label)
         except MeasureError as error:
             if not participant.control:

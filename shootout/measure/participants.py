@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from shootout.measure.external import ExternalServer
 from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder
-from shootout.model.run import Observe, Progress, ServerRecord
+from shootout.model.run import Observe, Progress
 from shootout.servers.running import Running
 
 
@@ -32,14 +31,6 @@ class Participant:
     def start(self, cpus: Sequence[int]) -> Running:
         """Start it. Raises MeasureError."""
         return self.server.start(self.loaded, self.home, cpus)
-
-    def record(self, instance: Running) -> ServerRecord:
-        """What is known of the server now that it runs."""
-        return self.server.record(self.loaded, instance)
-
-    def clear(self) -> None:
-        """Remove what the last start left."""
-        shutil.rmtree(self.home, ignore_errors=True)
 
 
 def prepare(

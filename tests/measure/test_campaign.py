@@ -85,6 +85,7 @@ class Server:
     restarted: list[str]
 
     def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> Running:
+        assert cpus == builders.a_runner().placement.starting
         self.restarted.append(self.label)
         return cast(Running, Instance(self.label))
 
