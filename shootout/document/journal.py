@@ -189,10 +189,10 @@ def find(folder: Path) -> tuple[Path, ...]:
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
-    """Which documents are left out beside another one of their run, which is the value.
+    """The documents that are left out, each with the document of the same run that stays.
 
-    `runs`: each document's run. The one that is called by its run stays, or else the first one. In different
-    folders several may be called so: all of them stay.
+    `runs`: each document's run. The document that is named after its run stays, or else the first one. In
+    different folders several may be named so; all of them stay.
     """
     kept: dict[str, Path] = {}
     for path in sorted(runs, key=lambda path: not is_original(path, runs[path])):
@@ -201,7 +201,7 @@ def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
 
 
 def is_original(path: Path, run: str) -> bool:
-    """Whether a document is called by its run, as the run itself calls it."""
+    """Whether a document is named after its run, as the run itself names it."""
     return path.name == new_name(run)
 
 

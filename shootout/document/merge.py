@@ -172,8 +172,8 @@ def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
     for block in sorted(owners, key=order.__getitem__):
         blocks.setdefault(owners[block][0], []).append(block)
     return tuple(
-        structs.replace(msgspec.json.decode(identity, type=Part), blocks=tuple(own))
-        for identity, own in blocks.items()
+        structs.replace(msgspec.json.decode(identity, type=Part), blocks=tuple(keys))
+        for identity, keys in blocks.items()
     )
 
 

@@ -18,8 +18,8 @@ DIFFERENCES_MAX = 3  # named in a message
 def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> RunDocument | None:
     """The newest document of that shard in a folder; None if there is none.
 
-    Copies of documents do not count. Unreadable documents are left out, and those whose run has no document
-    that is called by it, as the run would go on in that; `skip` receives the reasons.
+    Copies of documents do not count. Unreadable documents are left out, and so are copies whose run has no
+    document that is named after it, in which it would go on; `skip` receives the reasons.
     """
     for path in reversed(journal.find(results)):
         try:
@@ -38,7 +38,7 @@ def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> RunDo
 
 
 def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
-    """Whether a run is complete, and a budget of so much gives it no more starts.
+    """Whether a run is complete, and would get no more starts within this budget.
 
     After the starts that confirm its changes a run takes no others.
     """

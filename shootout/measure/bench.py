@@ -117,7 +117,7 @@ class Bench:
             self._filled[workload] = columns.filled(bound.program, schema_of(base, bound.dataset), base)
 
     def _with_values(self, block: Block, instances: Instances, start: int) -> tuple[Program, Instances]:
-        """The block's program with the base's values, and the servers that could tell theirs.
+        """The block's program with the base's values, and the servers whose last numbers could be read.
 
         The values are the same for all servers and starts; new numbers are beyond those of all servers.
         """

@@ -1,4 +1,4 @@
-"""A run, measured: starts the servers again and again, and records what each start gave.
+"""Measures a run: starts the servers again and again, and records what each start gives.
 
 Restarts move results by percents, so there should be many of them, and one start serves all blocks.
 Every start begins with a copy of the same loaded data directory.

@@ -65,7 +65,7 @@ def data_type(instance: Running, schema: str, name: str) -> str:
 
 
 def present(name: str, schema: str, instance: Running, literals: Sequence[bytes]) -> list[str]:
-    """Those of the literals that TABLE.COLUMN has, as the column has them; bytes in hexadecimal."""
+    """The literals that occur in TABLE.COLUMN, as they are stored there; bytes in hexadecimal."""
     source, column = _named(schema, name)
     read = f"HEX({column})" if is_bytes(data_type(instance, schema, name)) else f"CAST({column} AS CHAR)"
     values: list[str] = []

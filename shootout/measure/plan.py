@@ -1,4 +1,4 @@
-"""A run, planned: everything that is decided before a server starts."""
+"""Plans a run: everything that is decided before a server starts."""
 
 from __future__ import annotations
 

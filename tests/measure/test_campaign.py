@@ -236,16 +236,22 @@ def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None
     assert [failure.start for failure in found.failures] == [2]
 
 
-def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
-    """The start that had begun is ended, and there is no budget for another one."""
-    planned = a_plan(tmp_path)
-    rehearsed(tmp_path / "cut", planned, stops=6)
-    (path,) = journal.find(tmp_path / "cut")
+def spent(folder: Path, planned: plan.Plan, into: Path, *, stops: int) -> journal.Writer:
+    """The document of a run that was stopped, as if it had spent its budget by then."""
+    rehearsed(folder / "cut", planned, stops=stops)
+    (path,) = journal.find(folder / "cut")
     cut = journal.read(path)
-    writer = journal.Writer(tmp_path / "late", RUN)
+    writer = journal.Writer(into, RUN)
     writer.append(cut.header)
     for record in cut.starts:
         writer.append(structs.replace(record, spent_s=planned.profile.sampling.budget_s))
+    return writer
+
+
+def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
+    """The start that had begun is ended, and there is no budget for another one."""
+    planned = a_plan(tmp_path)
+    writer = spent(tmp_path, planned, tmp_path / "late", stops=6)
     assert len(rehearsed(tmp_path / "late", planned, stops=2)) == 2
     starts = [(start.block, start.start) for start in journal.read(writer.path).starts]
     assert sorted(starts) == [(block.key, start) for block in planned.blocks for start in (1, 2)]
@@ -259,14 +265,8 @@ def test_a_run_that_is_over_goes_on_within_a_larger_budget(tmp_path: Path) -> No
     """Until it confirms its changes: later starts would be in no verdict."""
     planned = a_plan(tmp_path)
     budget_s = planned.profile.sampling.budget_s
-    rehearsed(tmp_path / "cut", planned, stops=8)
-    (path,) = journal.find(tmp_path / "cut")
-    cut = journal.read(path)
-    writer = journal.Writer(tmp_path / "over", RUN)
-    writer.append(cut.header)
-    for record in cut.starts:
-        writer.append(structs.replace(record, spent_s=budget_s))
-    writer.append(EndRecord(finished=cut.header.started, elapsed_s=budget_s, interrupted=False))
+    writer = spent(tmp_path, planned, tmp_path / "over", stops=8)
+    writer.append(EndRecord(finished=builders.a_header().started, elapsed_s=budget_s, interrupted=False))
     assert rehearsed(tmp_path / "over", planned) == []
     longer = structs.replace(planned.profile.sampling, budget_s=2 * budget_s)
     larger = replace(planned, profile=structs.replace(planned.profile, sampling=longer))
