@@ -116,10 +116,10 @@ class _Reporter:
     def _go_on(self) -> str | None:
         """The command that continues the run; None if nothing was measured yet."""
         plan = self.prepared.plan
-        found = resume.find(self.prepared.results, plan.given.get("--shard"), lambda reason: None)
-        if found is None or resume.is_finished(found[1]):
+        newest = resume.find(self.prepared.results, plan.given.get("--shard"), lambda reason: None)
+        if newest is None or resume.is_finished(newest):
             return None
-        ours = plan.resume or found[1].header.started >= self.began
+        ours = plan.resume or newest.header.started >= self.began
         return self.prepared.resuming() if ours else None
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:

@@ -21,13 +21,12 @@ _SENT_FIELDS = ("protocol", "options", "distribution")  # WorkloadRecord fields 
 def plans(then: RunHeader, now: RunHeader, ignored: Collection[str] = ()) -> Iterator[str]:
     """Differences between the plans of two runs; `ignored`: options to disregard."""
     for name in _PLAN_FIELDS:
-        one, other = getattr(then, name), getattr(now, name)
+        one, other = _plain(getattr(then, name)), _plain(getattr(now, name))
         if name == "given":
             one, other = (
-                {flag: text for flag, text in each.items() if flag not in ignored} for each in (one, other)
+                {flag: text for flag, text in given.items() if flag not in ignored} for given in (one, other)
             )
-        if one != other:
-            yield from _differences(name, _plain(one), _plain(other))
+        yield from _differences(name, one, other)
 
 
 def runners(then: Runner, now: Runner) -> Iterator[str]:
@@ -42,13 +41,16 @@ def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) ->
     """
     identity = "build" if then.build and now.build else "version"
     # A tree is known by its files: shards may have it in different places.
-    trees = all(each.build and each.reference.startswith("path:/") for each in (then, now))
-    place = "settings_name" if trees else "reference"
-    one, other = ({place: getattr(each, place), identity: getattr(each, identity)} for each in (then, now))
-    yield from _differences(f"server {then.label}", one, other)
+    trees = all(record.build and record.reference.startswith("path:/") for record in (then, now))
+    for name in ("settings_name" if trees else "reference", identity):
+        yield from _differences(f"server {then.label} {name}", getattr(then, name), getattr(now, name))
     for what in ("requested", "effective") if effective else ("requested",):
         earlier, later = (
-            {each.name: value for each in record.settings if (value := getattr(each, what)) is not None}
+            {
+                setting.name: text
+                for setting in record.settings
+                if (text := getattr(setting, what)) is not None
+            }
             for record in (then, now)
         )
         # A server that never started has no effective settings.
@@ -62,14 +64,16 @@ def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
     yield from _differences("anchor", then.anchor, now.anchor)
     yield from _differences("load", _plain(then.load), _plain(now.load))
     for name in _SENT_FIELDS:
-        yield from _differences(name, *(_plain(getattr(each.workload, name)) for each in (then, now)))
+        one, other = _plain(getattr(then.workload, name)), _plain(getattr(now.workload, name))
+        yield from _differences(name, one, other)
     if then.digest != now.digest:
         yield f"{then.workload.name} sends different statements"
-    builds = {each.servers[then.anchor].build for each in (then, now) if then.anchor in each.servers}
-    if len(builds) > 1:
+    anchors = [baseline.servers.get(then.anchor) for baseline in (then, now)]
+    if len({anchor.build for anchor in anchors if anchor}) > 1:
         yield f"the anchor {then.anchor} is a different build"
-    for label in (each for each in then.servers if each in now.servers):
-        yield from _differences(f"server {label},", then.servers[label].settings, now.servers[label].settings)
+    for label, server in then.servers.items():
+        if label in now.servers:
+            yield from _differences(f"server {label},", server.settings, now.servers[label].settings)
 
 
 def _machines(then: tuple[str, Mapping[str, str]], now: tuple[str, Mapping[str, str]]) -> Iterator[str]:
@@ -92,8 +96,8 @@ def _differences(name: str, then: Any, now: Any) -> Iterator[str]:
 def _plain(value: Any) -> Any:
     """Convert to builtins; a tuple of named objects becomes a dict by name."""
     plain = msgspec.to_builtins(value)
-    if isinstance(plain, tuple) and all(isinstance(each, dict) and "name" in each for each in plain):
-        return {each["name"]: each for each in plain}
+    if isinstance(plain, tuple) and all(isinstance(item, dict) and "name" in item for item in plain):
+        return {item["name"]: item for item in plain}
     return plain
 
 

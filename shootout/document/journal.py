@@ -14,7 +14,7 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -99,56 +99,6 @@ class Writer:
         self._digest, self._size = digest, self._size + len(line)
 
 
-class Journal:
-    """Buffers a run's records until the journal is opened, then writes each at once.
-
-    `opening` returns the first record to write: the header, or a ResumeRecord. It is written only with the
-    next record, once the journal is open.
-    """
-
-    def __init__(self, writer: Writer, opening: Callable[[], RunHeader | ResumeRecord]) -> None:
-        self._writer = writer
-        self._opening = opening
-        self._unwritten: list[StartRecord | FailureRecord] = []
-        self._open = False
-        self._begun = False
-
-    def add(self, record: StartRecord | FailureRecord) -> None:
-        """Add one record. Raises MeasureError if it cannot be written."""
-        self._unwritten.append(record)
-        if self._open:
-            self._write()
-
-    def open(self) -> None:
-        """Start writing: the header is final."""
-        self._open = True
-        self._write()
-
-    def end(self, record: EndRecord) -> None:
-        """End the document if it has records; end a resumed one even if nothing was left to measure.
-
-        An interruption before the journal was opened writes nothing: the header may still lack servers.
-        """
-        if record.interrupted and not self._open:
-            return
-        self.open()
-        if not self._begun and not record.interrupted and self._writer.path.exists():
-            self._begin()
-        if self._begun:
-            self._writer.append(record)
-
-    def _begin(self) -> None:
-        self._writer.append(self._opening())
-        self._begun = True
-
-    def _write(self) -> None:
-        if self._unwritten and not self._begun:
-            self._begin()
-        while self._unwritten:
-            self._writer.append(self._unwritten[0])
-            del self._unwritten[0]
-
-
 def read(path: Path) -> RunDocument:
     """Read the document at `path`.
 
@@ -161,24 +111,25 @@ def read(path: Path) -> RunDocument:
     _check_header(f"{path}:1", header)
     blocks = {block.key: block for block in header.blocks}
     starts: dict[tuple[str, int], StartRecord] = {}
-    failures = []
-    resumes = []
+    failures: list[FailureRecord] = []
+    resumes: list[ResumeRecord] = []
     end: EndRecord | None = None
     for number, record in enumerate(rest, 2):
+        where = f"{path}:{number}"
         if end is not None and not isinstance(record, ResumeRecord):
-            raise InputError(f"{path}:{number}: the run ended on line {number - 1}; nothing may follow")
+            raise InputError(f"{where}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):
-                _check_block(f"{path}:{number}", block, blocks)
-                _check_servers(f"{path}:{number}", [s.server for s in record.samples], blocks[block].servers)
-                _check_rounds(f"{path}:{number}", record)
+                _check_block(where, block, blocks)
+                _check_servers(where, [samples.server for samples in record.samples], blocks[block].servers)
+                _check_rounds(where, record)
                 if (block, start) in starts:
-                    raise InputError(f"{path}:{number}: start {start} of block {block!r} appears twice")
+                    raise InputError(f"{where}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
             case FailureRecord(cell=cell):
                 key = block_key(cell.workload, cell.threads)
-                _check_block(f"{path}:{number}", key, blocks)
-                _check_servers(f"{path}:{number}", [cell.server], blocks[key].servers)
+                _check_block(where, key, blocks)
+                _check_servers(where, [cell.server], blocks[key].servers)
                 failures.append(record)
             case EndRecord():
                 end = record
@@ -186,14 +137,9 @@ def read(path: Path) -> RunDocument:
                 end = None
                 resumes.append(record)
             case RunHeader():
-                raise InputError(f"{path}:{number}: a second header; a document holds only one run")
-    return RunDocument(
-        header=header,
-        starts=tuple(starts.values()),
-        failures=tuple(failures),
-        end=end,
-        resumes=tuple(resumes),
-    )
+                raise InputError(f"{where}: a second header; a document holds only one run")
+    ordered, resumed = tuple(starts.values()), tuple(resumes)
+    return RunDocument(header=header, starts=ordered, failures=tuple(failures), end=end, resumes=resumed)
 
 
 def lines(path: Path) -> Iterator[Line]:
@@ -243,10 +189,10 @@ def find(folder: Path) -> tuple[Path, ...]:
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
-    """Which documents are left out beside another one of their run, which is the value.
+    """The documents that are left out, each with the document of the same run that stays.
 
-    `runs`: each document's run. The one that is called by its run stays, or else the first one. In different
-    folders several may be called so: all of them stay.
+    `runs`: each document's run. The document that is named after its run stays, or else the first one. In
+    different folders several may be named so; all of them stay.
     """
     kept: dict[str, Path] = {}
     for path in sorted(runs, key=lambda path: not is_original(path, runs[path])):
@@ -255,7 +201,7 @@ def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
 
 
 def is_original(path: Path, run: str) -> bool:
-    """Whether a document is called by its run, as the run itself calls it."""
+    """Whether a document is named after its run, as the run itself names it."""
     return path.name == new_name(run)
 
 
@@ -266,11 +212,11 @@ def differs(path: Path, kept: Path) -> InputError:
 
 def _check_format(path: Path, line: bytes) -> None:
     try:
-        found = decoded(line, _Format).format
+        number = decoded(line, _Format).format
     except ValueError:
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    if found != FORMAT:
-        raise InputError(f"{path}: written in format {found}; this shootout reads format {FORMAT} only")
+    if number != FORMAT:
+        raise InputError(f"{path}: written in format {number}; this shootout reads format {FORMAT} only")
 
 
 def _check_header(where: str, header: RunHeader) -> None:
@@ -296,12 +242,11 @@ def _check_block(where: str, block: str, blocks: Collection[str]) -> None:
 
 
 def _check_rounds(where: str, record: StartRecord) -> None:
-    for s in (*record.samples, *([record.aa_control] if record.aa_control else [])):
+    for s in filter(None, (*record.samples, record.aa_control)):
         by_round = (s.transactions, s.window_s, s.server_cpu_s, s.client_cpu_s, s.completed)
         if len({len(values) for values in by_round if values is not None}) != 1:
-            raise InputError(
-                f"{where}: server {quoted(s.server)!r}: its arrays have different numbers of rounds"
-            )
+            server = quoted(s.server)
+            raise InputError(f"{where}: server {server!r}: its arrays have different numbers of rounds")
 
 
 def _record(path: Path, line: Line) -> Record:

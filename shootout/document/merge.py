@@ -35,7 +35,6 @@ BLOCKS_MAX = 10_000  # weeks of measuring; a plan of a few lines may stand for a
 # Options that differ between shards: they do not change what is measured.
 _SHARD_OPTIONS = ("--data", "--port", "--seed", "--shard")
 
-
 _Documents = Mapping[Path, RunDocument]  # each with its parts: a shard is a part itself
 
 
@@ -55,7 +54,8 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
             skip(str(error))
     if not documents:
         raise InputError("nothing to merge: none of the files is a run document")
-    for path, kept in journal.copies({path: each.header.run for path, each in documents.items()}).items():
+    runs = {path: document.header.run for path, document in documents.items()}
+    for path, kept in journal.copies(runs).items():
         if documents.pop(path) != documents[kept]:
             skip(str(journal.differs(path, kept)))
     document = _merged(documents)
@@ -79,12 +79,12 @@ def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
     `parts`: by run, the runs that it was merged from; empty for a run that is not merged.
     """
     merged = [set(sources) for sources in parts.values() if sources]
-    found = set()
-    for run, sources in parts.items():
+
+    def is_within(run: str, sources: Collection[str]) -> bool:
         own = set(sources) or {run}
-        if any(own < other or (own == other and not sources) for other in merged):
-            found.add(run)
-    return frozenset(found)
+        return any(own < other or (own == other and not sources) for other in merged)
+
+    return frozenset(run for run, sources in parts.items() if is_within(run, sources))
 
 
 # --- the documents --------------------------------------------------------------------------------
@@ -128,13 +128,13 @@ def _blocks(header: RunHeader) -> tuple[Block, ...]:
 def _require_same_run(documents: _Documents) -> None:
     """Raise InputError, naming the difference, if a document is not of the same run as the first."""
     first, header = next((path, document.header) for path, document in documents.items())
-    known: dict[str, ServerRecord] = {}  # by label
+    servers: dict[str, ServerRecord] = {}  # by label
     for path, document in documents.items():
         differences = [*compatibility.plans(header, document.header, _SHARD_OPTIONS)]
         if _blocks(document.header) != _blocks(header):
             differences.append("different blocks")
         for server in (server for part in document.header.parts for server in part.servers):
-            then = known.setdefault(server.label, server)
+            then = servers.setdefault(server.label, server)
             differences += compatibility.servers(then, server, effective=False)
         if differences:
             raise InputError(f"{path}: not of the same run as {first}: {differences[0]}")
@@ -149,21 +149,16 @@ def _merged(documents: _Documents) -> RunDocument:
     first = next(iter(documents.values())).header
     order = {block.key: number for number, block in enumerate(_blocks(first))}
     parts = _parts(documents, order)
-    header = _header(first, _blocks(first), parts)
-    return RunDocument(
-        header=header,
-        starts=_starts(documents, order),
-        failures=_failures(documents, order),
-        end=_end(header, parts),
-    )
+    header = _header(first, parts)
+    starts, failures = _starts(documents, order), _failures(documents, order)
+    return RunDocument(header=header, starts=starts, failures=failures, end=_end(header, parts))
 
 
 def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
     """The parts, in the order of their first blocks. Raises InputError if two measured the same block."""
     owners: dict[str, tuple[bytes, Path]] = {}  # by block: the part without its blocks, and the document
-    for path, part in (
-        (path, part) for path, document in documents.items() for part in document.header.parts
-    ):
+    parts = [(path, part) for path, document in documents.items() for part in document.header.parts]
+    for path, part in parts:
         identity = _encoder.encode(structs.replace(part, blocks=()))
         for block in part.blocks:
             if block not in order:
@@ -177,20 +172,20 @@ def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
     for block in sorted(owners, key=order.__getitem__):
         blocks.setdefault(owners[block][0], []).append(block)
     return tuple(
-        structs.replace(msgspec.json.decode(identity, type=Part), blocks=tuple(own))
-        for identity, own in blocks.items()
+        structs.replace(msgspec.json.decode(identity, type=Part), blocks=tuple(keys))
+        for identity, keys in blocks.items()
     )
 
 
 def _starts(documents: _Documents, order: Mapping[str, int]) -> tuple[StartRecord, ...]:
     """Every start once, by block. Raises InputError if two documents differ in one."""
-    known: dict[tuple[int, int], StartRecord] = {}
+    starts: dict[tuple[int, int], StartRecord] = {}
     for path, document in documents.items():
         for record in document.starts:
-            if record != known.setdefault((order[record.block], record.start), record):
+            if record != starts.setdefault((order[record.block], record.start), record):
                 what = f"start {record.start} of block {record.block!r}"
                 raise InputError(f"{path}: {what} differs from that in another document")
-    return tuple(known[place] for place in sorted(known))
+    return tuple(starts[place] for place in sorted(starts))
 
 
 def _failures(documents: _Documents, order: Mapping[str, int]) -> tuple[FailureRecord, ...]:
@@ -200,15 +195,13 @@ def _failures(documents: _Documents, order: Mapping[str, int]) -> tuple[FailureR
         block = block_key(record.cell.workload, record.cell.threads)
         return order[block], record.start, record.cell.server, record.reason
 
-    return tuple(
-        sorted({record for document in documents.values() for record in document.failures}, key=place)
-    )
+    failures = {record for document in documents.values() for record in document.failures}
+    return tuple(sorted(failures, key=place))
 
 
-def _header(first: RunHeader, blocks: tuple[Block, ...], parts: Sequence[Part]) -> RunHeader:
+def _header(first: RunHeader, parts: Sequence[Part]) -> RunHeader:
     """The merged run's header; its run id derives from the start time and the plan."""
     started = min((part.started for part in parts), key=_time)
-    given = {flag: text for flag, text in first.given.items() if flag not in _SHARD_OPTIONS}
     merged = structs.replace(
         first,
         format=journal.FORMAT,
@@ -219,8 +212,8 @@ def _header(first: RunHeader, blocks: tuple[Block, ...], parts: Sequence[Part]) 
             _server([record for part in parts for record in part.servers if record.label == server.label])
             for server in parts[0].servers
         ),
-        blocks=blocks,
-        given=given,
+        blocks=_blocks(first),
+        given={flag: text for flag, text in first.given.items() if flag not in _SHARD_OPTIONS},
         planned=None,
         parts=tuple(parts),
     )

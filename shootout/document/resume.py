@@ -15,11 +15,11 @@ from shootout.model.run import RunDocument, RunHeader, ServerRecord
 DIFFERENCES_MAX = 3  # named in a message
 
 
-def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, RunDocument] | None:
+def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> RunDocument | None:
     """The newest document of that shard in a folder; None if there is none.
 
-    Copies of documents do not count. Unreadable documents are left out, and those whose run has no document
-    that is called by it, as the run would go on in that; `skip` receives the reasons.
+    Copies of documents do not count. Unreadable documents are left out, and so are copies whose run has no
+    document that is named after it, in which it would go on; `skip` receives the reasons.
     """
     for path in reversed(journal.find(results)):
         try:
@@ -33,12 +33,12 @@ def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> tuple
                 skip(f"{path}: a run goes on only in its own document, {name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
-            return path, document
+            return document
     return None
 
 
 def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
-    """Whether a run is complete, and a budget of so much gives it no more starts.
+    """Whether a run is complete, and would get no more starts within this budget.
 
     After the starts that confirm its changes a run takes no others.
     """

@@ -1,4 +1,4 @@
-"""A kind of document on disk, beside the run documents."""
+"""Kinds of documents beside the run documents, each written whole, as JSON."""
 
 from __future__ import annotations
 
@@ -9,28 +9,23 @@ from typing import Generic, TypeVar
 
 import msgspec
 
-from shootout.document import whole
-from shootout.errors import InputError
+from shootout import files
+from shootout.errors import InputError, MeasureError
+from shootout.model.value import decoded
 from shootout.paths import file_stem
 
 T = TypeVar("T")
 
 
-def _sound(document: object) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Store(Generic[T]):
-    """Documents of one kind, each written whole: `soaks/*.json` below the results."""
+    """Documents of one kind: `soaks/*.json` below the results."""
 
     name: str  # "a soak": for messages
     pattern: str  # of its files, below the folder of run documents; the star is the document's id
     type: type[T]
     key: str  # a field that no other kind of document begins with
-    fault: Callable[[T], str] = (
-        _sound  # what is damaged in a document, which nobody vouches for; empty: nothing
-    )
+    fault: Callable[[T], str] = lambda document: ""  # what is damaged in a document; empty: nothing
 
     def path_of(self, results: Path, id: str) -> Path:
         """The file of the document with this id."""
@@ -42,7 +37,12 @@ class Store(Generic[T]):
 
     def read(self, path: Path) -> T:
         """Read and check a document. Raises InputError."""
-        document = whole.read(path, self.type, self.name)
+        try:
+            document = decoded(path.read_bytes(), self.type)
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except ValueError as error:
+            raise InputError(f"{path}: not {self.name}: {error}") from None
         if fault := self.fault(document):
             raise InputError(f"{path}: not {self.name}: {fault}")
         return document
@@ -57,7 +57,15 @@ class Store(Generic[T]):
 
     def write(self, results: Path, id: str, document: T) -> Path:
         """Write a document, in place of an earlier one. Raises MeasureError if it cannot be written."""
-        return whole.write(self.path_of(results, id), document)
+        return self.write_to(self.path_of(results, id), document)
+
+    def write_to(self, path: Path, document: T) -> Path:
+        """Write a document to that file. Raises MeasureError if it cannot be written."""
+        try:
+            files.replace(path, msgspec.json.encode(document) + b"\n")
+        except OSError as error:
+            raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
+        return path
 
     def owns(self, path: Path) -> bool:
         """Whether a file's first line is an object of this kind; False where it cannot be read."""

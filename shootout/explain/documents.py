@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from shootout.document import whole
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.explain.values import Explanation
@@ -37,7 +36,7 @@ class _Explanations(Store[Explanation]):
         earlier = None
         with suppress(InputError):
             earlier = self.read(path)
-        whole.write(path, explanation)
+        self.write_to(path, explanation)
         if earlier is not None and earlier.document != explanation.document:
             (path.parent / earlier.document).unlink(missing_ok=True)
         return path

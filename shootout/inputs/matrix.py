@@ -20,18 +20,20 @@ def load_profile(name_or_file: str) -> Profile:
         if not getattr(profile, field):
             raise InputError(f"{path}: {field}: expected at least one, found none")
     parts: dict[str, Profile | Scale] = {"": profile}
-    parts |= {f"scales.{name}.": each for name, each in profile.scales.items()}
+    parts |= {f"scales.{name}.": scale for name, scale in profile.scales.items()}
     for where, part in parts.items():
         for field in ("workloads", "threads"):
-            if repeated := _repeated(getattr(part, field)):
-                raise InputError(f"{path}: {where}{field}: {repeated[0]!r} appears twice")
+            values = getattr(part, field)
+            for value in values:
+                if values.count(value) > 1:
+                    raise InputError(f"{path}: {where}{field}: {value!r} appears twice")
         sampling = part.sampling
         if sampling is not None and sampling.starts_max < sampling.starts_min:
             raise InputError(
                 f"{path}: {where}sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
                 f"found {sampling.starts_max}"
             )
-    servers = (*profile.servers, *(server for each in profile.scales.values() for server in each.servers))
+    servers = (*profile.servers, *(server for scale in profile.scales.values() for server in scale.servers))
     for slot in profile.stand_ins:
         if slot not in servers:
             hint = toml.hint(slot, servers)
@@ -75,7 +77,3 @@ def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]
     shard, and shard sizes differ by at most one block.
     """
     return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])
-
-
-def _repeated(values: Sequence[object]) -> list[object]:
-    return [value for i, value in enumerate(values) if value in values[:i]]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Self, get_args, get_type_hints
+from typing import Any, Self, get_args
 
 from shootout.inputs import texts
 from shootout.model.plan import Isolation, Policy
@@ -58,6 +58,18 @@ class Option:
         add(self.flag, **keywords | changes)
 
 
+def from_option(
+    help: str,
+    metavar: str = "",
+    parse: Callable[[str, str], Any] = _as_written,
+    default: Any = None,
+    *,
+    repr: bool = True,
+) -> Any:
+    """The field of a dataclass that an option sets."""
+    return field(default=default, repr=repr, metadata={"option": Option(help, metavar, parse)})
+
+
 Count = partial(texts.integer, allowed=_COUNTS)
 
 
@@ -65,212 +77,150 @@ Count = partial(texts.integer, allowed=_COUNTS)
 class DatasetOptions:
     """The sizes of the tables."""
 
-    tables: Annotated[int | None, Option("number of sbtest tables", "N", Count)] = None
-    table_size: Annotated[int | None, Option("rows per sbtest table", "N", Count)] = None
-    warehouses: Annotated[int | None, Option("number of TPC-C warehouses", "N", Count)] = None
-    rows_seed: Annotated[
-        int | None,
-        Option("other rows of the same kind, loaded anew: from 1 to 2 000 000 000 (default: 1)", "N", Count),
-    ] = None
-    engine: Annotated[
-        str | None,
-        Option(
-            "storage engine of the tables, or `default`: each server's own (default: InnoDB)",
-            "NAME",
-            texts.name,
-        ),
-    ] = None
+    tables: int | None = from_option("number of sbtest tables", "N", Count)
+    table_size: int | None = from_option("rows per sbtest table", "N", Count)
+    warehouses: int | None = from_option("number of TPC-C warehouses", "N", Count)
+    rows_seed: int | None = from_option(
+        "other rows of the same kind, loaded anew: from 1 to 2 000 000 000 (default: 1)", "N", Count
+    )
+    engine: str | None = from_option(
+        "storage engine of the tables, or `default`: each server's own (default: InnoDB)", "NAME", texts.name
+    )
 
 
 @dataclass(frozen=True)
 class LoadOptions:
     """What transactions consist of, and when they are sent."""
 
-    option: Annotated[
-        dict[str, int] | None,
-        Option(
-            "workload options, most of them sysbench's: range_size=10, skip_trx=1",
-            "NAME=N,…",
-            texts.numbers,
-        ),
-    ] = None
-    rand_type: Annotated[
-        Distribution | None,
-        Option(
-            "distribution of row accesses: uniform, gaussian, special:hot_percent=50, pareto or "
-            "zipfian:exponent=1.1",
-            "NAME[:PARAM=N,…]",
-            texts.distribution,
-        ),
-    ] = None
-    protocol: Annotated[
-        Protocol | None,
-        Option(
-            "text, or prepared statements; NAME.prepared and NAME.text select a workload by protocol",
-            "NAME",
-            partial(texts.choice, known=get_args(Protocol)),
-        ),
-    ] = None
-    rate: Annotated[
-        float | None,
-        Option(
-            "open loop: start this many transactions per second on each server, and measure latency from the "
-            "intended start; 0 (default) is a closed loop",
-            "TPS",
-            partial(texts.decimal, maximum=RATE_MAX),
-        ),
-    ] = None
-    arrivals: Annotated[
-        str | None,
-        Option(
-            "arrivals under --rate: poisson (default) or uniform",
-            "NAME",
-            partial(texts.choice, known=("poisson", "uniform")),
-        ),
-    ] = None
-    think: Annotated[
-        tuple[str, float] | None,
-        Option(
-            "closed loop with pauses of S seconds between transactions, or exponential:S for that mean",
-            "S",
-            partial(texts.think, maximum=THINK_MAX_S),
-        ),
-    ] = None
-    reconnect: Annotated[
-        bool, Option("reopen lost connections and count them (error 2013); otherwise one fails the cell")
-    ] = False
+    option: dict[str, int] | None = from_option(
+        "workload options, most of them sysbench's: range_size=10, skip_trx=1", "NAME=N,…", texts.numbers
+    )
+    rand_type: Distribution | None = from_option(
+        "distribution of row accesses: uniform, gaussian, special:hot_percent=50, pareto or "
+        "zipfian:exponent=1.1",
+        "NAME[:PARAM=N,…]",
+        texts.distribution,
+    )
+    protocol: Protocol | None = from_option(
+        "text, or prepared statements; NAME.prepared and NAME.text select a workload by protocol",
+        "NAME",
+        partial(texts.choice, known=get_args(Protocol)),
+    )
+    rate: float | None = from_option(
+        "open loop: start this many transactions per second on each server, and measure latency from the "
+        "intended start; 0 (default) is a closed loop",
+        "TPS",
+        partial(texts.decimal, maximum=RATE_MAX),
+    )
+    arrivals: str | None = from_option(
+        "arrivals under --rate: poisson (default) or uniform",
+        "NAME",
+        partial(texts.choice, known=("poisson", "uniform")),
+    )
+    think: tuple[str, float] | None = from_option(
+        "closed loop with pauses of S seconds between transactions, or exponential:S for that mean",
+        "S",
+        partial(texts.think, maximum=THINK_MAX_S),
+    )
+    reconnect: bool = from_option(
+        "reopen lost connections and count them (error 2013); otherwise one fails the cell", default=False
+    )
 
 
 @dataclass(frozen=True)
 class SamplingOptions:
     """How much is measured, and what a verdict takes."""
 
-    policy: Annotated[
-        Policy | None,
-        Option("the bar for verdicts: a .toml file with margins, confirmation, …", "FILE", texts.policy),
-    ] = None
-    budget: Annotated[
-        float | None,
-        Option(
-            "minutes for all starts, including those that confirm a change; a cell takes about 40 s in the "
-            "profile quick, 60 s in gate",
-            "MIN",
-            partial(texts.decimal, maximum=BUDGET_MAX_MIN),
-        ),
-    ] = None
-    isolation: Annotated[
-        Isolation | None,
-        Option(
-            "what a server does during another's slice: keep running (share) or stand still (pause); "
-            "exclusive gives each server all its slices in one stretch; auto (default) is pause where a "
-            "workload writes and every server can be stopped, otherwise share",
-            "NAME",
-            partial(texts.choice, known=get_args(Isolation)),
-        ),
-    ] = None
-    seed: Annotated[
-        int | None,
-        Option(
-            "seed of everything random (default: a new one, which the report names)",
-            "N",
-            partial(texts.integer, allowed=_SEEDS),
-        ),
-    ] = None
+    policy: Policy | None = from_option(
+        "the bar for verdicts: a .toml file with margins, confirmation, …", "FILE", texts.policy
+    )
+    budget: float | None = from_option(
+        "minutes for all starts, including those that confirm a change; a cell takes about 40 s in the "
+        "profile quick, 60 s in gate",
+        "MIN",
+        partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    )
+    isolation: Isolation | None = from_option(
+        "what a server does during another's slice: keep running (share) or stand still (pause); "
+        "exclusive gives each server all its slices in one stretch; auto (default) is pause where a "
+        "workload writes and every server can be stopped, otherwise share",
+        "NAME",
+        partial(texts.choice, known=get_args(Isolation)),
+    )
+    seed: int | None = from_option(
+        "seed of everything random (default: a new one, which the report names)",
+        "N",
+        partial(texts.integer, allowed=_SEEDS),
+    )
 
 
 @dataclass(frozen=True)
 class PlaceOptions:
     """Where servers listen and keep their data."""
 
-    port: Annotated[
-        int | None,
-        Option(
-            "TCP port of the first server on 127.0.0.1; the others take the next ones (default: free ports)",
-            "N",
-            partial(texts.integer, allowed=PORTS),
-        ),
-    ] = None
-    data: Annotated[
-        Path | None,
-        Option(
-            "where the servers keep their data during the run (default: the cache folder)",
-            "DIR",
-            texts.directory,
-        ),
-    ] = None
-    remote: Annotated[
-        bool,
-        Option(
-            "allow dsn: servers beyond this machine; without it, a mistyped address cannot load one in "
-            "production"
-        ),
-    ] = False
-    container_network: Annotated[
-        str | None,
-        Option(
-            "network of containers: host (default) or bridge",
-            "NAME",
-            partial(texts.choice, known=("host", "bridge")),
-        ),
-    ] = None
-    container_memory: Annotated[
-        str | None, Option("memory limit per container, such as 8G", "SIZE", texts.size)
-    ] = None
+    port: int | None = from_option(
+        "TCP port of the first server on 127.0.0.1; the others take the next ones (default: free ports)",
+        "N",
+        partial(texts.integer, allowed=PORTS),
+    )
+    data: Path | None = from_option(
+        "where the servers keep their data during the run (default: the cache folder)", "DIR", texts.directory
+    )
+    remote: bool = from_option(
+        "allow dsn: servers beyond this machine; without it, a mistyped address cannot load one in "
+        "production",
+        default=False,
+    )
+    container_network: str | None = from_option(
+        "network of containers: host (default) or bridge",
+        "NAME",
+        partial(texts.choice, known=("host", "bridge")),
+    )
+    container_memory: str | None = from_option("memory limit per container, such as 8G", "SIZE", texts.size)
 
 
 @dataclass(frozen=True)
 class BuildOptions:
     """How servers named by `git:` are built."""
 
-    build: Annotated[
-        str | None, Option("shell command that builds a server named by git:DIR#REV, in a work tree", "CMD")
-    ] = None
-    tree: Annotated[
-        str | None, Option("where the server that it builds comes to lie in the work tree", "SUBDIR")
-    ] = None
+    build: str | None = from_option(
+        "shell command that builds a server named by git:DIR#REV, in a work tree", "CMD"
+    )
+    tree: str | None = from_option("where the server that it builds comes to lie in the work tree", "SUBDIR")
 
 
 @dataclass(frozen=True)
 class Selection:
     """The options that select what a run measures. None leaves the choice to the profile."""
 
-    profile: Annotated[
-        str,
-        Option(
-            "what to measure and how thoroughly: a name or a .toml file (default: the command's own; "
-            "run: quick, doctor: gate)",
-            "NAME",
-        ),
-    ] = "quick"
-    scale: Annotated[
-        str | None,
-        Option("a smaller scale that the profile defines, such as small", "NAME"),
-    ] = None
-    servers: Annotated[  # a reference may hold a password
-        tuple[str, ...] | None, Option("server references; the first is the base", "A,B,…", texts.items)
-    ] = field(default=None, repr=False)
-    workloads: Annotated[
-        tuple[str, ...] | None,
-        Option("workloads: names from fixtures/workloads/, or .toml files of your own", "W,…", texts.items),
-    ] = None
-    threads: Annotated[
-        tuple[int, ...] | None, Option("thread counts: connections under load", "N,…", texts.threads)
-    ] = None
+    profile: str = from_option(
+        "what to measure and how thoroughly: a name or a .toml file (default: the command's own; "
+        "run: quick, doctor: gate)",
+        "NAME",
+        default="quick",
+    )
+    scale: str | None = from_option("a smaller scale that the profile defines, such as small", "NAME")
+    servers: tuple[str, ...] | None = from_option(
+        "server references; the first is the base", "A,B,…", texts.items, repr=False
+    )
+    workloads: tuple[str, ...] | None = from_option(
+        "workloads: names from fixtures/workloads/, or .toml files of your own", "W,…", texts.items
+    )
+    threads: tuple[int, ...] | None = from_option(
+        "thread counts: connections under load", "N,…", texts.threads
+    )
     dataset: DatasetOptions = DatasetOptions()
     load: LoadOptions = LoadOptions()
     sampling: SamplingOptions = SamplingOptions()
     place: PlaceOptions = PlaceOptions()
     building: BuildOptions = BuildOptions()
-    shard: Annotated[
-        tuple[int, int] | None,
-        Option("measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard),
-    ] = None
-    resume: Annotated[
-        bool,
-        Option(
-            "continue the newest run in --out if it was cut short or gets more --budget; else judge it again"
-        ),
-    ] = False
+    shard: tuple[int, int] | None = from_option(
+        "measure only part I of N of the blocks; merge joins the documents", "I/N", texts.shard
+    )
+    resume: bool = from_option(
+        "continue the newest run in --out if it was cut short or gets more --budget; else judge it again",
+        default=False,
+    )
     written: Mapping[str, str] = field(default_factory=dict, repr=False)  # option texts by flag
 
     @classmethod
@@ -308,15 +258,13 @@ class Selection:
 
 def _declared(part: type) -> dict[str, tuple[Option, ...]]:
     """The options of a part by the name of their part, "" for its own; in the order of its fields."""
-    hints = get_type_hints(part, include_extras=True)
     own = tuple(
-        replace(option, name=each.name, default=each.default)
-        for each in fields(part)
-        for option in getattr(hints[each.name], "__metadata__", ())
+        replace(option, name=field.name, default=field.default)
+        for field in fields(part)
+        if (option := field.metadata.get("option"))
     )
-    parts = {
-        each.name: _declared(hints[each.name])[""] for each in fields(part) if is_dataclass(each.default)
-    }
+    nested = [field for field in fields(part) if is_dataclass(field.default)]
+    parts = {field.name: _declared(type(field.default))[""] for field in nested}
     return {"": own, **parts}
 
 

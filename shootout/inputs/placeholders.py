@@ -90,7 +90,7 @@ class Scope:
     def __post_init__(self) -> None:
         self._check_names()
         declared = self.workload.parameters
-        plain = {name: each for name, each in declared.items() if not isinstance(each, Group)}
+        plain = {name: one for name, one in declared.items() if not isinstance(one, Group)}
         # The engine draws in this order: a derived parameter comes after its source.
         for name in sorted(plain, key=lambda name: self._depth(name, plain)):
             self._indexes[name] = self._add(self._compiled(f"parameters.{name}", plain[name]))
@@ -117,7 +117,7 @@ class Scope:
     def index(self, where: str, name: str, types: tuple[type[Parameter], ...], what: str) -> int:
         """The index of a parameter of one of these types; `what` is the message for another type."""
         declared = self.workload.parameters
-        fitting = [other for other, each in declared.items() if isinstance(each, types)]
+        fitting = [other for other, parameter in declared.items() if isinstance(parameter, types)]
         if name not in fitting:
             wrong = what if name in declared else "is not a parameter"
             raise FieldError(where, f"{name!r} {wrong}{toml.hint(name, fitting)}")
@@ -257,9 +257,9 @@ class Scope:
                 raise FieldError(f"{where}.column", f"needs a dump, the dataset is {self.dataset.kind}")
             if column.count(".") != 1:
                 raise FieldError(f"{where}.column", f"expected TABLE.COLUMN, found {column!r}")
-            for index, known in enumerate(self.columns):
-                if known.name == column:
-                    self.columns[index] = replace(known, fresh=known.fresh or parameter.fresh)
+            for index, shared in enumerate(self.columns):
+                if shared.name == column:
+                    self.columns[index] = replace(shared, fresh=shared.fresh or parameter.fresh)
                     return index
             self.columns.append(ProgramColumn(name=column, fresh=parameter.fresh))
         elif low is not None and high is not None and low <= high:

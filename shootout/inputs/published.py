@@ -22,9 +22,9 @@ def known() -> frozenset[str]:
 def load(name: str) -> Published:
     """The comparison of that name. Raises InputError if there is none or it is inconsistent."""
     path = toml.find(name, FOLDER, "published comparison")
-    found = toml.load(path, Published)
-    _check(path, found)
-    return found
+    comparison = toml.load(path, Published)
+    _check(path, comparison)
+    return comparison
 
 
 def record_of(server: PublishedServer, header: RunHeader) -> ServerRecord | None:
@@ -42,32 +42,27 @@ def unpublished(comparison: Published, header: RunHeader) -> tuple[ServerRecord,
 def _named(text: str, records: Sequence[ServerRecord]) -> ServerRecord | None:
     """The first server with this reference; records hold absolute directories."""
     kind, colon, target = text.partition(":")
-    for record in records:
-        of_path = (
-            colon and record.reference.startswith(f"{kind}:") and record.reference.endswith(f"/{target}")
-        )
-        if record.reference == text or of_path:
-            return record
-    return None
+
+    def is_named(reference: str) -> bool:
+        of_path = colon and reference.startswith(f"{kind}:") and reference.endswith(f"/{target}")
+        return reference == text or bool(of_path)
+
+    return next((record for record in records if is_named(record.reference)), None)
 
 
-def _check(path: Path, found: Published) -> None:
-    names = [server.name for server in found.servers]
-    for server in found.servers:
+def _check(path: Path, comparison: Published) -> None:
+    names = [server.name for server in comparison.servers]
+    for server in comparison.servers:
         if names.count(server.name) > 1:
             raise InputError(f"{path}: servers: {server.name!r} appears twice")
-        if server.tps and len(server.tps) != len(found.threads):
+        if server.tps and len(server.tps) != len(comparison.threads):
             raise InputError(
-                f"{path}: servers {server.name!r}: tps: expected {len(found.threads)} values, one for each "
-                f"of threads; found {len(server.tps)}"
+                f"{path}: servers {server.name!r}: tps: expected {len(comparison.threads)} values, one for "
+                f"each of threads; found {len(server.tps)}"
             )
-    for where, name in [
-        ("reference", found.reference),
-        *(
-            (f"claims {claim.name!r}", name)
-            for claim in found.claims
-            for name in (claim.head.server, claim.base.server)
-        ),
-    ]:
+    referred = [("reference", comparison.reference)]
+    for claim in comparison.claims:
+        referred += [(f"claims {claim.name!r}", end.server) for end in (claim.head, claim.base)]
+    for where, name in referred:
         if name not in names:
             raise InputError(f"{path}: {where}: unknown server {name!r}{toml.hint(name, names)}")

@@ -46,7 +46,7 @@ def resolve(profile: Profile, selection: Selection, capacity: Capacity) -> Profi
 
 def _changed(value: V, **changes: Any) -> V:
     """The value with every change that is not None."""
-    return replace(value, **{name: each for name, each in changes.items() if each is not None})
+    return replace(value, **{name: change for name, change in changes.items() if change is not None})
 
 
 def _dataset(size: DatasetSize, options: DatasetOptions) -> DatasetSize:

@@ -13,37 +13,37 @@ from shootout.model.value import Name, Size
 from shootout.model.workload import Distribution
 
 _THREADS = range(1, 65_536)  # model.value.Threads
+_SHARDS = range(1, 10**9)
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
 _INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 def items(flag: str, text: str) -> tuple[str, ...]:
     """`A,B,…`: one or more nonempty items."""
-    found = tuple(item.strip() for item in text.split(","))
-    if not all(found):
+    names = tuple(item.strip() for item in text.split(","))
+    if not all(names):
         raise InputError(f"{flag} {text!r}: expected names separated by commas")
-    return found
+    return names
 
 
 def threads(flag: str, text: str) -> tuple[int, ...]:
     """Thread counts without repetition: `1,8,32`."""
-    found = tuple(item.strip() for item in text.split(","))
-    for item in found:
-        if not (item.isascii() and item.isdigit() and len(item) < 6 and int(item) in _THREADS):
+    counts: list[int] = []
+    for item in map(str.strip, text.split(",")):
+        if not _is_in(item, _THREADS):
             raise InputError(
                 f"{flag} {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
                 f"separated by commas; found {item!r}"
             )
-    counts = tuple(map(int, found))
-    for place, count in enumerate(counts):
-        if count in counts[:place]:
-            raise InputError(f"{flag} {text}: {count} appears twice")
-    return counts
+        if int(item) in counts:
+            raise InputError(f"{flag} {text}: {item} appears twice")
+        counts.append(int(item))
+    return tuple(counts)
 
 
 def integer(flag: str, text: str, allowed: range) -> int:
     """An integer within `allowed`."""
-    if not (text.isascii() and text.isdigit() and int(text) in allowed):
+    if not _is_in(text, allowed):
         raise InputError(f"{flag} {text!r}: expected a number from {allowed[0]} to {allowed[-1]}")
     return int(text)
 
@@ -65,39 +65,34 @@ def choice(flag: str, text: str, known: Sequence[str]) -> str:
 def shard(flag: str, text: str) -> tuple[int, int]:
     """`I/N`: shard `I`, counted from 1, of `N`."""
     number, slash, count = text.partition("/")
-    numbers = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (number, count))
-    if not (slash and numbers and 1 <= int(number) <= int(count)):
+    if not (slash and _is_in(count, _SHARDS) and _is_in(number, range(1, int(count) + 1))):
         raise InputError(f"{flag} {text!r}: expected I/N, shard I of N, such as 1/3")
     return int(number), int(count)
 
 
 def size(flag: str, text: str) -> str:
     """A number of bytes, optionally with a unit: K, M or G."""
-    try:
-        found: str = toml.value(text.upper(), Size)
-    except InputError:
-        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G") from None
-    return found
+    if not toml.fits(text.upper(), Size):
+        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G")
+    return text.upper()
 
 
 def directory(flag: str, text: str) -> Path:
     """The absolute path of an existing directory."""
     try:
-        found = Path(text).expanduser().absolute()
+        folder = Path(text).expanduser().absolute()
     except RuntimeError as error:
         raise InputError(f"{flag} {text!r}: {error}") from None
-    if not found.is_dir():
+    if not folder.is_dir():
         raise InputError(f"{flag} {text!r}: no such directory")
-    return found
+    return folder
 
 
 def name(flag: str, text: str) -> str:
     """A name: letters, digits and `._-`."""
-    try:
-        found: str = toml.value(text, Name)
-    except InputError:
-        raise InputError(f"{flag} {text!r}: expected a name") from None
-    return found
+    if not toml.fits(text, Name):
+        raise InputError(f"{flag} {text!r}: expected a name")
+    return text
 
 
 def think(flag: str, text: str, maximum: float) -> tuple[str, float]:
@@ -110,15 +105,15 @@ def think(flag: str, text: str, maximum: float) -> tuple[str, float]:
 
 def numbers(flag: str, text: str) -> dict[str, int]:
     """`NAME=N,…`."""
-    found: dict[str, int] = {}
+    values: dict[str, int] = {}
     for item in items(flag, text):
         key, _, value = item.partition("=")
         if not (key and _INTEGER.fullmatch(value)):
             raise InputError(f"{flag} {text!r}: expected NAME=NUMBER, separated by commas; found {item!r}")
-        if key in found:
+        if key in values:
             raise InputError(f"{flag} {text!r}: {key} appears twice")
-        found[key] = int(value)
-    return found
+        values[key] = int(value)
+    return values
 
 
 def distribution(flag: str, text: str) -> Distribution:
@@ -131,10 +126,9 @@ def distribution(flag: str, text: str) -> Distribution:
             raise InputError(f"{flag} {text!r}: expected PARAM=NUMBER, separated by commas; found {item!r}")
         values[key] = float(value) if "." in value else int(value)
     try:
-        found: Distribution = toml.value(values, Distribution)
+        return toml.value(values, Distribution)  # type: ignore[no-any-return]
     except InputError as error:
         raise InputError(f"{flag} {text!r}: {error}") from None
-    return found
 
 
 def policy(flag: str, text: str) -> Policy:
@@ -143,3 +137,8 @@ def policy(flag: str, text: str) -> Policy:
     if path.suffix != ".toml":
         raise InputError(f"{flag} {text}: expected a .toml file")
     return toml.load(path, Policy)
+
+
+def _is_in(text: str, allowed: range) -> bool:
+    """Whether it is a number of that range, in a few ASCII digits."""
+    return text.isascii() and text.isdigit() and len(text) < 19 and int(text) in allowed

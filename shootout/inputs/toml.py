@@ -79,20 +79,20 @@ def _message(message: str, type: Any, data: Any) -> str:
     parts = _ERROR.match(message)
     assert parts is not None  # matches any text
     what = parts["what"]
-    where, type, found = _locate(parts["where"] or "", type, data)
+    where, type, data = _locate(parts["where"] or "", type, data)
     if unknown := _UNKNOWN.fullmatch(what):
         key = unknown[1]
-        return f"unknown key {_join(where, key)!r}{hint(key, _keys(type, found))}"
+        return f"unknown key {_join(where, key)!r}{hint(key, _struct(type, data).__struct_encode_fields__)}"
     if missing := _MISSING.fullmatch(what):
         return f"key {_join(where, missing[1])!r} is missing"
     if what.startswith("Invalid"):  # a literal or a tag: msgspec does not list the choices
-        return f"{where}: unknown {found!r}{hint(str(found), _choices(type))}"
+        return f"{where}: unknown {data!r}{hint(str(data), _choices(type))}"
     expected = what.partition(", got ")[0].replace("`", "").replace("object", "table")
     expected = expected[:1].lower() + expected[1:]
     if parts["key"]:
-        wrong = next(key for key in found if not _valid(key, get_args(type)[0]))
+        wrong = next(key for key in data if not fits(key, get_args(type)[0]))
         return f"{where or 'the file'}: {expected} as each name in it, found {reprlib.repr(wrong)}"
-    return f"{where}: {expected}, found {reprlib.repr(found)}"
+    return f"{where}: {expected}, found {reprlib.repr(data)}"
 
 
 def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
@@ -113,7 +113,7 @@ def _locate(where: str, type: Any, data: Any) -> tuple[str, Any, Any]:
             type, data = get_args(type)[0], data[int(step["index"])]
         else:
             type = get_args(type)[1]
-            key, data = next((key, value) for key, value in data.items() if not _valid(value, type))
+            key, data = next((key, value) for key, value in data.items() if not fits(value, type))
             name = _join(name, key)
     return name, _bare(type), data
 
@@ -130,7 +130,8 @@ def _oversized(where: str, data: Any) -> Iterator[str]:
             yield from _oversized(f"{where}[{index}]", inner)
 
 
-def _valid(value: Any, type: Any) -> bool:
+def fits(value: Any, type: Any) -> bool:
+    """Whether the value is of this type."""
     try:
         msgspec.convert(value, type)
     except msgspec.ValidationError:
@@ -156,17 +157,12 @@ def _struct(type: Any, data: Any) -> Any:
     return next(chosen, None)
 
 
-def _keys(type: Any, data: Any) -> tuple[str, ...]:
-    """The keys that the table can have."""
-    return tuple(_struct(type, data).__struct_encode_fields__)
-
-
 def _choices(type: Any) -> tuple[str, ...]:
     """The tags of a union, and the values of a literal, perhaps in a union with other types."""
     tags = (s.__struct_config__.tag for s in _structs(type))
-    literals = (each for each in (type, *get_args(type)) if get_origin(each) is Literal)
+    literals = (member for member in (type, *get_args(type)) if get_origin(member) is Literal)
     values = (value for literal in literals for value in get_args(literal))
-    return tuple(str(each) for each in (*tags, *values) if each is not None)
+    return tuple(str(choice) for choice in (*tags, *values) if choice is not None)
 
 
 def _join(where: str, key: str) -> str:

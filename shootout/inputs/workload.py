@@ -92,11 +92,11 @@ def load(name_or_file: str) -> Workload:
 
     Raises InputError if there is none, or if it supports only the other protocol.
     """
-    found = toml.load(find(name_or_file), Workload)
+    loaded = toml.load(find(name_or_file), Workload)
     protocol = name_or_file.removeprefix(without_protocol(name_or_file)).removeprefix(".")
-    if found.protocol is not None and protocol not in ("", found.protocol):
-        raise InputError(f"workload {name_or_file}: it supports only the {found.protocol} protocol")
-    return replace(found, protocol=protocol) if protocol in get_args(Protocol) else found
+    if loaded.protocol is not None and protocol not in ("", loaded.protocol):
+        raise InputError(f"workload {name_or_file}: it supports only the {loaded.protocol} protocol")
+    return replace(loaded, protocol=protocol) if protocol in get_args(Protocol) else loaded
 
 
 def with_options(
@@ -149,21 +149,22 @@ def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
 def _setup(scope: Scope, threads: int) -> tuple[str, ...]:
     statements: list[str] = []
     for i, sql in enumerate(scope.workload.setup):
-        each = range(1, threads + 1) if f"{{{THREAD}}}" in sql else (1,)
-        statements += (_not_empty(f"setup[{i}]", scope.text(f"setup[{i}]", sql, thread)) for thread in each)
+        numbers = range(1, threads + 1) if f"{{{THREAD}}}" in sql else (1,)
+        statements += (_filled(f"setup[{i}]", scope, sql, thread) for thread in numbers)
     return tuple(statements)
 
 
 def _checks(scope: Scope) -> tuple[Check, ...]:
     return tuple(
-        replace(check, sql=_not_empty(f"checks[{i}].sql", scope.text(f"checks[{i}].sql", check.sql, None)))
+        replace(check, sql=_filled(f"checks[{i}].sql", scope, check.sql))
         for i, check in enumerate(scope.workload.checks)
     )
 
 
-def _not_empty(where: str, sql: str) -> str:
-    _first_word(where, sql)
-    return sql
+def _filled(where: str, scope: Scope, sql: str, thread: int | None = None) -> str:
+    text = scope.text(where, sql, thread)
+    _first_word(where, text)  # it must be a statement
+    return text
 
 
 def _first_word(where: str, sql: str) -> str:
@@ -190,9 +191,9 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
         _transaction(f"transactions[{t}]", transaction, scope, kinds)
         for t, transaction in enumerate(workload.transactions)
     )
-    framed = [each for each in transactions if each.begin]
-    sent = ("begin", *("rollback" if each.rollback else "commit" for each in framed)) if framed else ()
-    kinds |= {word: "other" for word in _FRAME if word in sent}
+    framed = [transaction for transaction in transactions if transaction.begin]
+    ends = {"rollback" if transaction.rollback else "commit" for transaction in framed}
+    kinds |= {word: "other" for word in _FRAME if word in ends or (word == "begin" and framed)}
     _setup(scope, threads=1)
     _checks(scope)
     scope.check_all_used()

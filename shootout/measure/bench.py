@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -56,10 +56,6 @@ class Bench:
     watcher: Watcher | None = None
     _filled: dict[str, Program] = field(default_factory=dict, init=False, repr=False)
 
-    def start(self, participant: Participant) -> Running:
-        """Start a server on its CPUs. Raises MeasureError."""
-        return participant.start(self.runner.placement.starting)
-
     def measure(
         self, block: Block, start: int, instances: Instances, generator: random.Random, on_round: OnRound
     ) -> StartRecord | None:
@@ -72,42 +68,46 @@ class Bench:
             return None
         client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
-        handles: dict[Participant, ServerHandle] = {}
+        bound = self.plan.workloads[block.workload]
+        hooks: dict[Participant, Hooks] = {}
+        handles: list[ServerHandle] = []
         for participant, instance in instances.items():
-            try:
+            with self._failing(block, participant, start):
                 if instance.ours and instance.pid is not None:
                     machine.place(instance.pid, cpus)
-                hooks = self._hooks(block, instance)
-                hooks.set_up(block.threads)
+                its_hooks = Hooks(instance, bound.workload, bound.dataset)
+                its_hooks.set_up(block.threads)
                 # Before the engine gives the server its number, which is its handle's place.
-                made = handle(participant.label, instance, control=participant.control)
-                connect(engine, instance, hooks.schema, block.threads)
-                handles[participant] = made
-            except MeasureError as error:
-                self._fail(block, participant, start, str(error))
+                its_handle = handle(participant.label, instance, control=participant.control)
+                connect(engine, instance, its_hooks.schema, block.threads)
+                hooks[participant] = its_hooks
+                handles.append(its_handle)
         sampling = self.plan.profile.sampling
         with ExitStack() as held:
             held.enter_context(machine.hold(client, batch=block.threads > 1))
             begin = None
             if self.watcher is not None:
-                by_label = {each.label: instances[each] for each in handles}
+                by_label = {participant.label: its_hooks.instance for participant, its_hooks in hooks.items()}
                 begin = held.enter_context(self.watcher.watching(start, block, engine, by_label))
             measured = measure_block(
                 block.key,
                 start,
-                tuple(handles.values()),
+                handles,
                 kinds=[kind.name for kind in program.kinds],
                 driver=engine,
                 sampling=sampling.isolated(
-                    writes=program.writes, ours=all(each.stop is not None for each in handles.values())
+                    writes=program.writes, ours=all(server.stop is not None for server in handles)
                 ),
                 load=self.plan.profile.load,
                 generator=generator,
                 on_round=on_round,
                 on_measuring=begin,
             )
-        for participant, reason in zip(handles, measured.failures, strict=True):
-            self._check(block, participant, instances[participant], start, reason)
+        for (participant, its_hooks), reason in zip(hooks.items(), measured.failures, strict=True):
+            with self._failing(block, participant, start):
+                if reason is not None:
+                    raise MeasureError(reason)
+                its_hooks.check()
         return measured.record
 
     def read_columns(self, workload: str, base: Running) -> None:
@@ -117,38 +117,26 @@ class Bench:
             self._filled[workload] = columns.filled(bound.program, schema_of(base, bound.dataset), base)
 
     def _with_values(self, block: Block, instances: Instances, start: int) -> tuple[Program, Instances]:
-        """The block's program with the base's values, and the servers that could tell theirs.
+        """The block's program with the base's values, and the servers whose last numbers could be read.
 
         The values are the same for all servers and starts; new numbers are beyond those of all servers.
         """
         bound = self.plan.workloads[block.workload]
         program, telling = self._filled.get(block.workload, bound.program), {}
         for participant, instance in instances.items():
-            try:
+            with self._failing(block, participant, start):
                 if block.workload not in self._filled:
                     self.read_columns(block.workload, instance)
                     program = self._filled[block.workload]
                 program = columns.continued(program, schema_of(instance, bound.dataset), instance)
                 telling[participant] = instance
-            except MeasureError as error:
-                self._fail(block, participant, start, str(error))
         return program, telling
 
-    def _check(
-        self, block: Block, participant: Participant, instance: Running, start: int, reason: str | None
-    ) -> None:
-        """Fail the cell of a server that failed under load, or whose tables are wrong after it."""
+    @contextmanager
+    def _failing(self, block: Block, participant: Participant, start: int) -> Iterator[None]:
+        """Fail the server's cell for what goes wrong inside the block; an A/A control has none."""
         try:
-            if reason is not None:
-                raise MeasureError(reason)
-            self._hooks(block, instance).check()
+            yield
         except MeasureError as error:
-            self._fail(block, participant, start, str(error))
-
-    def _hooks(self, block: Block, instance: Running) -> Hooks:
-        bound = self.plan.workloads[block.workload]
-        return Hooks(instance, bound.workload, bound.dataset)
-
-    def _fail(self, block: Block, participant: Participant, start: int, reason: str) -> None:
-        if not participant.control:
-            self.recorder.fail(block.cell(participant.label), start, reason)
+            if not participant.control:
+                self.recorder.fail(block.cell(participant.label), start, str(error))

@@ -1,4 +1,4 @@
-"""A run, measured: starts the servers again and again, and records what each start gave.
+"""Measures a run: starts the servers again and again, and records what each start gives.
 
 Restarts move results by percents, so there should be many of them, and one start serves all blocks.
 Every start begins with a copy of the same loaded data directory.
@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 import random
+import shutil
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -95,8 +96,8 @@ class Campaign:
     def _one_start(self, start: Start) -> None:
         """Start the servers that the blocks need, in random order: the last to start has idled least."""
         generator = random.Random(f"{self.plan.seed}/{start.number}")
-        needed = [each for each in self.participants if any(self._takes_part(each, b) for b in start.blocks)]
-        names = ", ".join(each.label for each in needed if not each.control)
+        needed = [p for p in self.participants if any(self._takes_part(p, block) for block in start.blocks)]
+        names = ", ".join(participant.label for participant in needed if not participant.control)
         self._report(start, Progress(stage="start", detail=names))
         with ExitStack() as held:
             instances = {}
@@ -105,7 +106,7 @@ class Campaign:
                 if instance is not None:
                     held.callback(instance.kill)  # no shutdown: its data directory is discarded
                     instances[participant] = instance
-            self.recorder.journal.open()
+            self.recorder.open()
             for block in start.blocks:  # before any of them writes
                 base = next(iter(self._present(block, instances).values()), None)
                 with suppress(MeasureError):  # the block asks again, and fails with the reason
@@ -113,16 +114,16 @@ class Campaign:
                         self.bench.read_columns(block.workload, base)
             for block in self._in_order(start.blocks, generator):
                 self._one_block(start, block, instances, generator)
-                instances = {each: instance for each, instance in instances.items() if instance.alive()}
+                instances = {p: instance for p, instance in instances.items() if instance.alive()}
         for participant in needed:
-            participant.clear()
+            shutil.rmtree(participant.home, ignore_errors=True)
 
     def _started(self, participant: Participant, start: Start) -> Running | None:
         """A running server; None if it fails, which is recorded unless it is an A/A control."""
         try:
-            instance = self.bench.start(participant)
+            instance = participant.start(self.bench.runner.placement.starting)
             if not participant.control and participant.label not in self.started:
-                self.recorder.add_server(participant.record(instance))
+                self.recorder.add_server(participant.server.record(participant.loaded, instance))
                 self.started.add(participant.label)
         except MeasureError as error:
             if not participant.control:
@@ -154,9 +155,9 @@ class Campaign:
 
     def _present(self, block: Block, instances: Instances) -> Instances:
         """A block's servers, its base first; without it none: the block waits for the next start."""
-        present = [each for each in self.participants if each in instances and self._takes_part(each, block)]
+        present = [p for p in self.participants if p in instances and self._takes_part(p, block)]
         base_is_there = present[:1] and present[0].label == schedule.servers(self.recorder.run, block)[0]
-        return {each: instances[each] for each in present} if base_is_there else {}
+        return {participant: instances[participant] for participant in present} if base_is_there else {}
 
     def _takes_part(self, participant: Participant, block: Block) -> bool:
         """Whether the block measures it; an A/A control only beside its base."""
@@ -165,19 +166,18 @@ class Campaign:
             return block.key in self.plan.aa_controls and labels[:1] == [participant.label]
         return participant.label in labels
 
-    def _in_order(self, blocks: Iterable[Block], generator: random.Random) -> list[Block]:
+    def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Blocks in random order, but reads before writes: purging goes on after a write.
 
         Of each kind, blocks with an A/A control come first. The control takes part in no other block, so
         earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).
         """
-        controls = [each for each in self.participants if each.control]
 
         def place(block: Block) -> tuple[bool, bool]:
-            controlled = any(self._takes_part(each, block) for each in controls)
+            controlled = any(p.control and self._takes_part(p, block) for p in self.participants)
             return self.plan.workloads[block.workload].program.writes, not controlled
 
-        return sorted(generator.sample(list(blocks), len(list(blocks))), key=place)
+        return sorted(generator.sample(blocks, len(blocks)), key=place)
 
     def _report(self, start: Start, progress: Progress) -> None:
         self.observe(
@@ -195,13 +195,9 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     """The newest run, if it was cut short, or was asked for the same; None: a new one begins."""
     if not plan.resume:
         return None
-    found = resume.find(
-        results, plan.given.get("--shard"), lambda reason: _say(observe, f"left out: {reason}")
-    )
-    if found is None:
-        return None
-    _, before = found
-    if resume.is_finished(before):
+    shard = plan.given.get("--shard")
+    before = resume.find(results, shard, lambda reason: _say(observe, f"left out: {reason}"))
+    if before is not None and resume.is_finished(before):
         run = before.header.run
         if not resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
             _say(observe, f"run {run} is over, and was asked for something else: a new one begins")

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from typing import Any, TypeVar
 
-import pymysql
 from msgspec.structs import replace
 from pymysql.cursors import SSCursor
 
 from shootout.errors import MeasureError
 from shootout.inputs.placeholders import NUMBERS
-from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
+from shootout.measure.dataset import SCAN_TIMEOUT_S, cursor_on, quoted
 from shootout.model.program import Numbers, Program, ProgramColumn
-from shootout.servers.running import Running, wait_for
+from shootout.servers.running import Running
 
 T = TypeVar("T", int, str)
 
@@ -28,7 +26,7 @@ _ORDERED = ("decimal", "float", "double", "date", "datetime", "timestamp", "time
 
 
 def filled(program: Program, schema: str, base: Running) -> Program:
-    """The program with the values of all columns as the base has them, in an order that no server decides.
+    """The program with the values that all columns have on the base, in an order that no server decides.
 
     Raises MeasureError for a column that is not there.
     """
@@ -56,26 +54,26 @@ def continued(program: Program, schema: str, instance: Running) -> Program:
 def data_type(instance: Running, schema: str, name: str) -> str:
     """The type of TABLE.COLUMN without its size. Raises MeasureError if there is none of that name."""
     table, _, column = name.partition(".")
-    found = instance.query(
+    rows = instance.query(
         "SELECT LOWER(data_type) FROM information_schema.columns WHERE "
         f"table_schema = {_literal(schema)} AND table_name = {_literal(table)} "
         f"AND column_name = {_literal(column)}"
     )
-    if not found:
+    if not rows:
         raise MeasureError(f"the dataset has no column {name}")
-    return str(found[0][0])
+    return str(rows[0][0])
 
 
 def present(name: str, schema: str, instance: Running, literals: Sequence[bytes]) -> list[str]:
-    """Those of the literals that TABLE.COLUMN has, as the column has them; bytes in hexadecimal."""
+    """The literals that occur in TABLE.COLUMN, as they are stored there; bytes in hexadecimal."""
     source, column = _named(schema, name)
     read = f"HEX({column})" if is_bytes(data_type(instance, schema, name)) else f"CAST({column} AS CHAR)"
-    found: list[str] = []
+    values: list[str] = []
     for first in range(0, len(literals), _ASKED):
-        wanted = ", ".join(f"X'{each.hex()}'" for each in literals[first : first + _ASKED])
+        wanted = ", ".join(f"X'{literal.hex()}'" for literal in literals[first : first + _ASKED])
         sql = f"SELECT DISTINCT {read} FROM {source} WHERE CAST({column} AS BINARY) IN ({wanted})"
-        found += (str(value) for (value,) in instance.query(sql, SCAN_TIMEOUT_S))
-    return found
+        values += (str(value) for (value,) in instance.query(sql, SCAN_TIMEOUT_S))
+    return values
 
 
 def is_bytes(type: str) -> bool:
@@ -93,7 +91,7 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
         else:  # as it is, or the bytes of its characters, which no collation orders
             read = name if type in _ORDERED else f"CAST(CONVERT({name} USING utf8mb4) AS BINARY)"
         distinct = f"SELECT DISTINCT {read} AS value FROM {source} WHERE {name} IS NOT NULL"
-        texts = f"SELECT CAST(value AS CHAR CHARACTER SET utf8mb4) FROM ({distinct}) found ORDER BY value"
+        texts = f"SELECT CAST(value AS CHAR CHARACTER SET utf8mb4) FROM ({distinct}) v ORDER BY value"
         return replace(column, values=_strided(base, texts, str))
     ((low, high, count),) = base.query(
         f"SELECT MIN({name}), MAX({name}), COUNT(DISTINCT {name}) FROM {source}", SCAN_TIMEOUT_S
@@ -124,17 +122,13 @@ def _strided(instance: Running, sql: str, make: Callable[[Any], T]) -> tuple[T, 
     """The rows' first column; of more than VALUES_MAX, every second, every fourth, …"""
     values: list[T] = []
     stride = 1
-    try:
-        with closing(instance.connect()) as connection, connection.cursor(SSCursor) as cursor:
-            wait_for(connection, SCAN_TIMEOUT_S)
-            cursor.execute(sql)
-            for number, (value,) in enumerate(cursor):
-                if number % stride == 0:
-                    values.append(make(value))
-                if len(values) > VALUES_MAX:
-                    values, stride = values[::2], stride * 2
-    except pymysql.Error as error:
-        raise MeasureError(f"{sql}: {error}{instance.post_mortem()}") from error
+    with cursor_on(instance, sql, SCAN_TIMEOUT_S, cursorclass=SSCursor) as cursor:
+        cursor.execute(sql)
+        for number, (value,) in enumerate(cursor):
+            if number % stride == 0:
+                values.append(make(value))
+            if len(values) > VALUES_MAX:
+                values, stride = values[::2], stride * 2
     return tuple(values)
 
 

@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pymysql
@@ -79,8 +80,7 @@ def load(instance: Running, dataset: Dataset) -> None:
     # InnoDB builds an index on loaded rows in a third less time than one that grows with them (400 000 rows:
     # 2.6 to 5.5 s against 5.1 to 6.2); for MyISAM it makes no difference. All CPUs build indexes.
     with ThreadPoolExecutor(_workers()) as pool:
-        for _ in pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes):
-            pass
+        list(pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes))
     _analyze(instance, dataset)
 
 
@@ -117,14 +117,14 @@ def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]
     """The dataset's tables on that server, each with its columns in row order; a dump's names are quoted."""
     if dataset.kind != "dump":
         return tables(dataset)
-    found: dict[str, list[str]] = {}
+    columns: dict[str, list[str]] = {}
     for table, column in instance.query(
         "SELECT table_name, column_name FROM information_schema.columns JOIN information_schema.tables "
         f"USING (table_schema, table_name) WHERE table_schema = '{schema_of(instance, dataset)}' "
         f"AND table_type = 'BASE TABLE' AND table_name <> '{MARK}' ORDER BY table_name, ordinal_position"
     ):
-        found.setdefault(quoted(table), []).append(quoted(column))
-    return sorted(found.items())  # servers order an underscore differently
+        columns.setdefault(quoted(table), []).append(quoted(column))
+    return sorted(columns.items())  # servers order an underscore differently
 
 
 def quoted(name: str) -> str:
@@ -139,7 +139,7 @@ class ChangedError(MeasureError):
 def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
     """Verify each dataset; returns one checksum, independent of their order. Raises as `verify` does."""
     ordered = sorted(datasets, key=lambda dataset: dataset.key)
-    return hashlib.sha256("".join(verify(instance, each) for each in ordered).encode()).hexdigest()[:16]
+    return hashlib.sha256("".join(verify(instance, tables) for tables in ordered).encode()).hexdigest()[:16]
 
 
 def verify(instance: Running, dataset: Dataset) -> str:
@@ -160,18 +160,18 @@ def verify(instance: Running, dataset: Dataset) -> str:
             f"SELECT COUNT(*), COALESCE(SUM(CRC32(CONCAT_WS('#', {', '.join(columns)}))), 0) FROM {name}",
             SCAN_TIMEOUT_S,
         )
-        found = (int(row[0]), int(row[1]))
+        on_server = (int(row[0]), int(row[1]))
         if dataset.kind == "dump":
             instance.query("SET time_zone = DEFAULT")  # the load has the server's
-            digest.update(repr((table, found)).encode())
+            digest.update(repr((table, on_server)).encode())
             continue
         expected = _engine.checksum(msgspec.json.encode(dataset), number)
-        if found != expected:
+        if on_server != expected:
             raise ChangedError(
                 f"table {name} of {dataset.key} differs from what was generated: expected "
-                f"{expected[0]} rows with checksum {expected[1]}, found {found[0]} with {found[1]}"
+                f"{expected[0]} rows with checksum {expected[1]}, found {on_server[0]} with {on_server[1]}"
             )
-        digest.update(repr(found).encode())
+        digest.update(repr(on_server).encode())
     return digest.hexdigest()[:16]
 
 
@@ -181,7 +181,8 @@ def warm(instance: Running, dataset: Dataset) -> None:
     for table, columns in tables_on(instance, dataset):
         name = f"{schema_of(instance, dataset)}.{table}"
         # No index covers a generated table's last column.
-        lengths = (f"SUM(LENGTH({each}))" for each in (columns if dataset.kind == "dump" else columns[-1:]))
+        needed = columns if dataset.kind == "dump" else columns[-1:]
+        lengths = (f"SUM(LENGTH({column}))" for column in needed)
         instance.query(f"SELECT {', '.join(lengths)} FROM {name}", SCAN_TIMEOUT_S)
         first_columns = {
             row[2]: quoted(row[4])
@@ -253,14 +254,24 @@ def _execute(instance: Running, dataset: Dataset, statements: Iterable[str], sch
 
 @contextmanager
 def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator[Cursor]:
+    with cursor_on(instance, f"loading {dataset.key}", SCAN_TIMEOUT_S, database=schema) as cursor:
+        if instance.ours:
+            cursor.execute("SET SESSION sql_log_bin = 0")
+        yield cursor
+
+
+@contextmanager
+def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) -> Iterator[Cursor]:
+    """A cursor of a connection of its own, whose answers may take so long; `options` are PyMySQL's.
+
+    Raises MeasureError, which begins with `what`.
+    """
     try:
-        with closing(instance.connect(database=schema)) as connection, connection.cursor() as cursor:
-            wait_for(connection, SCAN_TIMEOUT_S)
-            if instance.ours:
-                cursor.execute("SET SESSION sql_log_bin = 0")
+        with closing(instance.connect(**options)) as connection, connection.cursor() as cursor:
+            wait_for(connection, timeout_s)
             yield cursor
     except pymysql.Error as error:
-        raise MeasureError(f"loading {dataset.key}: {error}{instance.post_mortem()}") from error
+        raise MeasureError(f"{what}: {error}{instance.post_mortem()}") from error
 
 
 def _analyze(instance: Running, dataset: Dataset) -> None:
@@ -272,8 +283,8 @@ def _analyze(instance: Running, dataset: Dataset) -> None:
 def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str]:
     """A table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
     ((_, create),) = instance.query(f"SHOW CREATE TABLE {schema_of(instance, dataset)}.{table}")
-    found = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
-    return frozenset(name for pair in found for name in pair if name)
+    names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
+    return frozenset(json or checked for json, checked in names)
 
 
 def _workers() -> int:
@@ -352,7 +363,7 @@ def template(
     directory = cache_dir / "templates" / key
     build = partial(_build, program, options, every)
     try:
-        made = build_once(directory, build, lambda found: cache.manifest(found) is not None, held)
+        made = build_once(directory, build, lambda made: cache.manifest(made) is not None, held)
     except OSError as error:
         raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     manifest = cache.manifest(directory)

@@ -172,7 +172,7 @@ def _is_left_out(statement: bytes) -> bool:
 
 
 def _words(statement: bytes) -> list[bytes]:
-    """Its first words in upper case, also those for some servers only; without a definer."""
+    """Its first words in upper case, without a definer; words for some servers only are included."""
     head = _DEFINER.sub(b"", statement[:_HEAD], count=1)
     return _WORDS.findall(_MARKS.sub(b" ", head).upper())[:4]
 

@@ -66,15 +66,15 @@ class ExternalServer:
             server.identify()
             identity = server.identity
             same = [other for other in others if other.identity == identity]
-            if same:
+            if same:  # its schemas are numbered
                 claim = same[0].claim
                 server.suffix = f"_{len(same) + 1}"
             else:
                 claim = Claim(server)
                 held.callback(claim.release)
                 server.sweep()
-            for each in plan.loaded:
-                schema = dataset.schema_of(server, each)
+            for tables in plan.loaded:
+                schema = dataset.schema_of(server, tables)
                 if server.mark(schema) is not None:
                     raise InputError(
                         f"{server.dsn.where}: there is a schema {schema} that this suite did not make; "
@@ -89,16 +89,16 @@ class ExternalServer:
         if reference.settings is not None:
             profile = layers.of(NO_SETTINGS, reference.settings)
             compiled = profiles.compile(profile, family, numbers_of(server.version), plan.loaded)
-        found = cls(label, reference, server, claim, identity, family, comment, compiled, plan.loaded)
-        held.callback(found.leave)
-        return found
+        claimed = cls(label, reference, server, claim, identity, family, comment, compiled, plan.loaded)
+        held.callback(claimed.leave)
+        return claimed
 
     def load(self, held: ExitStack | None = None) -> Loaded:
         """Load and verify the datasets. Raises MeasureError."""
         self.server.hang_up()  # it may have timed out since `find`
         began_s = time.monotonic()
-        for each in self.datasets:
-            dataset.load(self.server, each)
+        for tables in self.datasets:
+            dataset.load(self.server, tables)
         load_s = time.monotonic() - began_s
         return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s)
 
@@ -110,12 +110,12 @@ class ExternalServer:
         self.claim.renew()
         server = self.server.reopen()
         try:
-            for each in self.datasets:
-                if self.starts > 0 and not _is_as_loaded(server, each):
-                    dataset.unload(server, each)
-                    dataset.load(server, each)
-                    dataset.verify(server, each)
-                dataset.warm(server, each)
+            for tables in self.datasets:
+                if self.starts > 0 and not _is_as_loaded(server, tables):
+                    dataset.unload(server, tables)
+                    dataset.load(server, tables)
+                    dataset.verify(server, tables)
+                dataset.warm(server, tables)
         except BaseException:
             server.hang_up()
             raise
@@ -129,8 +129,8 @@ class ExternalServer:
         """
         self.server.hang_up()  # it may have timed out
         try:
-            for each in self.datasets:
-                self.server.drop(dataset.schema_of(self.server, each))
+            for tables in self.datasets:
+                self.server.drop(dataset.schema_of(self.server, tables))
         except MeasureError:
             if self.server.alive():
                 raise
@@ -154,19 +154,19 @@ class ExternalServer:
         )
 
 
-def _is_as_loaded(server: External, each: Dataset) -> bool:
+def _is_as_loaded(server: External, tables: Dataset) -> bool:
     """Whether the dataset's schema is as it was loaded; each block recreates an `own` schema.
 
     Nothing else knows a dump's rows: it is loaded anew.
     """
-    if each.kind in ("own", "dump"):
-        return each.kind == "own"
-    schema = dataset.schema_of(server, each)
-    found = server.query(f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'")
-    if {str(row[0]) for row in found} != {MARK, *(table for table, _ in dataset.tables(each))}:
+    if tables.kind in ("own", "dump"):
+        return tables.kind == "own"
+    schema = dataset.schema_of(server, tables)
+    names = server.query(f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'")
+    if {str(name) for (name,) in names} != {MARK, *(name for name, _ in dataset.tables(tables))}:
         return False
     try:
-        dataset.verify(server, each)
+        dataset.verify(server, tables)
     except ChangedError:
         return False
     return True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pymysql
@@ -11,10 +11,10 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError
 from shootout.inputs import workload
-from shootout.measure.dataset import schema_of
+from shootout.measure.dataset import cursor_on, schema_of
 from shootout.model.plan import Dataset
 from shootout.model.workload import Workload
-from shootout.servers.running import Running, wait_for
+from shootout.servers.running import Running
 
 STATEMENT_TIMEOUT_S = 600.0  # for one statement of a setup or a check
 
@@ -45,10 +45,8 @@ class Hooks:
             if self.instance.ours:
                 cursor.execute("SET SESSION sql_log_bin = 0")
             if self.dataset.kind == "own":
-                for statement in (
-                    *self.instance.removing(self.schema),
-                    *self.instance.creating(self.schema),
-                ):
+                removing, creating = self.instance.removing(self.schema), self.instance.creating(self.schema)
+                for statement in (*removing, *creating):
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
             cursor.execute(f"USE {self.schema}")
@@ -69,18 +67,11 @@ class Hooks:
                     row = cursor.fetchone()
                 if row is not None:
                     columns = (column[0] for column in cursor.description)
-                    found = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
-                    raise MeasureError(f"check {check.name}: expected no row, found {found}")
+                    fields = ", ".join(f"{name} = {value}" for name, value in zip(columns, row, strict=True))
+                    raise MeasureError(f"check {check.name}: expected no row, found {fields}")
 
-    @contextmanager
-    def _cursor(self) -> Iterator[Cursor]:
-        with (
-            self._named(f"schema {self.schema}"),
-            closing(self.instance.connect()) as connection,
-            connection.cursor() as cursor,
-        ):
-            wait_for(connection, STATEMENT_TIMEOUT_S)
-            yield cursor
+    def _cursor(self) -> AbstractContextManager[Cursor]:
+        return cursor_on(self.instance, f"schema {self.schema}", STATEMENT_TIMEOUT_S)
 
     @contextmanager
     def _named(self, what: str) -> Iterator[None]:

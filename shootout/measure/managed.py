@@ -112,8 +112,9 @@ class ManagedServer:
         name = layers.name_of(plan.profile.settings, reference.settings)
         profile = layers.of(plan.profile.settings, reference.settings)
         compiled = profiles.compile(profile, program.family, program.version, plan.loaded, plugins)
-        options = dataset.with_engines(compiled.options, program.family, plan.loaded)
-        compiled = replace(compiled, options=options)
+        compiled = replace(
+            compiled, options=dataset.with_engines(compiled.options, program.family, plan.loaded)
+        )
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes)
 
     def load(self, held: ExitStack | None = None) -> Template:
@@ -131,8 +132,8 @@ class ManagedServer:
         template.copy_to(home)
         instance = instances.start(self.program, home, self.compiled.options, port=self.port, cpus=cpus)
         try:
-            for each in self.datasets:
-                dataset.warm(instance, each)
+            for tables in self.datasets:
+                dataset.warm(instance, tables)
         except BaseException:
             instance.kill()
             raise
@@ -181,8 +182,8 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
 
 def engine(program: Program, schema: str, instance: Running, seed: int, workers: int = 1) -> Engine:
     """What sends a program to this server, with the values that its columns have. Raises MeasureError."""
-    own = columns.continued(columns.filled(program, schema, instance), schema, instance)
-    return Engine(msgspec.json.encode(own), seed, workers)
+    filled = columns.continued(columns.filled(program, schema, instance), schema, instance)
+    return Engine(msgspec.json.encode(filled), seed, workers)
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
@@ -211,6 +212,7 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
 def handle(label: str, instance: Running, *, control: bool = False) -> ServerHandle:
     """What measuring needs of a running server."""
     of_host = machine.counters(instance.pid)
+    flushes = machine.flushes(instance.directory) if isinstance(instance, Instance) else None
     waits = WAITS
     try:
         instance.query(WAITS)
@@ -227,7 +229,7 @@ def handle(label: str, instance: Running, *, control: bool = False) -> ServerHan
         explain=lambda message: message + instance.post_mortem(),
         stop=_stop(instance),
         control=control,
-        disk=machine.flushes(instance.directory) if isinstance(instance, Instance) else None,
+        disk=flushes or dict,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ from shootout.measure.external import ExternalServer
 from shootout.measure.managed import ManagedServer, ServerUnderTest, absent_record
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder
-from shootout.model.run import Observe, Progress, ServerRecord
+from shootout.model.run import Observe, Progress
 from shootout.servers.running import Running
 
 
@@ -33,14 +32,6 @@ class Participant:
         """Start it. Raises MeasureError."""
         return self.server.start(self.loaded, self.home, cpus)
 
-    def record(self, instance: Running) -> ServerRecord:
-        """What is known of the server now that it runs."""
-        return self.server.record(self.loaded, instance)
-
-    def clear(self) -> None:
-        """Remove what the last start left."""
-        shutil.rmtree(self.home, ignore_errors=True)
-
 
 def prepare(
     plan: Plan, recorder: Recorder, directory: Path, held: ExitStack, observe: Observe
@@ -51,8 +42,8 @@ def prepare(
     recorded as failed. What is used of the cache stays until `held` is closed. Raises InputError.
     """
     participants: list[Participant] = []
-    dumped = any(each.kind == "dump" for each in plan.loaded)
-    for number, (label, server) in enumerate(_found(plan, recorder, held, observe)):
+    dumped = any(dataset.kind == "dump" for dataset in plan.loaded)
+    for number, (label, server) in enumerate(_servers(plan, recorder, held, observe)):
         try:
             loaded = server.load(held)
             if dumped and participants and loaded.checksum != participants[0].loaded.checksum:
@@ -64,7 +55,7 @@ def prepare(
     return [*participants, *_control(plan, participants, directory)]
 
 
-def _found(
+def _servers(
     plan: Plan, recorder: Recorder, held: ExitStack, observe: Observe
 ) -> Iterator[tuple[str, ServerUnderTest]]:
     external_servers: list[ExternalServer] = []
@@ -85,7 +76,7 @@ def _found(
 
 
 def _control(plan: Plan, participants: Sequence[Participant], directory: Path) -> Iterator[Participant]:
-    base = next((each for each in participants if each.label == plan.base), None)
+    base = next((participant for participant in participants if participant.label == plan.base), None)
     if base is not None and isinstance(base.server, ManagedServer):
         yield replace(base, server=replace(base.server, port=None), home=directory / "control", control=True)
 

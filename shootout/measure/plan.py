@@ -1,4 +1,4 @@
-"""A run, planned: everything that is decided before a server starts."""
+"""Plans a run: everything that is decided before a server starts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,7 @@ from msgspec import structs
 from shootout.errors import InputError
 from shootout.inputs import matrix, published, toml, workload
 from shootout.inputs.options import PORTS, Selection
-from shootout.model.plan import (
-    Block,
-    Cell,
-    Dataset,
-    Planned,
-    Profile,
-    ServerReference,
-)
+from shootout.model.plan import Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
 from shootout.model.run import WorkloadRecord
 from shootout.model.workload import Workload
@@ -136,8 +129,8 @@ class Plan:
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the workloads with all their statements, by name."""
-        written = {name: msgspec.json.encode(bound.workload) for name, bound in self._used.items()}
-        return {name: hashlib.sha256(each).hexdigest()[:16] for name, each in written.items()}
+        encoded = {name: msgspec.json.encode(bound.workload) for name, bound in self._used.items()}
+        return {name: hashlib.sha256(workload).hexdigest()[:16] for name, workload in encoded.items()}
 
     @property
     def _used(self) -> dict[str, BoundWorkload]:
@@ -185,7 +178,7 @@ def bind(
     written = _workloads(profile)
     loaded = {name: workload.load(file) for name, file in written.items()}
     _check_options(selection, profile, loaded)
-    workloads = {name: BoundWorkload.of(name, written[name], each, profile) for name, each in loaded.items()}
+    workloads = {name: BoundWorkload.of(name, file, loaded[name], profile) for name, file in written.items()}
     datasets = {name: bound.dataset for name, bound in workloads.items()}
     profile = structs.replace(
         profile,
@@ -203,7 +196,11 @@ def bind(
     return Plan(
         profile_name=selection.profile,
         profile=profile,
-        given=_given(selection, profile.servers),
+        given={  # without passwords
+            flag: ",".join(profile.servers) if flag == "--servers" else text
+            for flag, text in selection.written.items()
+            if flag != "--resume"
+        },
         servers=servers,
         workloads=workloads,
         cells=cells,
@@ -245,23 +242,23 @@ def _servers(
 
 
 def _check_servers(profile: Profile, references: Sequence[ServerReference], *, remote: bool) -> None:
-    for each in references:
-        if each.source != "dsn":
+    for server in references:
+        if server.source != "dsn":
             continue
-        if not remote and not dsn.parse(each.target).dsn.is_local:
+        if not remote and not dsn.parse(server.target).dsn.is_local:
             raise InputError(
-                f"{each.text}: this server is not on this machine, and a run puts full load on it; "
+                f"{server.text}: this server is not on this machine, and a run puts full load on it; "
                 "--remote says that it may"
             )
         if profile.sampling.stops_idle:
             raise InputError(
-                f"isolation {profile.sampling.isolation}: {each.text} is not ours to stop; "
+                f"isolation {profile.sampling.isolation}: {server.text} is not ours to stop; "
                 "expected auto or share"
             )
     if profile.published is not None:
         published.load(profile.published)
-    for own in {each.settings for each in references}:
-        layers.of(profile.settings, own)
+    for settings in {server.settings for server in references}:
+        layers.of(profile.settings, settings)
 
 
 def _workloads(profile: Profile) -> dict[str, str]:
@@ -281,15 +278,6 @@ def _first_port(port: int | None, servers: int) -> int | None:
     if port is not None and port > last:
         raise InputError(f"--port {str(port)!r}: expected a number from {PORTS[0]} to {last}")
     return port
-
-
-def _given(selection: Selection, servers: Sequence[str]) -> dict[str, str]:
-    """The options as the run document keeps them: without passwords, and without --resume."""
-    return {
-        flag: ",".join(servers) if flag == "--servers" else text
-        for flag, text in selection.written.items()
-        if flag != "--resume"
-    }
 
 
 def _cells_of_shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[Cell, ...]:
@@ -327,7 +315,7 @@ def _is_at_hand(stand_in: str) -> bool:
 
 def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
     """Every option must belong to a workload of the run; a profile's may belong to one that was left out."""
-    known = tuple(dict.fromkeys(option for each in workloads.values() for option in each.options))
+    known = tuple(dict.fromkeys(option for loaded in workloads.values() for option in loaded.options))
     asked = [("--option", name) for name in selection.load.option or ()]
     if selection.workloads is None:
         asked += [(f"profile {selection.profile}: options", name) for name in profile.options]

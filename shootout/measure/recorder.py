@@ -12,7 +12,7 @@ from msgspec import structs
 
 from shootout import __version__
 from shootout.document import resume
-from shootout.document.journal import Journal, Writer
+from shootout.document.journal import Writer
 from shootout.model.plan import Cell
 from shootout.model.run import (
     EndRecord,
@@ -34,30 +34,38 @@ def now() -> str:
 
 @dataclass
 class Recorder:
-    """Adds records to a run document, on disk from the first start on."""
+    """Adds records to a run document.
 
-    run: RunDocument  # so far; its header is final once the journal is open
+    They wait until `open`; then each is written at once, the first after the header or, if the run is
+    resumed, a ResumeRecord. Raises MeasureError if one cannot be written.
+    """
+
+    run: RunDocument  # so far; its header is final once the document is open
+    writer: Writer
     began_s: float  # on the monotonic clock, as if there had been no break
     resumed: bool = False
     on_failure: Failed | None = None
     budget_began_s: float = field(default_factory=time.monotonic)  # likewise
-    journal: Journal = field(init=False)
+    _waiting: list[StartRecord | FailureRecord] = field(default_factory=list)
+    _open: bool = False
+    _begun: bool = False
 
     @classmethod
     def begin(cls, writer: Writer, header: RunHeader, began_s: float) -> Self:
         """Begin a document; its header still lacks the servers."""
-        recorder = cls(RunDocument(header=header, starts=(), failures=(), end=None), began_s)
-        recorder.journal = Journal(writer, lambda: recorder.run.header)
-        return recorder
+        return cls(RunDocument(header=header, starts=(), failures=(), end=None), writer, began_s)
 
     @classmethod
     def go_on(cls, writer: Writer, before: RunDocument, budget_s: float, began_s: float) -> Self:
         """Continue a document that was cut short, within another budget perhaps."""
         before_s = before.end.elapsed_s if before.end else before.spent_s
         run = structs.replace(before, header=resume.with_budget(before.header, budget_s), end=None)
-        recorder = cls(run, began_s - before_s, resumed=True)
-        recorder.journal = Journal(writer, lambda: ResumeRecord(resumed=now(), shootout=__version__))
-        return recorder
+        return cls(run, writer, began_s - before_s, resumed=True)
+
+    def open(self) -> None:
+        """Start writing: the header is final."""
+        self._open = True
+        self._write()
 
     def begin_budget(self) -> None:
         """Count the time from now on, besides what was spent before a break."""
@@ -71,17 +79,17 @@ class Recorder:
     def add_server(self, record: ServerRecord) -> None:
         """Record what is known of a server. Raises InputError if a resumed run finds it changed."""
         header = self.run.header
-        known = {each.label: each for each in header.servers}
+        servers = {server.label: server for server in header.servers}
         if self.resumed:
-            resume.require_same_server(header.run, known[record.label], record)
+            resume.require_same_server(header.run, servers[record.label], record)
             return
-        servers = tuple((known | {record.label: record}).values())
-        self.run = structs.replace(self.run, header=structs.replace(header, servers=servers))
+        servers[record.label] = record
+        self.run = structs.replace(self.run, header=structs.replace(header, servers=tuple(servers.values())))
 
     def add_start(self, record: StartRecord) -> None:
         """Record what a start gave for one block."""
         record = structs.replace(record, spent_s=round(self.spent_s, 3))
-        self.journal.add(record)
+        self._add(record)
         self.run = structs.replace(self.run, starts=(*self.run.starts, record))
 
     def fail(self, cell: Cell, start: int, reason: str) -> None:
@@ -89,7 +97,7 @@ class Recorder:
         if any(failure.cell == cell for failure in self.run.failures):
             return
         record = FailureRecord(cell=cell, start=start, reason=reason)
-        self.journal.add(record)
+        self._add(record)
         self.run = structs.replace(self.run, failures=(*self.run.failures, record))
         if self.on_failure is not None:
             self.on_failure(cell.server, reason)
@@ -101,6 +109,32 @@ class Recorder:
                 self.fail(block.cell(label), start, reason)
 
     def end(self, *, interrupted: bool) -> None:
-        """Write the last record, if there are others."""
-        elapsed_s = round(time.monotonic() - self.began_s, 3)
-        self.journal.end(EndRecord(finished=now(), elapsed_s=elapsed_s, interrupted=interrupted))
+        """End the document if it has records; end a resumed one even if nothing was left to measure.
+
+        An interruption before the document was opened writes nothing: the header may still lack servers.
+        """
+        if interrupted and not self._open:
+            return
+        self.open()
+        if not self._begun and not interrupted and self.writer.path.exists():
+            self._begin()
+        if self._begun:
+            elapsed_s = round(time.monotonic() - self.began_s, 3)
+            self.writer.append(EndRecord(finished=now(), elapsed_s=elapsed_s, interrupted=interrupted))
+
+    def _add(self, record: StartRecord | FailureRecord) -> None:
+        self._waiting.append(record)
+        if self._open:
+            self._write()
+
+    def _write(self) -> None:
+        if self._waiting and not self._begun:
+            self._begin()
+        while self._waiting:
+            self.writer.append(self._waiting[0])
+            del self._waiting[0]
+
+    def _begin(self) -> None:
+        resumed = ResumeRecord(resumed=now(), shootout=__version__)
+        self.writer.append(resumed if self.resumed else self.run.header)
+        self._begun = True

@@ -1,4 +1,4 @@
-"""Whether servers return the same rows: the workloads' reads, as the engine sends them, on untouched data.
+"""Compares the rows that servers return: the workloads' reads, as the engine sends them, on untouched data.
 
 The base gets a number of transactions, and its general log gives the statements. Each server then starts with
 a fresh copy of its data and answers the reads among them. Rows are compared in any order; inexact numbers to
@@ -7,6 +7,7 @@ six digits.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -43,8 +44,8 @@ Answers = Mapping[tuple[str, str], Sequence[Answer]]  # by workload and kind
 
 
 @dataclass(frozen=True)
-class Unlike:
-    """A kind of statement that a server answers with other rows than the base."""
+class RowDifference:
+    """A kind of statement to which a server returns other rows than the base."""
 
     workload: str
     kind: str
@@ -55,15 +56,14 @@ class Unlike:
     example: str
 
     def __str__(self) -> str:
-        where = f"{self.workload}, statement `{self.kind}`"
         return (
-            f"{where}: {self.server} returns other rows than {self.base} in {self.differing} of "
-            f"{self.executions} executions; in the first, {self.example}"
+            f"{self.workload}, statement `{self.kind}`: {self.server} returns other rows than {self.base} in "
+            f"{self.differing} of {self.executions} executions; in the first, {self.example}"
         )
 
 
-def compared(plan: Plan, observe: Observe) -> tuple[Unlike, ...]:
-    """What servers answer otherwise than the plan's base. Call this from the main thread.
+def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
+    """Where servers return other rows than the plan's base. Call this from the main thread.
 
     Raises InputError for servers that shootout does not start itself, and MeasureError.
     """
@@ -82,7 +82,7 @@ def compared(plan: Plan, observe: Observe) -> tuple[Unlike, ...]:
             observe(Progress(stage="prepare", detail=f"{label}: comparing results"))
             with _started(server, directory / str(number), held) as instance:
                 answers[label] = dict(_answers(plan, instance, statements))
-    return tuple(each for head in heads for each in _unlike(base, head, answers[base], answers[head]))
+    return tuple(itertools.chain(*(differences(base, head, answers[base], answers[head]) for head in heads)))
 
 
 @contextmanager
@@ -136,21 +136,24 @@ def _answer(cursor: pymysql.cursors.Cursor, sql: str) -> Answer:
 
 
 def _rounded(value: object) -> object:
-    """As it is compared: numbers without trailing zeros, inexact ones to so many digits."""
+    """The value as it is compared: numbers without trailing zeros, inexact ones to so many digits."""
     if isinstance(value, float):
         return f"{value:.{DIGITS}g}"
     return f"{value.normalize():f}" if isinstance(value, Decimal) else value
 
 
-def _unlike(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[Unlike]:
+def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[RowDifference]:
+    """The kinds of statements to which the head returns other rows."""
     for (workload, kind), expected in of_base.items():
         pairs = [*zip(expected, of_head[workload, kind], strict=True)]
         differing = [pair for pair in pairs if pair[0] != pair[1]]
         if differing:
-            then, now = (each if isinstance(each, str) else _size(each) for each in differing[0])
+            then, now = map(_size, differing[0])
             example = f"{now} instead of {then}" if now != then else f"{now} with other values"
-            yield Unlike(workload, kind, head, base, len(differing), len(pairs), example)
+            yield RowDifference(workload, kind, head, base, len(differing), len(pairs), example)
 
 
-def _size(rows: Counter[tuple[object, ...]]) -> str:
-    return "1 row" if rows.total() == 1 else f"{rows.total()} rows"
+def _size(answer: Answer) -> str:
+    if isinstance(answer, str):
+        return answer
+    return "1 row" if answer.total() == 1 else f"{answer.total()} rows"

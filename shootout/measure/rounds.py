@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
@@ -61,7 +61,7 @@ class ServerHandle:
     explain: Callable[[str], str]  # adds the server's post-mortem to a load error's message
     stop: Callable[[bool], None] | None = None  # stop (True) or resume its process; None: not possible
     control: bool = False  # a second instance of the base, for an A/A cell
-    disk: Callable[[], Mapping[str, float]] | None = None  # counters of the disk, which others use in turn
+    disk: Callable[[], Mapping[str, float]] = dict  # counters of the disk, which others use in turn
 
 
 @dataclass(frozen=True)
@@ -143,12 +143,12 @@ def measure_block(
             on_round("measure", number + 1, rounds)
             cpu_s = servers[server].cpu_s
             before_s = slices.read(server, cpu_s, 0.0) if cpu_s else None
-            of_disk = slices.disk(server)
+            of_disk = servers[server].disk()
             if (taken := slices.slice(server, window_s)) is not None:
                 used_s = None
                 if cpu_s is not None and before_s is not None:
                     used_s = slices.read(server, cpu_s, before_s) - before_s
-                builders[server].add(taken, used_s, _counted(of_disk, slices.disk(server)))
+                builders[server].add(taken, used_s, _counted(of_disk, servers[server].disk()))
                 order[number].append(server)
         samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
@@ -169,8 +169,7 @@ def measure_block(
 
 def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
     """How much each counter grew; one that decreased was reset, and is left out."""
-    known = ((name, value, after[name]) for name, value in before.items() if name in after)
-    return {name: now - then for name, then, now in known if now >= then}
+    return {name: after[name] - then for name, then in before.items() if after.get(name, -math.inf) >= then}
 
 
 @dataclass
@@ -202,43 +201,31 @@ class _Slices:
     @contextmanager
     def isolated(self) -> Iterator[None]:
         """Stop all servers if idle ones must be stopped; resume them on exit."""
-        self._stop_all(True)
+        self._stop(self.servers, True)
         try:
             yield
         finally:
-            self._stop_all(False)
+            self._stop(self.servers, False)
 
-    def _stop_all(self, stopped: bool) -> None:
-        for server in range(len(self.servers)):
-            self._stop(server, stopped)
-
-    def _stop(self, server: int, stopped: bool) -> None:
-        stop = self.servers[server].stop
-        if self.sampling.stops_idle and stop is not None:
-            stop(stopped)
+    def _stop(self, servers: Iterable[ServerHandle], stopped: bool) -> None:
+        for server in servers:
+            if self.sampling.stops_idle and server.stop is not None:
+                server.stop(stopped)
 
     @contextmanager
     def _in_turn(self, server: int) -> Iterator[None]:
         """Let the server run inside the block."""
-        self._stop(server, False)
+        self._stop([self.servers[server]], False)
         try:
             yield
         finally:
-            self._stop(server, True)
+            self._stop([self.servers[server]], True)
 
     def counters(self, server: int, step: int) -> Mapping[str, float]:
         """A live server's counters, in their order (`step` 1) or the other (-1); none if it has failed."""
         readings = self.servers[server].counters[::step]
-        none: Mapping[str, float] = {}
         with self._in_turn(server):
-            return self.read(
-                server, lambda: {name: n for read in readings for name, n in read().items()}, none
-            )
-
-    def disk(self, server: int) -> Mapping[str, float]:
-        """The counters of a server's disk; none if they are not visible."""
-        disk = self.servers[server].disk
-        return disk() if disk else {}
+            return self.read(server, lambda: {name: n for read in readings for name, n in read().items()}, {})
 
     def measure_s(self) -> float:
         """The measured time per server: the profile's, or what its transactions take the slowest server."""
@@ -291,14 +278,14 @@ def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> di
         slices.latency_s = max(latencies_s, default=0.0)
         if rounds < WARMUP_ROUNDS_MIN:
             continue
-        found = {server: _assess(history[server], slices, window_s) for server in slices.live}
-        known = rounds >= WARMUP_ROUNDS_NOISY or all(known for _, known in found.values())
-        steady = all(warm_up.steady for warm_up, _ in found.values())
-        if (steady and known) or spent_s > slices.sampling.warmup_max_s:
+        warmups = {server: _assess(history[server], slices, window_s) for server in slices.live}
+        certain = rounds >= WARMUP_ROUNDS_NOISY or all(certain for _, certain in warmups.values())
+        steady = all(warm_up.steady for warm_up, _ in warmups.values())
+        if (steady and certain) or spent_s > slices.sampling.warmup_max_s:
             newest = (history[server][rounds // 2 :] for server in slices.live)
             means = (sum(values) / len(values) for values in newest)
             slices.slowest_tps = math.exp(min(means, default=math.inf))
-            return {server: warm_up for server, (warm_up, _) in found.items()}
+            return {server: warm_up for server, (warm_up, _) in warmups.items()}
     return {}
 
 

@@ -49,7 +49,7 @@ class SampleBuilder:
             self._of_disk[name] = round(self._of_disk.get(name, 0.0) + grown, 6)
 
     def samples(self, server: str, warm_up: WarmUp, counters: Mapping[str, float]) -> Samples:
-        server_cpu_s = tuple(each for each in self._server_cpu_s if each is not None)
+        server_cpu_s = tuple(used_s for used_s in self._server_cpu_s if used_s is not None)
         return Samples(
             server=server,
             steady=warm_up.steady,

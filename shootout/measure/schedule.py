@@ -46,7 +46,7 @@ def next_start(
     budget. `ledger_entries`: earlier A/A cells of this runner.
     """
     number = done + 1
-    initial = structs.replace(run, starts=tuple(each for each in run.starts if not each.confirming))
+    initial = structs.replace(run, starts=tuple(record for record in run.starts if not record.confirming))
     start = None
     if len(initial.starts) == len(run.starts):
         start = _initial(run, number, spent_s, ledger_entries)
@@ -84,9 +84,8 @@ def affordable(header: RunHeader, blocks: Sequence[Block], left_s: float) -> tup
 def needed_s_of(header: RunHeader, blocks: Sequence[Block]) -> float:
     """Estimated time for the fewest starts of these blocks that a verdict takes."""
     sampling = header.profile.sampling
-    servers_ = max((len(block.servers) for block in blocks), default=0)
-    slices_s = sum(len(block.servers) * _load_s(sampling) for block in blocks)
-    return sampling.starts_min * (slices_s + RESTART_S * servers_)
+    counts = [len(block.servers) for block in blocks]
+    return sampling.starts_min * (sum(counts) * _load_s(sampling) + RESTART_S * max(counts, default=0))
 
 
 def start_s(sampling: Sampling) -> float:
@@ -104,12 +103,12 @@ def _initial(
 ) -> Start | None:
     """A start of the blocks that are not narrow enough, as far as the budget goes."""
     sampling, policy = run.header.profile.sampling, run.header.profile.policy
-    before = structs.replace(run, starts=tuple(each for each in run.starts if each.start < number))
-    cut_short = len(before.starts) < len(run.starts)
-    if cut_short:  # the choice is that of its beginning
+    before = structs.replace(run, starts=tuple(record for record in run.starts if record.start < number))
+    if len(before.starts) < len(run.starts):  # it was cut short: the choice is that of its beginning
         spent_s = before.spent_s
     wanting = [block for block in run.header.blocks if _is_wanting(before, block)]
     left_s = sampling.budget_s - spent_s
+    blocks: list[Block] = []
     if before.starts:
         changed = confirmation.worth_confirming(before, ledger_entries)
         block_s = max(spent_s, 1e-9) / len(before.starts)  # with its share of restarts
@@ -119,8 +118,6 @@ def _initial(
         urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
         second = [block for block in blocks if number < _starts(before, block)[0].start + STARTS_JUDGED]
         blocks = [block for block in blocks if block in urgent or block in second]
-    else:
-        blocks = []
     if not blocks:  # the next ones
         new = [block for block in wanting if not _starts(before, block)]
         blocks = list(affordable(run.header, new, left_s)) or (new[:1] if number == 1 else [])
@@ -167,7 +164,7 @@ def _is_wanting(run: RunDocument, block: Block) -> bool:
 
 
 def _fitting(left: float, blocks: float) -> int:
-    """How many blocks fit into a start; `left`: time, in blocks of a start of that many."""
+    """How many blocks fit into a start; `left`: time left, in block times of a start of so many `blocks`."""
     return max(0, int((left - RESTART_SHARE * blocks) / (1 - RESTART_SHARE)))
 
 

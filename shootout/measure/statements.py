@@ -21,8 +21,14 @@ _LOGGED = (
 
 
 def captured(instance: Running, program: Program, load: Callable[[], object]) -> dict[str, str]:
-    """A statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
-    return by_kind(program, logged(instance, load))
+    """The first statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
+    first: dict[str, str] = {}
+    kinds = {kind for _, kind in _kinds(program)}
+    for kind, sql in each_kind(program, logged(instance, load)):
+        first.setdefault(kind, sql)
+        if len(first) == len(kinds):
+            break
+    return first
 
 
 def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
@@ -31,17 +37,6 @@ def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
         load()
     rows = instance.query(f"{_LOGGED}'{instance.login.user}[%'")
     return (str(sql) for (sql,) in rows)
-
-
-def by_kind(program: Program, statements: Iterator[str]) -> dict[str, str]:
-    """The first statement of each of the program's kinds."""
-    first: dict[str, str] = {}
-    kinds = {kind for _, kind in _kinds(program)}
-    for kind, sql in each_kind(program, statements):
-        first.setdefault(kind, sql)
-        if len(first) == len(kinds):
-            break
-    return first
 
 
 def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
@@ -55,7 +50,7 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
 
 
 def is_answer(error: pymysql.Error) -> bool:
-    """Whether the server sent it; otherwise the client found that the server is gone."""
+    """Whether the server sent it; otherwise it comes from the client, and the server is gone."""
     return bool(error.args[0]) and error.args[0] not in range(2000, 3000)
 
 
@@ -99,7 +94,7 @@ def _texts(statement: ProgramStatement) -> tuple[str, ...]:
 
 
 def _fits(texts: Sequence[str], sql: str) -> bool:
-    """Whether a statement is these texts with something between each two: the first place of each will do."""
+    """Whether a statement is these texts with something between every two; each one's first match will do."""
     first, *inner = texts
     if not inner or not sql.startswith(first):
         return sql == first

@@ -1,4 +1,4 @@
-"""Where a measurement's servers live, and what it holds until it ends."""
+"""Where a measurement's servers live, what it holds until it ends, and the signals that end it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import signal
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import FrameType
 
-from shootout.measure.signals import interrupting
 from shootout.paths import cache_folder
 from shootout.servers.leftovers import working_directory
 
@@ -24,3 +24,18 @@ def workplace(name: str, data: Path | None = None) -> Iterator[tuple[Path, ExitS
         ExitStack() as held,
     ):
         yield directory, held
+
+
+@contextmanager
+def interrupting(*signals: signal.Signals) -> Iterator[None]:
+    """Raise KeyboardInterrupt for each of `signals` inside the block. Main thread only."""
+    before = {number: signal.signal(number, _interrupt) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    raise KeyboardInterrupt

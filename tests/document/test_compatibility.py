@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from shootout.document import compatibility, resume
+from shootout.document import resume
 from shootout.errors import InputError
 from shootout.model.run import ServerRecord
 from tests import builders
@@ -40,13 +40,6 @@ def test_what_differs_is_named(changes: dict[str, Any], expected: str) -> None:
         resume.require_same_run(then, structs.replace(then, **changes))
     assert str(caught.value).startswith(f"run {then.run} cannot be resumed: {expected}")
     resume.require_same_run(then, then)
-
-
-def test_every_field_of_a_profile_counts() -> None:
-    then = builders.a_header()
-    sampling = structs.replace(then.profile.sampling, slice_s=0.2)
-    now = structs.replace(then, profile=structs.replace(then.profile, sampling=sampling))
-    assert list(compatibility.plans(then, now)) == ["profile sampling slice_s 0.1, now 0.2"]
 
 
 def test_other_blocks_are_another_run() -> None:

@@ -162,7 +162,7 @@ def test_a_run_of_no_shards_is_merged_from_itself(tmp_path: Path) -> None:
     path = tmp_path / "golden.jsonl"
     path.write_text(GOLDEN)
     found = journal.read(merged([path], tmp_path / "out"))
-    assert found.starts == (a_start(spent_s=2.5),)
+    assert found.starts == (a_start(),)
     assert [part.blocks for part in found.header.parts] == [("reads-t4",)]
 
 
@@ -224,20 +224,31 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
         merge.merge([foreign], tmp_path / "none", skipped.append)
 
 
-def test_a_document_of_no_blocks_is_named(shards: list[Path], tmp_path: Path) -> None:
-    odd = saved(tmp_path / "odd", 3, [])
-    skipped: list[str] = []
-    merge.merge([odd, *shards], tmp_path / "out", skipped.append)
-    assert skipped == [f"{odd}:1: the run has no blocks"]
+ENDLESS = Planned(
+    workloads={f"w{number}": "d" for number in range(300)}, threads=tuple(range(1, 301)), servers=(BASE,)
+)
+NO_TIME = ": not a time at which a run can start or finish: "
 
 
-@pytest.mark.parametrize("started", ["", "yesterday", "0001-01-01T00:00:00+14:00"])
-def test_a_time_that_is_none_is_named(started: str, shards: list[Path], tmp_path: Path) -> None:
-    odd = saved(tmp_path / "odd", 3, BLOCKS[:1], started=started)
+@pytest.mark.parametrize(
+    ("blocks", "changes", "expected"),
+    [
+        ((), {}, ":1: the run has no blocks"),
+        (BLOCKS[:1], {"planned": ENDLESS}, f":1: planned: more than {merge.BLOCKS_MAX} blocks"),
+        *(
+            (BLOCKS[:1], {"started": text}, NO_TIME)
+            for text in ("", "yesterday", "0001-01-01T00:00:00+14:00")
+        ),
+    ],
+)
+def test_a_document_that_cannot_be_merged_is_named(
+    blocks: Sequence[Block], changes: dict[str, Any], expected: str, shards: list[Path], tmp_path: Path
+) -> None:
+    odd = saved(tmp_path / "odd", 3, blocks, **changes)
     skipped: list[str] = []
     merge.merge([odd, *shards], tmp_path / "out", skipped.append)
     (said,) = skipped
-    assert said.startswith(f"{odd}: not a time at which a run can start or finish: ")
+    assert said.startswith(f"{odd}{expected}")
 
 
 def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
@@ -412,14 +423,3 @@ def test_a_merged_run_is_judged_though_its_page_cannot_be_made(
     said = json.loads(capsys.readouterr().out)
     assert "page" not in said
     assert said["unmeasured"] == []
-
-
-def test_a_plan_that_stands_for_endless_blocks_is_left_out(tmp_path: Path) -> None:
-    planned = Planned(
-        workloads={f"w{number}": "d" for number in range(300)}, threads=tuple(range(1, 301)), servers=(BASE,)
-    )
-    path = saved(tmp_path / "0", 0, BLOCKS[:1], planned=planned)
-    reasons: list[str] = []
-    with pytest.raises(InputError, match="nothing to merge"):
-        merge.merge([path], tmp_path / "out", reasons.append)
-    assert reasons == [f"{path}:1: planned: more than {merge.BLOCKS_MAX} blocks"]

@@ -27,8 +27,10 @@ OVER = structs.replace(CUT_SHORT, interrupted=False)
 
 def newest(folder: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, bool] | None:
     """The newest document of a shard, and whether its run is over."""
-    found = resume.find(folder, shard, skip)
-    return None if found is None else (found[0], resume.is_finished(found[1]))
+    document = resume.find(folder, shard, skip)
+    if document is None:
+        return None
+    return folder / journal.new_name(document.header.run), resume.is_finished(document)
 
 
 def test_the_newest_run_counts_and_is_over_or_was_cut_short(tmp_path: Path) -> None:

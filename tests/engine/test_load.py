@@ -4,9 +4,8 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,17 +18,21 @@ from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.measure.dataset import Template
 from shootout.measure.managed import connect
-from shootout.model.plan import Dataset
+from shootout.model.plan import Dataset, Load
+from shootout.model.workload import Thread
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
+from tests.engine.loads import SCHEMA, after, an_engine
+from tests.inputs.test_workload import a_step, compiled
+from tests.measure.servers import loaded
 from tests.runs import a_tree, until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
 # Not 5.7: on a busy machine it sometimes never ends the threads of killed sessions.
 NAME = "mysql-8.0.12"
-SCHEMA = "shootout"
+
 OPTIONS = {
     "innodb-buffer-pool-size": "64M",
     "innodb-flush-log-at-trx-commit": "1",  # commits survive a crash
@@ -83,32 +86,12 @@ def program(name: str, **changes: object) -> bytes:
     return json.dumps(json.loads(compiled) | changes).encode()
 
 
-@contextmanager
-def after(seconds: float, do: Callable[[], object]) -> Iterator[None]:
-    """Call `do` after some time, concurrently with the body; raises if it failed."""
-    errors = []
-
-    def act() -> None:
-        time.sleep(seconds)
-        try:
-            do()
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=act)
-    thread.start()
-    yield
-    thread.join()
-    assert not errors
-
-
 # --- prepared statements ---------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["oltp_point_select", "oltp_read_only", "oltp_read_write"])
 def test_prepared_statements_are_executed_and_counted(name: str, instance: Instance) -> None:
-    engine = Engine(program(name, prepared=True), 1, 2)
-    connect(engine, instance, SCHEMA, 4)
+    engine = an_engine(program(name, prepared=True), instance, connections=4, workers=2)
     before = instance.status()
     taken = engine.slice(0, 0.0, 0.5, TIMEOUT_S)
     after_ = instance.status()
@@ -127,8 +110,7 @@ def test_prepared_statements_are_executed_and_counted(name: str, instance: Insta
 @pytest.mark.parametrize("poisson", [False, True])
 def test_a_rate_is_kept(poisson: bool, instance: Instance) -> None:
     pace = {"type": "open", "rate": 400, "poisson": poisson}
-    engine = Engine(program("oltp_point_select", pace=pace), 1, 2)
-    connect(engine, instance, SCHEMA, 16)
+    engine = an_engine(program("oltp_point_select", pace=pace), instance, connections=16, workers=2)
     taken = engine.slice(0, 0.0, 3.0, TIMEOUT_S)
     assert taken.completed == pytest.approx(1200, abs=150 if poisson else 2)
     assert taken.latencies.count == taken.completed
@@ -136,8 +118,7 @@ def test_a_rate_is_kept(poisson: bool, instance: Instance) -> None:
 
 def test_a_stopped_second_shows_in_the_percentiles_of_a_rate(instance: Instance) -> None:
     pace = {"type": "open", "rate": 500, "poisson": False}
-    engine = Engine(program("oltp_point_select", pace=pace), 1)
-    connect(engine, instance, SCHEMA, 8)
+    engine = an_engine(program("oltp_point_select", pace=pace), instance, connections=8)
     engine.slice(0, 0.0, 0.3, TIMEOUT_S)
 
     def stop() -> None:
@@ -156,8 +137,7 @@ def test_a_stopped_second_shows_in_the_percentiles_of_a_rate(instance: Instance)
 def test_think_time_is_kept(instance: Instance) -> None:
     think_s, connections = 0.05, 20
     pace = {"type": "closed", "think_s": think_s, "exponential": False}
-    engine = Engine(program("oltp_point_select", pace=pace), 1)
-    connect(engine, instance, SCHEMA, connections)
+    engine = an_engine(program("oltp_point_select", pace=pace), instance, connections=connections)
     shares = []
     for _ in range(4):
         taken = engine.slice(0, 0.1, 0.8, TIMEOUT_S)
@@ -170,8 +150,7 @@ def test_think_time_is_kept(instance: Instance) -> None:
 
 
 def test_thousands_of_connections(instance: Instance) -> None:
-    engine = Engine(program("oltp_point_select"), 1)
-    connect(engine, instance, SCHEMA, 4096)
+    engine = an_engine(program("oltp_point_select"), instance, connections=4096)
     assert instance.status()["Threads_connected"] == 4097
     taken = engine.slice(0, 0.0, 1.0, TIMEOUT_S)
     assert taken.completed > 4096
@@ -193,8 +172,9 @@ def test_over_tcp_a_greeting_may_come_with_the_connection(instance: Instance) ->
 
 
 def test_killed_connections_come_back(instance: Instance) -> None:
-    engine = Engine(program("oltp_read_write", reconnect=True, prepared=True), 1, 2)
-    connect(engine, instance, SCHEMA, 6)
+    engine = an_engine(
+        program("oltp_read_write", reconnect=True, prepared=True), instance, connections=6, workers=2
+    )
     killed = []
 
     def kill() -> None:
@@ -215,9 +195,8 @@ def test_killed_connections_come_back(instance: Instance) -> None:
 
 
 def test_sessions_ended_for_idleness_come_back(tmp_path: Path) -> None:
-    tree = a_tree("mysql-9.7")  # before 8.0.24 a server says nothing when it ends them
-    dataset.template(tree, OPTIONS, [DATASET], tmp_path / "cache").copy_to(tmp_path / "instance")
-    with instances.start(tree, tmp_path / "instance", OPTIONS) as instance:
+    # Before 8.0.24 a server says nothing when it ends them.
+    with loaded("mysql-9.7", tmp_path, OPTIONS, DATASET) as instance:
         instance.query("SET GLOBAL wait_timeout = 1")
         engine = Engine(program("oltp_point_select", reconnect=True), 1)
         connect(engine, instance, SCHEMA, 4)
@@ -233,25 +212,10 @@ def test_a_restart_under_load_is_counted_and_loses_no_count(
     (tree, _), instance = template, mortal
     instance.query(f"CREATE TABLE {SCHEMA}.t (id INT PRIMARY KEY, v INT NOT NULL)")
     instance.query(f"INSERT INTO {SCHEMA}.t VALUES (1, 0), (2, 0), (3, 0), (4, 0)")
-    count_up = {
-        "kinds": [{"name": "count_up", "effect": "write"}],
-        "parameters": [{"type": "thread"}],
-        "transactions": [
-            {
-                "weight": 1,
-                "begin": False,
-                "steps": [
-                    {
-                        "repeat": 1,
-                        "statements": [
-                            {"kind": 0, "pieces": ["UPDATE t SET v = v + 1 WHERE id = ", 0], "into": []}
-                        ],
-                    }
-                ],
-            }
-        ],
-    }
-    engine = Engine(program("oltp_point_select", reconnect=True, **count_up), 1)
+    count_up = a_step("UPDATE t SET v = v + 1 WHERE id = {thread}")
+    engine = Engine(
+        msgspec.json.encode(compiled(count_up, load=Load(reconnect=True), parameters={"thread": Thread()})), 1
+    )
     connect(engine, instance, SCHEMA, 4)
     again: list[subprocess.Popen[bytes]] = []
 
@@ -289,8 +253,7 @@ def test_a_restart_under_load_is_counted_and_loses_no_count(
 
 
 def test_without_the_policy_a_loss_ends_the_load(mortal: Instance) -> None:
-    engine = Engine(program("oltp_read_only"), 1)
-    connect(engine, mortal, SCHEMA, 2)
+    engine = an_engine(program("oltp_read_only"), mortal, connections=2)
     kill = partial(os.kill, mortal.pid, signal.SIGKILL)
     with after(0.2, kill), pytest.raises(LoadError, match="connection"):
         engine.slice(0, 0.0, 2.0, TIMEOUT_S)

@@ -13,9 +13,9 @@ import pytest
 
 from shootout._engine import LoadError, checksum, load_rows, tables
 from shootout.model.plan import Dataset
-from shootout.servers import instances
 from shootout.servers.instances import Instance
-from tests.runs import a_tree, until
+from tests.measure.servers import fresh
+from tests.runs import until
 
 pytestmark = pytest.mark.real
 
@@ -38,10 +38,8 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Inst
     with ExitStack() as running:
         started = {}
         for name in NAMES:
-            tree = a_tree(name)
             home = tmp_path_factory.mktemp(name) / "instance"
-            instances.initialise(tree, home, OPTIONS)
-            started[name] = running.enter_context(instances.start(tree, home, OPTIONS))
+            started[name] = running.enter_context(fresh(name, home, OPTIONS))
             started[name].query("CREATE USER plain@localhost IDENTIFIED WITH mysql_native_password BY 'p''w'")
             started[name].query("GRANT SELECT, INSERT ON *.* TO plain@localhost")  # no SUPER
         yield started
@@ -208,9 +206,7 @@ def test_a_session_that_the_server_ends_is_an_error(servers: dict[str, Instance]
 
 
 def test_a_server_that_dies_is_an_error(tmp_path: Path) -> None:
-    tree = a_tree(NAMES[0])
-    instances.initialise(tree, tmp_path / "instance", OPTIONS)
-    with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
+    with fresh(NAMES[0], tmp_path / "instance", OPTIONS) as server:
         emptied(server)
         create(server, ENDLESS)
         login = server.login

@@ -16,14 +16,15 @@ import pytest
 from shootout._engine import Engine, Histogram, LoadError, Slice
 from shootout.inputs import workload
 from shootout.measure import dataset
-from shootout.measure.dataset import SCHEMAS, Template
-from shootout.measure.managed import connect
+from shootout.measure.dataset import Template
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
-from shootout.model.workload import Integer, Parameter, Step, Text, Transaction, Workload, WorkloadStatement
+from shootout.model.workload import Integer, Parameter, Text
 from shootout.servers.instances import Instance, start
 from shootout.servers.native import Tree
-from tests.runs import a_tree
+from tests.engine.loads import SCHEMA, after, an_engine
+from tests.inputs.test_workload import a_step, a_workload
+from tests.runs import a_tree, until
 
 pytestmark = [pytest.mark.real, pytest.mark.alone]
 
@@ -38,7 +39,6 @@ OPTIONS = {
 }
 NAMES = ("mysql-5.7.22", "mysql-8.0.12")
 DATASET = Dataset(tables=1, rows=2_000, seed=3)
-SCHEMA = SCHEMAS["sbtest"]
 TIMEOUT_S = 30.0
 SOON_S = 2.5  # on a busy machine; nearly all of it is slack
 DUPLICATE, LOCK_WAIT_TIMEOUT, DEADLOCK = 1062, 1205, 1213
@@ -85,24 +85,9 @@ def a_program(
     *statements: str, begin: bool = True, parameters: Mapping[str, Parameter] | None = None
 ) -> bytes:
     """One transaction of these statements, each in its own step, so that parameters are redrawn."""
-    steps = tuple(
-        Step(statements=(WorkloadStatement(name=f"s{number}", sql=sql),))
-        for number, sql in enumerate(statements)
-    )
-    made = Workload(
-        title="",
-        description="",
-        transactions=(Transaction(steps=steps, skip_trx=int(not begin)),),
-        parameters=dict(parameters or {}),
-    )
+    steps = (a_step(sql, name=f"s{number}") for number, sql in enumerate(statements))
+    made = a_workload(*steps, parameters=dict(parameters or {}), skip_trx=int(not begin))
     return msgspec.json.encode(workload.compile_program("test", made, DATASET))
-
-
-def an_engine(program: bytes, *servers: Instance, connections: int, workers: int = 1) -> Engine:
-    engine = Engine(program, 1, workers)
-    for server in servers:
-        connect(engine, server, SCHEMA, connections)
-    return engine
 
 
 def one_slice(program: bytes, server: Instance, connections: int, window_s: float = 0.3) -> Slice:
@@ -113,8 +98,7 @@ def change(server: Instance, load: Callable[[], Slice]) -> tuple[Slice, dict[str
     """A slice, and what the server counted during it; a client that leaves may count twice."""
     before = server.status()
     taken = load()
-    after = server.status()
-    counted = {name: after[name] - before.get(name, 0) for name in after}
+    counted = {name: now - before.get(name, 0) for name, now in server.status().items()}
     counted["Questions"] -= 1  # the second SHOW STATUS
     return taken, counted
 
@@ -134,23 +118,6 @@ def assert_no_transaction_open(server: Instance) -> None:
 
 
 @contextmanager
-def in_the_middle(after_s: float, action: Callable[[], object]) -> Iterator[Callable[[], float]]:
-    """Call `action` after some time, concurrently with the body; yields a clock of the time since then."""
-    done_at = [float("nan")]
-
-    def act() -> None:
-        done_at[0] = time.monotonic()
-        action()
-
-    timer = threading.Timer(after_s, act)
-    timer.start()
-    try:
-        yield lambda: time.monotonic() - done_at[0]
-    finally:
-        timer.join()
-
-
-@contextmanager
 def a_table(server: Instance, *statements: str) -> Iterator[None]:
     """Table `t`, created by these statements."""
     for statement in statements:
@@ -163,10 +130,7 @@ def a_table(server: Instance, *statements: str) -> Iterator[None]:
 
 def wait_until_alone(server: Instance) -> None:
     """Return once the server has noticed that all load connections to it are closed."""
-    deadline = time.monotonic() + SOON_S
-    while server.status()["Threads_connected"] > 1 and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert server.status()["Threads_connected"] == 1
+    until(lambda: server.status()["Threads_connected"] == 1, SOON_S)
 
 
 def failure(
@@ -343,7 +307,7 @@ def test_lock_wait_timeouts_are_rolled_back_and_tried_again(instance: Instance) 
         taken = engine.slice(0, 0.0, 0.1, TIMEOUT_S)  # refused after its window: given up
         assert time.monotonic() - began < 2 + SOON_S
         assert (taken.errors, taken.completed) == ({LOCK_WAIT_TIMEOUT: 3}, 0)
-        with in_the_middle(2.4, holder.rollback):
+        with after(2.4, holder.rollback):
             taken = engine.slice(0, 0.0, 2.6, TIMEOUT_S)
         assert taken.errors[LOCK_WAIT_TIMEOUT] >= 3
         assert taken.completed > 0
@@ -442,7 +406,7 @@ def test_a_killed_server_ends_its_slice(
     other = instances[NAMES[1]]
     with start(tree, tmp_path / "instance", OPTIONS) as dying:
         engine = an_engine(shipped("oltp_read_write"), dying, other, connections=16, workers=2)
-        with in_the_middle(0.3, lambda: os.kill(dying.pid, signal.SIGKILL)) as ago_s:
+        with after(0.3, lambda: os.kill(dying.pid, signal.SIGKILL)) as ago_s:
             code, words = failure(engine, 0)
             assert ago_s() < SOON_S
         assert (code, words) in [
@@ -455,7 +419,7 @@ def test_a_killed_server_ends_its_slice(
 def test_a_silent_server_ends_its_slice(instance: Instance) -> None:
     engine = an_engine(shipped("oltp_point_select"), instance, connections=4, workers=2)
     try:
-        with in_the_middle(0.2, lambda: os.kill(instance.pid, signal.SIGSTOP)) as ago_s:
+        with after(0.2, lambda: os.kill(instance.pid, signal.SIGSTOP)) as ago_s:
             assert failure(engine, 0, timeout_s=0.8) == (0, "no answer within 0.8 s")
             assert 0.7 < ago_s() < 0.8 + SOON_S
     finally:
@@ -473,7 +437,7 @@ def test_a_killed_connection_ends_its_slice(instances: dict[str, Instance]) -> N
                 cursor.execute("SELECT MIN(id) FROM information_schema.processlist WHERE user = 'shootout'")
                 cursor.execute("KILL CONNECTION %s", cursor.fetchone())
 
-        with in_the_middle(0.2, kill) as ago_s:
+        with after(0.2, kill) as ago_s:
             code, words = failure(engine, 0)
             assert ago_s() < SOON_S
     assert (code, words) in [

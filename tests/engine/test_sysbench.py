@@ -12,20 +12,18 @@ import pytest
 
 from shootout._engine import Engine
 from shootout.inputs import workload
-from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize, Load
 from shootout.model.value import Protocol
-from shootout.servers import instances
 from shootout.servers.accounts import LOAD_USER
 from shootout.servers.instances import Instance
-from tests.runs import a_tree, until
+from tests.measure.servers import loaded
+from tests.runs import until
 
 pytestmark = pytest.mark.real
 
-NAME = "mysql-8.0.12"
 OPTIONS = {
     "innodb-log-file-size": "64M",
     "innodb-flush-log-at-trx-commit": "0",
@@ -55,11 +53,7 @@ ALIKE = [*((name, {}) for name in SHIPPED if name not in ("bulk_insert", "tpcc")
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree = a_tree(NAME)
-    home = tmp_path_factory.mktemp("server")
-    template = dataset.template(tree, OPTIONS, [SCALE.of("sbtest")], home / "cache")
-    template.copy_to(home / "instance")
-    with instances.start(tree, home / "instance", OPTIONS) as instance:
+    with loaded("mysql-8.0.12", tmp_path_factory.mktemp("server"), OPTIONS, SCALE.of("sbtest")) as instance:
         # The plugin that sysbench's client knows on every distribution.
         instance.query(f"CREATE USER {USER}@localhost IDENTIFIED WITH mysql_native_password BY '{PASSWORD}'")
         instance.query(f"GRANT ALL ON *.* TO {USER}@localhost")

@@ -61,16 +61,6 @@ def test_a_profile_that_cannot_run(tmp_path: Path, text: str, expected: str) -> 
     assert str(caught.value) == f"{path}: {expected}"
 
 
-def test_an_unknown_profile() -> None:
-    with pytest.raises(InputError, match=r"^unknown profile 'quik'; did you mean 'quick'\?$"):
-        matrix.load_profile("quik")
-
-
-def test_an_unreadable_profile(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
-        matrix.load_profile(str(tmp_path / "none.toml"))
-
-
 def test_cells_follow_the_profile_and_the_base_is_first() -> None:
     cells = matrix.cells(a_profile(), DATASETS, LABELS)
     assert [(c.workload, c.threads, c.server) for c in cells] == [

@@ -263,11 +263,6 @@ def test_learned_parameters_share_columns_and_sum_up_shares() -> None:
     assert [each.column for each in (b, c) if isinstance(each, ProgramLearned)] == [0, 1]
 
 
-def test_columns_need_a_dump() -> None:
-    message = complaint(a_step("SELECT {p}"), parameters={"p": Learned(column="t.id")})
-    assert message == "parameters.p.column: needs a dump, the dataset is sbtest"
-
-
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [("SELECT 1 FROM t{n}", "{n} is part of a name"), ("SELECT 1 IN ({list})", "{list} is a list")],
@@ -280,7 +275,9 @@ def test_what_only_a_text_can_have(sql: str, expected: str) -> None:
     assert message.endswith(f"sql: {expected}, where a prepared statement takes no parameter")
 
 
-def test_row_ids_need_sbtest() -> None:
+def test_columns_need_a_dump_and_row_ids_need_sbtest() -> None:
+    message = complaint(a_step("SELECT {p}"), parameters={"p": Learned(column="t.id")})
+    assert message == "parameters.p.column: needs a dump, the dataset is sbtest"
     own = DatasetSize().of("own")
     message = complaint(a_step("SELECT {id}"), dataset=own, parameters={"id": RowId()})
     assert message == "parameters.id: row_id needs sbtest, the dataset is own; use an integer"
@@ -291,14 +288,16 @@ def test_row_ids_need_sbtest() -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("parameter", "options", "expected"),
     [
-        ({"rows": 1}, "options.rows: the dataset has a size of that name; rename the option"),
-        ({"n": 1}, "options.n: a parameter has that name; rename the option"),
+        ("n", {"rows": 1}, "options.rows: the dataset has a size of that name; rename the option"),
+        ("n", {"n": 1}, "options.n: a parameter has that name; rename the option"),
+        ("table", {}, "parameters.table: {table} is the table; rename the parameter"),
     ],
 )
-def test_a_name_has_one_meaning(options: dict[str, int], expected: str) -> None:
-    assert complaint(a_step("SELECT {n}"), parameters={"n": ONCE}, options=options) == expected
+def test_a_name_has_one_meaning(parameter: str, options: dict[str, int], expected: str) -> None:
+    message = complaint(a_step(f"SELECT {{{parameter}}}"), parameters={parameter: ONCE}, options=options)
+    assert message == expected
 
 
 @pytest.mark.parametrize(
@@ -316,8 +315,3 @@ def test_every_name_must_be_used() -> None:
     unused = "is not used by any statement or step"
     assert complaint(a_step("SELECT 1"), parameters={"id": RowId()}) == f"parameters.id: {unused}"
     assert complaint(a_step("SELECT 1"), options={"n": 1}) == f"options.n: {unused}"
-
-
-def test_a_parameter_named_table() -> None:
-    message = complaint(a_step("SELECT {table}"), parameters={"table": RowId()})
-    assert message == "parameters.table: {table} is the table; rename the parameter"

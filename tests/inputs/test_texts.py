@@ -31,3 +31,10 @@ def test_a_wrong_thread_count_is_named(item: str) -> None:
 def test_a_thread_count_that_is_there_twice_is_named() -> None:
     with pytest.raises(InputError, match=r"^--threads 8,1,8: 8 appears twice$"):
         texts.threads("--threads", "8,1,8")
+
+
+@pytest.mark.parametrize("text", ["", " 1", "1.0", "0x10", "1e3", "-1", "٣", "²", "100", "9" * 5000])
+def test_what_is_no_number_of_a_range_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match=r"^--seed '.*': expected a number from 0 to 99$"):
+        texts.integer("--seed", text, range(100))
+    assert texts.integer("--seed", "99", range(100)) == 99

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout import app
-from shootout._engine import Histogram
 from shootout.analysis import compare
 from shootout.document import journal, resume
 from shootout.inputs.options import Selection
@@ -49,8 +48,7 @@ starts_max = 5
 confirm_starts = 2
 """
 LOADED = Loaded(checksum="c", load_s=0.0)
-ONE = Histogram()
-ONE.record(1_000_000)
+SAMPLES = structs.replace(builders.a_samples(rounds=8, counters={}), server_cpu_s=None, statements={})
 
 
 def a_plan(folder: Path, **options: Any) -> plan.Plan:
@@ -87,6 +85,7 @@ class Server:
     restarted: list[str]
 
     def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> Running:
+        assert cpus == builders.a_runner().placement.starting
         self.restarted.append(self.label)
         return cast(Running, Instance(self.label))
 
@@ -137,40 +136,24 @@ def a_sample(block: Block, start: int, label: str) -> Samples:
     noise = 0.08 if block.key == "oltp_read_write-t1" else 0.002
     change = 0.2 if label == HEAD and block.key == "oltp_point_select-t2" else 0.0
     level = 100 * (1 - change) * (1 + dice.gauss(0, noise))
-    return Samples(
-        server=label,
-        steady=True,
-        warmup_rounds=16,
-        drift=0.0,
-        transactions=tuple(level * (1 + dice.gauss(0, 0.01)) for _ in range(8)),
-        window_s=(0.1,) * 8,
-        server_cpu_s=None,
-        client_cpu_s=(0.01,) * 8,
-        completed=(100,) * 8,
-        latencies=ONE.encode(),
-        statements={},
-        reads=800,
-        writes=0,
-        other=0,
-        errors={},
-        counters={},
-    )
+    transactions = tuple(level * (1 + dice.gauss(0, 0.01)) for _ in range(8))
+    return structs.replace(SAMPLES, server=label, transactions=transactions)
 
 
 def rehearsed(
     results: Path, planned: plan.Plan, restarted: list[str] | None = None, **fields: Any
 ) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
-    found = resume.find(results, None, pytest.fail)
-    if found is not None and resume.is_finished(found[1], planned.profile.sampling.budget_s):
+    before = resume.find(results, None, pytest.fail)
+    if before is not None and resume.is_finished(before, planned.profile.sampling.budget_s):
         return []
-    writer = journal.Writer(results, RUN, resumed=found is not None)
+    writer = journal.Writer(results, RUN, resumed=before is not None)
     runner = builders.a_runner()
-    if found is None:
+    if before is None:
         recorder = Recorder.begin(writer, campaign._header(planned, RUN, runner), 0.0)
     else:
-        planned = campaign._same_plan(planned, found[1], runner)
-        recorder = Recorder.go_on(writer, found[1], planned.profile.sampling.budget_s, 0.0)
+        planned = campaign._same_plan(planned, before, runner)
+        recorder = Recorder.go_on(writer, before, planned.profile.sampling.budget_s, 0.0)
     restarted = [] if restarted is None else restarted
     participants = []
     for label in planned.servers:
@@ -253,16 +236,22 @@ def test_the_rehearsed_run_needs_all_that_a_run_can_need(tmp_path: Path) -> None
     assert [failure.start for failure in found.failures] == [2]
 
 
-def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
-    """The start that had begun is ended, and there is no budget for another one."""
-    planned = a_plan(tmp_path)
-    rehearsed(tmp_path / "cut", planned, stops=6)
-    (path,) = journal.find(tmp_path / "cut")
+def spent(folder: Path, planned: plan.Plan, into: Path, *, stops: int) -> journal.Writer:
+    """The document of a run that was stopped, as if it had spent its budget by then."""
+    rehearsed(folder / "cut", planned, stops=stops)
+    (path,) = journal.find(folder / "cut")
     cut = journal.read(path)
-    writer = journal.Writer(tmp_path / "late", RUN)
+    writer = journal.Writer(into, RUN)
     writer.append(cut.header)
     for record in cut.starts:
         writer.append(structs.replace(record, spent_s=planned.profile.sampling.budget_s))
+    return writer
+
+
+def test_what_was_spent_before_the_break_counts(tmp_path: Path) -> None:
+    """The start that had begun is ended, and there is no budget for another one."""
+    planned = a_plan(tmp_path)
+    writer = spent(tmp_path, planned, tmp_path / "late", stops=6)
     assert len(rehearsed(tmp_path / "late", planned, stops=2)) == 2
     starts = [(start.block, start.start) for start in journal.read(writer.path).starts]
     assert sorted(starts) == [(block.key, start) for block in planned.blocks for start in (1, 2)]
@@ -276,14 +265,8 @@ def test_a_run_that_is_over_goes_on_within_a_larger_budget(tmp_path: Path) -> No
     """Until it confirms its changes: later starts would be in no verdict."""
     planned = a_plan(tmp_path)
     budget_s = planned.profile.sampling.budget_s
-    rehearsed(tmp_path / "cut", planned, stops=8)
-    (path,) = journal.find(tmp_path / "cut")
-    cut = journal.read(path)
-    writer = journal.Writer(tmp_path / "over", RUN)
-    writer.append(cut.header)
-    for record in cut.starts:
-        writer.append(structs.replace(record, spent_s=budget_s))
-    writer.append(EndRecord(finished=cut.header.started, elapsed_s=budget_s, interrupted=False))
+    writer = spent(tmp_path, planned, tmp_path / "over", stops=8)
+    writer.append(EndRecord(finished=builders.a_header().started, elapsed_s=budget_s, interrupted=False))
     assert rehearsed(tmp_path / "over", planned) == []
     longer = structs.replace(planned.profile.sampling, budget_s=2 * budget_s)
     larger = replace(planned, profile=structs.replace(planned.profile, sampling=longer))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -11,9 +10,8 @@ from shootout.inputs import workload
 from shootout.measure import columns, dataset
 from shootout.model.plan import Dataset, DatasetSize
 from shootout.model.program import Numbers, Program, ProgramColumn
-from shootout.servers import instances
 from shootout.servers.instances import Instance
-from tests.runs import a_tree
+from tests.measure.servers import fresh
 
 pytestmark = pytest.mark.real
 
@@ -44,9 +42,7 @@ def loaded(
 ) -> Iterator[tuple[Instance, Dataset]]:
     folder = tmp_path_factory.mktemp("columns")
     (folder / "d.sql").write_text("/*!40101 SET NAMES utf8mb4 */;\n" + TABLE, "utf-8")
-    tree: Path = folder / "home"
-    instances.initialise(a_tree(request.param), tree, {})
-    with instances.start(a_tree(request.param), tree, {}) as server:
+    with fresh(request.param, folder / "home") as server:
         made = workload.dump_dataset(folder / "d.sql", DatasetSize())
         dataset.load(server, made)
         yield server, made

@@ -11,6 +11,7 @@ from shootout.model.plan import Dataset, DatasetSize
 from shootout.model.value import Family
 from shootout.servers import cache, instances
 from shootout.servers.accounts import LOAD_USER
+from tests.measure.servers import fresh
 from tests.runs import a_tree
 
 pytestmark = pytest.mark.real
@@ -104,12 +105,9 @@ def test_one_template_holds_all_datasets_of_a_run(cache_dir: Path, tmp_path: Pat
 
 
 def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:
-    tree = a_tree(NAMES[0])
-    home = tmp_path / "instance"
     binary_log = {"log-bin": "binlog", "server-id": "1", "innodb-log-file-size": "8M"}
     for allowed in ("0", "1"):
-        instances.initialise(tree, home / allowed, binary_log)
-        with instances.start(tree, home / allowed, binary_log | {"local-infile": allowed}) as instance:
+        with fresh(NAMES[0], tmp_path / allowed, binary_log, {"local-infile": allowed}) as instance:
             dataset.load(instance, DATASET)
             assert instance.query("SELECT @@GLOBAL.local_infile") == ((int(allowed),),)
             written = str(instance.query("SHOW BINLOG EVENTS"))
@@ -118,9 +116,7 @@ def test_loading_leaves_the_server_as_it_was(tmp_path: Path) -> None:
 
 
 def test_a_refused_load_is_reported_in_the_servers_words(tmp_path: Path) -> None:
-    tree = a_tree(NAMES[0])
-    instances.initialise(tree, tmp_path / "instance", SMALL)
-    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
+    with fresh(NAMES[0], tmp_path / "instance", SMALL) as instance:
         dataset.load(instance, DATASET)
         with pytest.raises(MeasureError, match=rf"^loading {DATASET.key}: .*database exists"):
             dataset.load(instance, DATASET)
@@ -164,9 +160,7 @@ def test_indexes_that_no_query_may_use_are_left_cold(
         "INSERT INTO t VALUES (1, 2, 3);\n"
     )
     dumped = workload.dump_dataset(dump, DatasetSize())
-    tree = a_tree(name)
-    instances.initialise(tree, tmp_path / "instance", SMALL)
-    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
+    with fresh(name, tmp_path / "instance", SMALL) as instance:
         dataset.load(instance, dumped)
         spied = Mock(wraps=instance.query)
         monkeypatch.setattr(instance, "query", spied)

@@ -10,8 +10,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.inputs import workload
 from shootout.measure import dataset, dump
 from shootout.model.plan import Dataset, DatasetSize
-from shootout.servers import instances
-from tests.runs import a_tree
+from tests.measure.servers import fresh
 
 # As mysqldump and mariadb-dump write them, and a little worse.
 DUMP = r"""-- MySQL dump 10.13
@@ -258,9 +257,8 @@ def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
     text += "CREATE TABLE collated (t TEXT) DEFAULT CHARSET=utf8mb4;\n"  # whose default is another since 8.0
     text += "CREATE TABLE moment (at TIMESTAMP NULL);\nINSERT INTO moment VALUES ('2026-07-01 12:00:00');\n"
     for name, zone in (("mysql-5.7.22", "+00:00"), ("mysql-8.0.12", "+05:30")):
-        tree, home, loaded = a_tree(name), tmp_path / name, the_dataset(tmp_path, text)
-        instances.initialise(tree, home, {})
-        with instances.start(tree, home, {"default-time-zone": zone}) as server:
+        loaded = the_dataset(tmp_path, text)
+        with fresh(name, tmp_path / name, started={"default-time-zone": zone}) as server:
             dataset.load(server, loaded)
             checksums.append(dataset.verify(server, loaded))
             dataset.warm(server, loaded)
@@ -276,13 +274,9 @@ def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
 
 @pytest.mark.real
 def test_a_refused_statement_is_named_by_its_line(tmp_path: Path) -> None:
-    tree, loaded = (
-        a_tree("mysql-5.7.22"),
-        the_dataset(tmp_path, "SELECT 1;\n\nCREATE TABLE t (id nothing);\n"),
-    )
-    instances.initialise(tree, tmp_path / "home", {})
+    loaded = the_dataset(tmp_path, "SELECT 1;\n\nCREATE TABLE t (id nothing);\n")
     with (
-        instances.start(tree, tmp_path / "home", {}) as server,
+        fresh("mysql-5.7.22", tmp_path / "home") as server,
         pytest.raises(MeasureError, match=re.escape("d.sql, line 3: (1064")),
     ):
         dataset.load(server, loaded)

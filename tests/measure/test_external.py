@@ -22,12 +22,14 @@ from shootout.measure import dataset
 from shootout.measure.external import ExternalServer
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
-from shootout.model.run import FLUSH_S, FLUSHES, ServerRecord
-from shootout.model.workload import Result, Step, Transaction, Workload, WorkloadStatement
-from shootout.servers import dsn, instances
+from shootout.model.run import FLUSH_S, FLUSHES, RunDocument, ServerRecord
+from shootout.model.workload import Result, Step, WorkloadStatement
+from shootout.servers import dsn
 from shootout.servers.external import MARK, External
 from shootout.servers.instances import Instance
-from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, a_tree, document_in, until
+from tests.inputs.test_workload import a_workload
+from tests.measure.servers import fresh
+from tests.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in, until
 
 pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
@@ -54,9 +56,7 @@ def started(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict
         servers = {}
         for name in (BASE, HEAD):
             home = tmp_path_factory.mktemp(name) / "instance"
-            tree = a_tree(name)
-            instances.initialise(tree, home, OPTIONS)
-            server = running.enter_context(instances.start(tree, home, OPTIONS))
+            server = running.enter_context(fresh(name, home, OPTIONS))
             password = SECRET.replace("'", "''")
             for host in ("localhost", "127.0.0.1"):
                 plugin = " WITH mysql_native_password" if name == BASE else " WITH caching_sha2_password"
@@ -88,6 +88,13 @@ def state(server: Instance) -> dict[str, Any]:
 
 def a_run(lab: Lab, out: Path, *options: str) -> list[str]:
     return [SHOOTOUT, "run", "--profile", str(lab.once), "--out", str(out), *options]
+
+
+def measured(lab: Lab, out: Path, *options: str) -> tuple[RunDocument, str]:
+    """Run to the end; its document, and what it printed."""
+    done = lab.run(*a_run(lab, out, *options))
+    assert done.returncode in (0, 1), done.stderr + done.stdout
+    return journal.read(document_in(out)), done.stdout
 
 
 def by_socket(server: Instance, *, password: str = SECRET) -> str:
@@ -128,11 +135,8 @@ def codes(server: ServerRecord) -> set[str]:
 
 
 def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instance, tmp_path: Path) -> None:
-    command = a_run(lab, tmp_path, "--servers", f"{by_socket(server)},{BASE}", "--threads", "2")
-    command += ["--profile", str(lab.profile)]
-    done = lab.run(*command)
-    assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = journal.read(document_in(tmp_path))
+    servers = ("--servers", f"{by_socket(server)},{BASE}")
+    found, printed = measured(lab, tmp_path, *servers, "--threads", "2", "--profile", str(lab.profile))
     assert found.failures == ()
     visited, own = found.header.servers
     assert (visited.label, own.label) == (f"{BASE} (dsn)", BASE)
@@ -149,7 +153,7 @@ def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instanc
             assert samples.server_cpu_s is not None  # found through its socket
             assert sum(samples.server_cpu_s) > 0
             assert {"context_switches", "disk_written_bytes", "Innodb_rows_read"} <= samples.counters.keys()
-    assert "is not restarted" in done.stdout
+    assert "is not restarted" in printed
 
 
 def test_no_output_has_the_password(lab: Lab, server: Instance, tmp_path: Path) -> None:
@@ -201,10 +205,7 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
 def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instance, tmp_path: Path) -> None:
     servers = f"{by_socket(server)},{by_socket(server)},{by_tcp(server)}"
     workloads = ("--workloads", "oltp_read_write,bulk_insert", "--option", "rows_per_insert=10")
-    options = (*workloads, "--threads", "2")
-    done = lab.run(*a_run(lab, tmp_path, "--servers", servers, *options))
-    assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = journal.read(document_in(tmp_path))
+    found, _ = measured(lab, tmp_path, "--servers", servers, *workloads, "--threads", "2")
     name = server.socket.name
     assert [each.label for each in found.header.servers] == [
         f"{BASE} ({name})",
@@ -222,9 +223,7 @@ def test_two_servers_that_run(lab: Lab, started: dict[str, Instance], tmp_path: 
     servers = f"{by_tcp(started[BASE])},{by_tcp(started[HEAD])}"
     started[HEAD].query("FLUSH PRIVILEGES")  # forgets cached logins, so that passwords are proven anew
     options = ("--workloads", "oltp_update_index", "--threads", "1")
-    done = lab.run(*a_run(lab, tmp_path, "--servers", servers, *options))
-    assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = journal.read(document_in(tmp_path))
+    found, _ = measured(lab, tmp_path, "--servers", servers, *options)
     assert [each.version for each in found.header.servers] == ["5.7.22-log", "8.0.12"]
     assert found.failures == ()
     assert {name: state(server) for name, server in started.items()} == states
@@ -233,9 +232,8 @@ def test_two_servers_that_run(lab: Lab, started: dict[str, Instance], tmp_path: 
 def test_variables_are_held_against_a_profile(lab: Lab, server: Instance, tmp_path: Path) -> None:
     settings = tmp_path / "mine.toml"
     settings.write_text('[settings]\nbuffer_pool_bytes = "128M"\nflush_log_at_trx_commit = 0\n')
-    done = lab.run(*a_run(lab, tmp_path / "out", "--servers", f"{by_socket(server)}@{settings}", *POINT))
-    assert done.returncode == 0, done.stderr
-    (visited,) = journal.read(document_in(tmp_path / "out")).header.servers
+    found, _ = measured(lab, tmp_path / "out", "--servers", f"{by_socket(server)}@{settings}", *POINT)
+    (visited,) = found.header.servers
     differing = [(each.name, each.requested, each.effective) for each in visited.settings if each.differs]
     assert differing == [("buffer_pool_bytes", "134217728", "67108864")]
     assert "settings-differ" in codes(visited)
@@ -246,15 +244,13 @@ def test_what_is_not_visible_is_reported(lab: Lab, server: Instance, tmp_path: P
     pid_file = server.directory / "mysqld.pid"
     pid_file.rename(hidden := pid_file.with_suffix(".hidden"))
     try:
-        done = lab.run(*a_run(lab, tmp_path, "--servers", f"{by_tcp(server)},{BASE}", *POINT))
+        found, printed = measured(lab, tmp_path, "--servers", f"{by_tcp(server)},{BASE}", *POINT)
     finally:
         hidden.rename(pid_file)
-    assert done.returncode in (0, 1), done.stderr + done.stdout
-    found = journal.read(document_in(tmp_path))
     visited, _ = found.header.servers
     assert "not-visible" in codes(visited)
     expected = "Not visible from here: server CPU, context switches, bytes written to disks, waits for CPUs."
-    assert expected in done.stdout
+    assert expected in printed
     for record in found.starts:
         of_visited, of_own = record.samples
         assert of_visited.server_cpu_s is None
@@ -320,9 +316,7 @@ def test_a_run_that_is_stopped_leaves_nothing(lab: Lab, server: Instance, tmp_pa
 
 
 def test_a_server_that_goes_away_fails_its_cells(lab: Lab, tmp_path: Path) -> None:
-    tree = a_tree(BASE)
-    instances.initialise(tree, tmp_path / "instance", OPTIONS)
-    with instances.start(tree, tmp_path / "instance", OPTIONS) as server:
+    with fresh(BASE, tmp_path / "instance", OPTIONS) as server:
         server.query(f"CREATE USER guest@localhost IDENTIFIED BY '{SECRET.replace(chr(39), chr(39) * 2)}'")
         server.query(f"{GRANT} guest@localhost")
         options = ("--profile", str(lab.profile), "--servers", f"{BASE},{by_socket(server)}", *POINT)
@@ -445,13 +439,7 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
         WorkloadStatement(name="read", sql="SELECT word FROM words ORDER BY RAND() LIMIT 1", into=("word",)),
         WorkloadStatement(name="write", sql="INSERT INTO copies VALUES ({word})"),
     )
-    made = Workload(
-        title="t",
-        description="d",
-        dataset="own",
-        transactions=(Transaction(steps=(Step(statements=statements),), skip_trx=1),),
-        parameters={"word": Result()},
-    )
+    made = a_workload(Step(statements=statements), dataset="own", parameters={"word": Result()})
     program = msgspec.json.encode(workload.compile_program("test", made, Dataset(kind="own")))
     before = server.query("SELECT @@GLOBAL.sql_mode")[0][0]
     server.query("CREATE DATABASE shootout_own")

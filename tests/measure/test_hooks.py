@@ -9,45 +9,32 @@ from collections.abc import Iterator
 import pytest
 
 from shootout.errors import MeasureError
-from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.hooks import Hooks
 from shootout.model.plan import Dataset, DatasetSize
-from shootout.model.workload import Check, Step, Transaction, Workload, WorkloadStatement
-from shootout.servers import instances, running
+from shootout.model.workload import Check
+from shootout.servers import running
 from shootout.servers.instances import Instance
-from tests.runs import a_tree
+from tests.inputs.test_workload import a_step, a_workload
+from tests.measure.servers import loaded
 from tests.still import standing_still
 
 pytestmark = pytest.mark.real
 
-NAME = "mysql-5.7.22"
 OPTIONS = {"innodb-log-file-size": "16M", "skip-log-bin": ""}
 OWN = DatasetSize(engine="MyISAM").of("own")
+SBTEST = DatasetSize(tables=1, rows=10).of("sbtest")
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    tree = a_tree(NAME)
-    home = tmp_path_factory.mktemp("server")
-    dataset.template(tree, OPTIONS, [DatasetSize(tables=1, rows=10).of("sbtest")], home / "cache").copy_to(
-        home / "i"
-    )
-    with instances.start(tree, home / "i", OPTIONS) as instance:
+    with loaded("mysql-5.7.22", tmp_path_factory.mktemp("server"), OPTIONS, SBTEST) as instance:
         yield instance
 
 
 def the_hooks(server: Instance, *setup: str, checks: tuple[str, ...] = (), tables: Dataset = OWN) -> Hooks:
-    steps = (Step(statements=(WorkloadStatement(name="s", sql="DO 1"),)),)
-    made = Workload(
-        title="t",
-        description="d",
-        transactions=(Transaction(steps=steps),),
-        dataset="own" if tables.kind == "own" else "sbtest",
-        setup=setup,
-        checks=tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks)),
-    )
-    return Hooks(server, made, tables)
+    named = tuple(Check(name=f"check{number}", sql=sql) for number, sql in enumerate(checks))
+    return Hooks(server, a_workload(a_step("DO 1"), dataset=tables.kind, setup=setup, checks=named), tables)
 
 
 def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
@@ -62,8 +49,7 @@ def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
 
 
 def test_other_datasets_are_added_to(server: Instance) -> None:
-    sbtest = DatasetSize(tables=1, rows=10).of("sbtest")
-    the_hooks(server, "CREATE TABLE more SELECT * FROM sbtest1", tables=sbtest).set_up(threads=1)
+    the_hooks(server, "CREATE TABLE more SELECT * FROM sbtest1", tables=SBTEST).set_up(threads=1)
     assert server.query("SELECT COUNT(*) FROM shootout.more") == ((10,),)
 
 

@@ -23,9 +23,9 @@ from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.rounds import measure_block
 from shootout.model.plan import Load, Sampling
 from shootout.model.run import Samples
-from shootout.servers import instances
 from shootout.servers.instances import Instance
-from tests.runs import BASE, HEAD, Lab, a_tree
+from tests.measure.servers import fresh
+from tests.runs import BASE, HEAD, Lab
 
 pytest_plugins = ["tests.runs"]
 SCHEMA = dataset.SCHEMAS["sbtest"]
@@ -89,9 +89,7 @@ def test_gauges_and_what_reading_raises_are_not_counters(name: str, counts: bool
     ("handling", "stops"), [("pool-of-threads", False), ("one-thread-per-connection", True)]
 )
 def test_a_server_with_a_thread_pool_is_never_stopped(handling: str, stops: bool, tmp_path: Path) -> None:
-    tree, home = a_tree("mariadb-10.11"), tmp_path / "instance"
-    instances.initialise(tree, home, {})
-    with instances.start(tree, home, {"thread-handling": handling}) as server:
+    with fresh("mariadb-10.11", tmp_path / "i", started={"thread-handling": handling}) as server:
         assert (managed.handle("pool", server).stop is not None) == stops
 
 

@@ -3,8 +3,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout import paths
@@ -27,6 +25,7 @@ def test_the_quick_profile_is_the_default() -> None:
     assert all(block.servers == (BASE, HEAD) for block in made.blocks)
     assert made.workloads.keys() == {"oltp_point_select", "oltp_read_only", "oltp_read_write"}
     assert made.place.port is None
+    assert planned(port="65534").place.port == 65534  # the second server's is the last
     assert made.profile_name == "quick"
 
 
@@ -47,6 +46,9 @@ def test_a_profiles_options_may_be_of_workloads_left_out(tmp_path: Path) -> None
 
 
 def test_a_workload_may_name_its_protocol() -> None:
+    needs = planned(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1")
+    assert [record.protocol for record in needs.records] == ["text", "prepared"]
+    assert not needs.workloads["bulk_insert"].program.prepared
     names = "oltp_read_only,oltp_read_only.prepared,bulk_insert.text"
     made = planned(workloads=names, threads="1")
     assert [(record.name, record.protocol) for record in made.records] == [
@@ -129,6 +131,7 @@ def test_a_run_without_any_server_is_refused(tmp_path: Path) -> None:
 def test_the_same_server_twice_stays_two_beside_stand_ins(tmp_path: Path) -> None:
     made = planned(profile=slots(tmp_path), servers=f"{HEAD},{HEAD}")
     assert list(made.servers) == [HEAD, f"{HEAD}#2"]
+    assert made.servers[HEAD] == made.servers[f"{HEAD}#2"]
 
 
 @pytest.mark.parametrize(
@@ -169,31 +172,12 @@ def test_the_showcase_spans_both_families() -> None:
     assert made.profile.threads == (1, 8, 32)
 
 
-def test_a_workload_keeps_the_protocol_that_it_needs() -> None:
-    made = planned(workloads="bulk_insert,oltp_read_only", protocol="prepared", threads="1")
-    assert [record.protocol for record in made.records] == ["text", "prepared"]
-    assert not made.workloads["bulk_insert"].program.prepared
-
-
-def test_the_same_server_twice_is_two() -> None:
-    made = planned(servers=f"{HEAD},{HEAD}", threads="1")
-    assert list(made.servers) == [HEAD, f"{HEAD}#2"]
-    assert made.servers[HEAD] == made.servers[f"{HEAD}#2"]
-
-
 def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
     mine = tmp_path / "my_reads.toml"
     mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
     made = planned(workloads=f"{mine},oltp_point_select", threads="1")
     assert [block.workload for block in made.blocks] == ["my_reads", "oltp_point_select"]
     assert made.workloads["my_reads"].program == made.workloads["oltp_point_select"].program
-
-
-def test_two_workloads_of_one_name_are_refused(tmp_path: Path) -> None:
-    mine = tmp_path / "oltp_point_select.toml"
-    mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
-    with pytest.raises(InputError, match="oltp_point_select appears twice"):
-        planned(workloads=f"{mine},oltp_point_select")
 
 
 def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
@@ -227,29 +211,6 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
 
 def test_seeds_are_new_each_time() -> None:
     assert len({planned().seed for _ in range(5)}) == 5
-
-
-@given(st.integers())
-def test_a_seed_is_a_number_of_32_bits(seed: int) -> None:
-    if 0 <= seed < 2**32:
-        assert planned(seed=str(seed)).seed == seed
-    else:
-        with pytest.raises(InputError, match=r"--seed '-?\d+': expected a number from 0 to 4294967295"):
-            planned(seed=str(seed))
-
-
-@pytest.mark.parametrize("seed", ["", " 1", "1.0", "0x10", "1e3", "٣", "²"])
-def test_what_is_no_seed_is_refused(seed: str) -> None:
-    with pytest.raises(InputError, match=r"--seed .*: expected a number from 0 to 4294967295"):
-        planned(seed=seed)
-
-
-@pytest.mark.parametrize(("servers", "last"), [(1, 65535), (2, 65534), (3, 65533)])
-def test_every_server_gets_a_port(servers: int, last: int) -> None:
-    names = ",".join([HEAD] * servers)
-    assert planned(servers=names, port=str(last)).place.port == last
-    with pytest.raises(InputError, match=rf"expected a number from 1024 to {last}$"):
-        planned(servers=names, port=str(last + 1))
 
 
 # --- a part of it ---------------------------------------------------------------------------------
@@ -316,6 +277,7 @@ def test_shards_have_the_blocks_of_the_whole_run() -> None:
     shards = [planned(seed="3", shard=f"{number}/4") for number in (1, 2, 3, 4)]
     assert tuple(block for shard in shards for block in shard.blocks) == whole.blocks
     assert [len(shard.blocks) for shard in shards] == [2, 2, 2, 3]
+    assert len(planned(shard="9/9").blocks) == 1
     assert whole.planned is None
     for shard in shards:
         assert shard.planned is not None
@@ -326,12 +288,6 @@ def test_shards_have_the_blocks_of_the_whole_run() -> None:
             whole.digests,
         )
         assert list(shard.servers) == list(whole.servers)
-
-
-def test_more_shards_than_blocks_are_refused() -> None:
-    planned(shard="9/9")
-    with pytest.raises(InputError, match=r"^--shard '10/10': expected at most 9 shards"):
-        planned(shard="10/10")
 
 
 def test_that_a_run_goes_on_is_no_part_of_it() -> None:

@@ -91,7 +91,7 @@ def test_other_rows_and_errors_are_told_with_the_first_example() -> None:
     two: results.Answer = Counter([(1,), (2,)])
     answers = {("w", "k"): [one, one, two], ("w", "same"): [one]}
     others = {("w", "k"): [one, two, "error 1064"], ("w", "same"): [one]}
-    (found,) = results._unlike("a", "b", answers, others)
+    (found,) = results.differences("a", "b", answers, others)
     assert str(found) == (
         "w, statement `k`: b returns other rows than a in 2 of 3 executions; in the first, 2 rows instead of "
         "1 row"

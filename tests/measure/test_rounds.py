@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import mean
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -21,6 +21,7 @@ from shootout._engine import Histogram, LoadError, Slice
 from shootout.measure import rounds
 from shootout.measure.rounds import Measured, ServerHandle, measure_block, orders
 from shootout.model.plan import Isolation, Load, Sampling
+from shootout.model.run import StartRecord
 
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
 CLOSED = Load()
@@ -65,6 +66,10 @@ class FakeDriver:
         )
 
 
+def constant(server: int, number: int) -> float:
+    return 1000.0
+
+
 def measured(
     driver: FakeDriver,
     servers: int = 2,
@@ -92,7 +97,7 @@ def measured(
         name = "abcdefgh"[index]
         return ServerHandle(
             name, cpu_s, [count], lambda words: f"server says: {words}", partial(stop, index),
-            index == control, disk,
+            index == control, disk or dict,
         )  # fmt: skip
 
     return measure_block(
@@ -108,19 +113,19 @@ def measured(
     )
 
 
-def test_a_number_of_transactions_lasts_as_long_as_the_slowest_takes() -> None:
+def recorded(driver: FakeDriver, **changes: Any) -> StartRecord:
+    record = measured(driver, **changes).record
+    assert record is not None
+    return record
+
+
+@pytest.mark.parametrize(("load", "rounds_"), [(CLOSED, 20), (Load(rate=250.0), 40)])
+def test_a_number_of_transactions_lasts_until_the_slowest_has_done_them_or_they_have_arrived(
+    load: Load, rounds_: int
+) -> None:
     driver = FakeDriver(lambda server, number: (1000.0, 500.0)[server])
-    found = measured(driver, sampling=structs.replace(SAMPLING, transactions=1000)).record
-    assert found is not None
-    assert len(found.order) == 20  # 1000 at 500 a second, in slices of 0.1 s
-
-
-def test_at_a_rate_a_number_of_transactions_lasts_as_long_as_they_arrive() -> None:
-    driver = FakeDriver(lambda server, number: 500.0, latency_s=0.001)
-    sampling = structs.replace(SAMPLING, transactions=1000)
-    found = measured(driver, sampling=sampling, load=Load(rate=500.0)).record
-    assert found is not None
-    assert len(found.order) == 20
+    record = recorded(driver, sampling=structs.replace(SAMPLING, transactions=1000), load=load)
+    assert len(record.order) == rounds_  # 1000 at 500 or 250 a second, in slices of 0.1 s
 
 
 @given(st.integers(1, 8), st.integers(1, 60), st.integers())
@@ -157,21 +162,19 @@ def test_a_steady_block_is_measured_for_the_time_asked() -> None:
 
 
 def test_cpu_time_that_cannot_be_seen_is_none() -> None:
-    result = measured(FakeDriver(tps=lambda server, number: 1000.0), hidden=(1,))
-    assert result.record is not None
-    one, two = result.record.samples
+    record = recorded(FakeDriver(tps=constant), hidden=(1,))
+    one, two = record.samples
     assert one.server_cpu_s == (0.005,) * 12
     assert two.server_cpu_s is None
     assert two.transactions == (100.0,) * 12
 
 
 def test_a_disk_that_servers_share_is_counted_in_turns() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0)
-    result = measured(
+    driver = FakeDriver(tps=constant)
+    record = recorded(
         driver, disk=lambda: {"disk_flushes": sum((1, 10)[server] for server, *_ in driver.asked)}
     )
-    assert result.record is not None
-    one, two = result.record.samples
+    one, two = record.samples
     assert (one.counters["disk_flushes"], two.counters["disk_flushes"]) == (12.0, 120.0)
 
 
@@ -199,7 +202,7 @@ def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
         1,
         [ServerHandle("a", None, readings, str)],
         kinds=["select"],
-        driver=FakeDriver(tps=lambda server, number: 1000.0),
+        driver=FakeDriver(tps=constant),
         sampling=SAMPLING,
         load=CLOSED,
         generator=random.Random(1),
@@ -210,19 +213,17 @@ def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
 
 
 def test_rounds_are_counted_from_after_the_warm_up() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0)
-    result = measured(driver)
-    assert result.record is not None
-    warmed = result.record.samples[0].warmup_rounds
+    driver = FakeDriver(tps=constant)
+    record = recorded(driver)
+    warmed = record.samples[0].warmup_rounds
     assert len(driver.asked) == 2 * (warmed + 12)
 
 
 def test_warming_goes_on_while_a_server_gets_faster() -> None:
     rising = FakeDriver(tps=lambda server, number: 1000.0 * min(1.0, 0.5 + number / 40))
-    result = measured(rising)
-    assert result.record is not None
-    assert result.record.samples[0].warmup_rounds >= 20
-    assert result.record.samples[0].steady
+    record = recorded(rising)
+    assert record.samples[0].warmup_rounds >= 20
+    assert record.samples[0].steady
 
 
 def warmed_up(
@@ -231,8 +232,7 @@ def warmed_up(
     load: Load = CLOSED,
 ) -> tuple[int, bool]:
     """The last of two servers: its warm-up rounds, and whether it was steady."""
-    record = measured(FakeDriver(tps=tps, latency_s=latency_s), load=load).record
-    assert record is not None
+    record = recorded(FakeDriver(tps=tps, latency_s=latency_s), load=load)
     return record.samples[-1].warmup_rounds, record.samples[-1].steady
 
 
@@ -281,16 +281,14 @@ def test_at_a_rate_a_cold_start_shows_in_the_latency() -> None:
 
     load = Load(rate=500.0)
     driver = FakeDriver(tps=lambda server, number: 500.0, latency_s=latency_s)
-    record = measured(driver, load=load).record
-    assert record is not None
+    record = recorded(driver, load=load)
     assert record.samples[0].warmup_rounds > 2 * rounds.WARMUP_ROUNDS_MIN
 
 
 def test_a_server_that_never_settles_is_marked() -> None:
     driver = FakeDriver(tps=lambda server, number: 1000.0 * (1.05**number if server else 1))
-    result = measured(driver)
-    assert result.record is not None
-    settled, restless = result.record.samples
+    record = recorded(driver)
+    settled, restless = record.samples
     assert settled.steady
     assert not restless.steady
     assert restless.drift > 0.1
@@ -299,10 +297,9 @@ def test_a_server_that_never_settles_is_marked() -> None:
 @pytest.mark.parametrize(("latency_s", "window_s", "ramp_s"), [(0.001, 0.1, 0.02), (0.2, 0.4, 0.2)])
 def test_slices_grow_with_the_latency(latency_s: float, window_s: float, ramp_s: float) -> None:
     driver = FakeDriver(tps=lambda server, number: 100.0, latency_s=latency_s)
-    result = measured(driver)
-    assert result.record is not None
+    record = recorded(driver)
     assert driver.asked[-1][1:] == pytest.approx((ramp_s, window_s), rel=0.01)
-    assert len(result.record.order) == max(rounds.ROUNDS_MIN, round(SAMPLING.measure_s / window_s))
+    assert len(record.order) == max(rounds.ROUNDS_MIN, round(SAMPLING.measure_s / window_s))
 
 
 @pytest.mark.parametrize(
@@ -317,12 +314,12 @@ def test_slices_grow_with_the_latency(latency_s: float, window_s: float, ramp_s:
 )
 def test_slices_grow_with_the_pace(load: Load, window_s: float, ramp_s: float) -> None:
     driver = FakeDriver(tps=lambda server, number: 100.0, latency_s=0.1)
-    assert measured(driver, load=load).record is not None
+    recorded(driver, load=load)
     assert driver.asked[-1][1:] == pytest.approx((ramp_s, window_s), rel=0.01)
 
 
 def test_a_server_that_fails_leaves_the_others_measured() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
+    driver = FakeDriver(tps=constant, fails=(1, 20))
     result = measured(driver, servers=3)
     assert result.failures == (
         None, "server says: You have an error in your SQL syntax (1064)", None
@@ -335,8 +332,7 @@ def test_a_server_that_fails_leaves_the_others_measured() -> None:
 
 
 def test_an_aa_control_has_a_place_of_its_own() -> None:
-    record = measured(FakeDriver(lambda server, number: 1000.0), servers=3, control=2).record
-    assert record is not None
+    record = recorded(FakeDriver(constant), servers=3, control=2)
     assert [samples.server for samples in record.samples] == ["a", "b"]
     assert record.aa_control is not None
     assert record.aa_control.server == "c"
@@ -344,7 +340,7 @@ def test_an_aa_control_has_a_place_of_its_own() -> None:
 
 
 def test_a_server_that_fails_while_warming_is_not_in_the_record() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(0, 2))
+    driver = FakeDriver(tps=constant, fails=(0, 2))
     result = measured(driver)
     assert [reason is None for reason in result.failures] == [False, True]
     assert result.record is not None
@@ -352,15 +348,14 @@ def test_a_server_that_fails_while_warming_is_not_in_the_record() -> None:
 
 
 def test_nothing_is_recorded_where_all_fail() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(0, 0))
+    driver = FakeDriver(tps=constant, fails=(0, 0))
     assert measured(driver, servers=1).record is None
 
 
 def test_a_standstill_is_measured_as_one() -> None:
     driver = FakeDriver(tps=lambda server, number: 0.0 if server else 1000.0)
-    result = measured(driver)
-    assert result.record is not None
-    assert result.record.samples[1].transactions == (0.0,) * 12
+    record = recorded(driver)
+    assert record.samples[1].transactions == (0.0,) * 12
 
 
 # --- isolation ------------------------------------------------------------------------------------
@@ -389,32 +384,31 @@ def test_idle_servers_are_stopped_in_another_ones_turn(isolation: Isolation) -> 
 
     driver = FakeDriver(tps)
     sampling = structs.replace(SAMPLING, isolation=isolation)
-    assert measured(driver, servers=3, sampling=sampling, stop=processes.stop).record is not None
+    recorded(driver, servers=3, sampling=sampling, stop=processes.stop)
     assert awake == [{server} for server, *_ in driver.asked]
     assert processes.stopped == set()
 
 
 def test_servers_that_share_the_machine_are_never_stopped() -> None:
     processes = Processes()
-    measured(FakeDriver(tps=lambda server, number: 1000.0), stop=processes.stop)
+    measured(FakeDriver(tps=constant), stop=processes.stop)
     assert processes.asked == 0
 
 
 def test_a_server_that_fails_is_not_left_stopped() -> None:
     processes = Processes()
     sampling = structs.replace(SAMPLING, isolation="pause")
-    driver = FakeDriver(tps=lambda server, number: 1000.0, fails=(1, 20))
+    driver = FakeDriver(tps=constant, fails=(1, 20))
     alive, failed = measured(driver, sampling=sampling, stop=processes.stop).failures
     assert (alive, failed is None) == (None, False)
     assert processes.stopped == set()
 
 
 def test_an_exclusive_servers_slices_are_one_stretch() -> None:
-    driver = FakeDriver(tps=lambda server, number: 1000.0)
-    result = measured(driver, sampling=structs.replace(SAMPLING, isolation="exclusive"))
-    assert result.record is not None
+    driver = FakeDriver(tps=constant)
+    record = recorded(driver, sampling=structs.replace(SAMPLING, isolation="exclusive"))
     counted = [server for server, *_ in driver.asked[-24:]]
     assert counted in ([0] * 12 + [1] * 12, [1] * 12 + [0] * 12)
-    assert len(set(result.record.order)) == 1
-    assert len(result.record.order) == 12
-    assert all(len(samples.transactions) == 12 for samples in result.record.samples)
+    assert len(set(record.order)) == 1
+    assert len(record.order) == 12
+    assert all(len(samples.transactions) == 12 for samples in record.samples)

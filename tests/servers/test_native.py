@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import InputError
-from shootout.measure.signals import interrupting
+from shootout.measure.workplace import interrupting
 from shootout.servers import native
 from shootout.servers.native import Tree
 from tests.runs import BASE, a_tree

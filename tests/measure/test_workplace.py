@@ -3,7 +3,7 @@ import signal
 
 import pytest
 
-from shootout.measure.signals import interrupting
+from shootout.measure.workplace import interrupting
 
 
 def test_signals_interrupt_inside_the_block_only() -> None:
