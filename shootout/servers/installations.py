@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import partial
+from importlib.util import find_spec
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Build, Container, ServerReference
@@ -12,7 +13,6 @@ from shootout.model.value import Family, Version
 from shootout.paths import cache_folder
 from shootout.servers import builds, catalogue, dsn
 from shootout.servers.builds import Source
-from shootout.servers.container import Image
 from shootout.servers.external import External
 from shootout.servers.fetch import companions
 from shootout.servers.fetch.packages import Progress, no_progress
@@ -37,6 +37,11 @@ def find(
     if reference.source == "dsn":
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
+        if not (find_spec("docker") and find_spec("testcontainers")):
+            words = "needs docker and testcontainers: `pip install 'shootout[container]'` installs them"
+            raise InputError(f"{reference.text} {words}")
+        from shootout.servers.container import Image  # noqa: PLC0415 (it imports them)
+
         return Image.inspect(reference.target, container or Container(), report)
     if reference.source == "git":
         directory = builds.fetch(Source.parse(reference.target), build, cache_folder(), held, report)

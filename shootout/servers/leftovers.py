@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from shootout.errors import InputError
-from shootout.servers import container
+from shootout.paths import cache_folder
 from shootout.servers.installation import Process
 from shootout.servers.locking import is_held, locked
 
@@ -33,7 +33,11 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
     Removes the leftovers of killed runs first. `data` may be shared with other users. Raises InputError if
     the directory cannot be made or another process holds it.
     """
-    container.clear_leftovers()
+    if any(cache_folder().glob("containers/*")):
+        with suppress(ModuleNotFoundError):  # uninstalled since
+            from shootout.servers import container  # noqa: PLC0415 (it imports optional packages)
+
+            container.clear_leftovers()
     instances, prefix = (cache / "instances", "") if data is None else (data, _DATA_PREFIX)
     try:
         if data is None:

@@ -86,6 +86,10 @@ class Tree:
         return frozenset() if folder is None else frozenset(file.name for file in folder.glob("*.so"))
 
     @property
+    def origin(self) -> str:
+        return ""
+
+    @property
     def over_tcp(self) -> bool:
         """False: its unix socket is on this machine's file system."""
         return False

@@ -22,6 +22,7 @@ class AnInstallation:
     version: Version = (8, 0, 33)
     name: str = "mysqld"
     digest: str = ""
+    origin: str = ""
     options: dict[str, str] = field(default_factory=lambda: {"basedir": '"/opt/my sql"'})
     over_tcp: bool = False
 
