@@ -7,7 +7,6 @@ with a time limit. A build that fails is a result: `BuildError` has the compiler
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
@@ -15,7 +14,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +32,7 @@ LAST_LINES = 6
 ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # what builds depend on
 NICENESS = 10
 _GIT_TIMEOUT_S = 600.0  # a check-out of a large repository on a busy disk
-_FIELDS = "%H%x00%P%x00%an%x00%aI%x00%s"
+_FIELDS = ("%H", "%P", "%an", "%aI", "%s")
 
 
 class BuildError(MeasureError):
@@ -93,23 +92,19 @@ def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
     So a merge stands for its whole branch. Raises InputError if `good` is no ancestor on that line.
     """
     first, last = find(repository, good), find(repository, bad)
-    arguments = ("log", "--first-parent", "--reverse", f"--format={_FIELDS}", "-z")
-    text = _git(first.repository, *arguments, f"{first.commit}..{last.commit}") or ""
-    commits = [_commit(fields) for fields in _chunks(text.split("\0"), 5)]
-    base = _commit(
-        (_git(first.repository, "log", "-1", f"--format={_FIELDS}", first.commit) or "").split("\0")
-    )
-    parent = (
-        _git(first.repository, "rev-parse", "--verify", "--quiet", f"{commits[0].hash}^1")
-        if commits
-        else None
-    )
-    if parent is None or parent.strip() != base.hash:
+    log = ("log", "--first-parent", "--reverse", "-z", f"--format={'%x00'.join(_FIELDS)}")
+    text = _git(first.repository, *log, "-1", first.commit) or ""
+    text += _git(first.repository, *log, f"{first.commit}..{last.commit}") or ""
+    rows = [*zip(*[iter(text.split("\0"))] * len(_FIELDS), strict=False)]
+    if len(rows) < 2 or rows[1][1].split()[:1] != [first.commit]:
         raise InputError(
             f"{good} is not on the line of first parents of {bad}; expected its ancestor, such as "
             f"$(git merge-base {good} {bad})"
         )
-    return (base, *commits)
+    return tuple(
+        Commit(hash, len(parents.split()), author, date, subject.strip("\n"))
+        for hash, parents, author, date, subject in rows
+    )
 
 
 def fetch(
@@ -157,7 +152,7 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
     name = hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
     work_tree = work_trees / name
     work_trees.mkdir(parents=True, exist_ok=True)
-    with _alone(work_trees / f".{name}.lock") as lock:
+    with locking.locked(work_trees / f".{name}.lock") as lock:
         _check_out(source, work_tree)
         log = work_trees / f"{name}.log"
         code = _run(build, work_tree, log, lock)
@@ -222,18 +217,6 @@ def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
             process.wait()
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[int]:
-    """Hold a lock that child processes may hold on to."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
-    finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
-
-
 def _key(tree: str, build: Build) -> str:
     """Of all that a build depends on: sources, command, compiler and environment."""
     compilers = [_version_of(os.environ.get(variable, default)) for variable, default in _COMPILERS]
@@ -257,15 +240,6 @@ def _last_words(log: Path) -> str:
     lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
     errors = [line for line in lines if "error:" in line.lower()]
     return "\n".join((errors or lines)[-LAST_LINES:]) or "nothing"
-
-
-def _commit(fields: Sequence[str]) -> Commit:
-    hash, parents, author, date, subject = (each.strip("\n") for each in fields)
-    return Commit(hash, len(parents.split()), author, date, subject)
-
-
-def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (items[start : start + size] for start in range(0, len(items) - size + 1, size))
 
 
 def _git(directory: Path, *arguments: str) -> str | None:

@@ -14,8 +14,10 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """Hold an exclusive lock on `path` (created if absent); the kernel drops it when the process dies.
+
+    A child process that inherits the descriptor holds it on if this one is killed.
 
     Whoever holds it may remove the file. Raises BlockingIOError if another process holds it and `wait` is
     false, OSError if `path` is a symbolic link.
@@ -27,7 +29,10 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
             if _is_at(descriptor, path):
                 break
             opened.close()  # somebody removed the file before we had the lock
-        yield
+        try:
+            yield descriptor
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # whoever inherited it
 
 
 def build_once(

@@ -16,6 +16,8 @@ Scalar = bool | int | float | str
 Kind = Literal["bytes", "number", "switch", "text", "share"]
 
 EVERY: tuple[Family, ...] = ("mysql", "percona", "mariadb")
+ALWAYS: Version = (0, 0, 0)
+NEVER: Version = (1000, 0, 0)
 
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 # Prefixes that turn a switch off or on. Some variables are themselves called skip_….
@@ -36,8 +38,8 @@ class Row(NamedTuple):
     """
 
     options: Mapping[str, str] = {}
-    since: Version = (0, 0, 0)
-    before: Version = (1000, 0, 0)
+    since: Version = ALWAYS
+    before: Version = NEVER
     families: tuple[Family, ...] = EVERY
     when: Scalar | None = None  # for this value only; a string may contain wildcards
     plugin: str = ""  # only for servers with this plugin file
