@@ -351,10 +351,7 @@ def template(
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
     directory = cache_dir / "templates" / key
     build = partial(_build, program, options, every)
-    try:
-        made = build_once(directory, build, lambda found: cache.manifest(found) is not None, held)
-    except OSError as error:
-        raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
+    made = build_once(directory, build, lambda found: cache.manifest(found) is not None, held)
     manifest = cache.manifest(directory)
     if manifest is None:
         raise MeasureError(f"{directory}: the template changed after it was written")

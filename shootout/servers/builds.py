@@ -13,7 +13,6 @@ import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,11 +78,12 @@ def find(directory: str, revision: str) -> Source:
     repository = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 (as for path:)
     if re.fullmatch(r"[0-9a-f]{40}", revision) and repository.is_dir():
         return Source(repository, revision)  # `fetch` reports it if it does not exist
-    found = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if found is None:
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    commit = _git(repository, *verify, f"{revision}^{{commit}}")
+    if commit is None:
         where = "no such commit" if _git(repository, "rev-parse", "--git-dir") else "not a git repository"
         raise InputError(f"git:{directory}#{revision}: {where}")
-    return Source(repository, found.strip())
+    return Source(repository, commit.strip())
 
 
 def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
@@ -129,22 +129,19 @@ def fetch(
         progress(f"building {source.commit[:12]}")
         _build(source, build, cache / WORK_TREES, partial)
 
-    try:
-        locking.build_once(target, make, Path.is_dir, held)
-    except OSError as error:
-        raise MeasureError(f"{target}: cannot be made: {error.strerror or error}") from None
+    locking.build_once(target, make, Path.is_dir, held)
     return target
 
 
 def digest(directory: Path) -> str:
     """Of all files of a tree but its commit, with their names: equal ones are the same server."""
-    found = hashlib.sha256()
+    whole = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name != layout.COMMIT:
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
-            found.update(f"{path.relative_to(directory)}\0{content}\n".encode())
-    return found.hexdigest()
+            whole.update(f"{path.relative_to(directory)}\0{content}\n".encode())
+    return whole.hexdigest()
 
 
 def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None:
@@ -244,15 +241,15 @@ def _last_words(log: Path) -> str:
 
 def _git(directory: Path, *arguments: str) -> str | None:
     """What git says; None if it fails. Raises InputError without git, MeasureError if it takes too long."""
-    found = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
-    return found.stdout if found.returncode == 0 else None
+    done = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
+    return done.stdout if done.returncode == 0 else None
 
 
 def _must(directory: Path, *arguments: str) -> None:
     """Raises MeasureError with git's last words if it fails, and InputError without git."""
-    found = _run_git(directory, *arguments)
-    if found.returncode != 0:
-        said = (found.stderr.strip().splitlines() or [f"exit code {found.returncode}"])[-1]
+    done = _run_git(directory, *arguments)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         raise MeasureError(f"git {arguments[0]}: {said}")
 
 

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from shootout.errors import MeasureError
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -44,23 +46,27 @@ def build_once(
     """Let `build` fill the directory `target` unless it is complete; True if it was built now.
 
     It is built under another name, under a lock, and then renamed: one process builds, the others wait, and
-    the next one clears what a killed one left. Nobody removes the directory until `held` is closed.
+    the next one clears what a killed one left. Nobody removes the directory until `held` is closed. Raises
+    MeasureError if it cannot be made.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
     built = False
-    with ExitStack() as use:
-        descriptor = use.enter_context(_opened(lock_of(target)))
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        # Between the two locks another process may have built it, or removed ours.
-        while not is_complete(target):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if not is_complete(target):
-                _build(target, build)
-                built = True
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as use:
+            descriptor = use.enter_context(_opened(lock_of(target)))
             fcntl.flock(descriptor, fcntl.LOCK_SH)
-        os.utime(descriptor)
-        if held is not None:
-            held.push(use.pop_all())
+            # Between the two locks another process may have built it, or removed ours.
+            while not is_complete(target):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if not is_complete(target):
+                    _build(target, build)
+                    built = True
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            os.utime(descriptor)
+            if held is not None:
+                held.push(use.pop_all())
+    except OSError as error:
+        raise MeasureError(f"{target}: cannot be made: {error.strerror or error}") from None
     return built
 
 
