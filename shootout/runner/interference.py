@@ -51,11 +51,11 @@ def findings(host: Host) -> Iterator[Finding]:
 def snapshot(host: Host) -> Snapshot:
     """Read the counters now."""
     waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
-    found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
+    processes = (_process(host, name) for name in host.names("proc") if name.isdecimal())
     return Snapshot(
         times=host.cpu_times,
         waited_us={name: int(total[1]) for name, total in waited.items() if total},
-        processes=dict(filter(None, found)),
+        processes=dict(filter(None, processes)),
     )
 
 

@@ -133,16 +133,16 @@ def context_switches(pid: int) -> int:
 
 def bytes_written(pid: int) -> int:
     """Bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
-    found = re.search(r"^write_bytes: (\d+)$", Host().text(f"proc/{pid}/io"), re.MULTILINE)
-    if found is None:
+    written = Host().field(f"proc/{pid}/io", "write_bytes")
+    if not written:
         raise _gone(pid)
-    return int(found[1])
+    return int(written)
 
 
 def memory_bytes(pid: int) -> int:
     """Resident memory of a process; 0 if it is gone."""
-    found = re.search(r"^VmRSS:\s+(\d+) kB$", Host().text(f"proc/{pid}/status"), re.MULTILINE)
-    return 1024 * int(found[1]) if found else 0
+    resident = Host().field(f"proc/{pid}/status", "VmRSS")
+    return 1024 * int(resident.removesuffix(" kB") or 0)
 
 
 def run_queue_s(pid: int) -> float:
@@ -151,10 +151,10 @@ def run_queue_s(pid: int) -> float:
     Raises MeasureError if the process is gone, or the kernel does not count this.
     """
     kernel = Host()
-    found = [kernel.text(f"proc/{pid}/task/{task}/schedstat").split() for task in _tasks(pid)]
-    if not any(found):
+    counts = [kernel.text(f"proc/{pid}/task/{task}/schedstat").split() for task in _tasks(pid)]
+    if not any(counts):
         raise MeasureError(f"the kernel does not count how long process {pid} waits for CPUs")
-    return sum(int(each[1]) for each in found if each) / 1e9
+    return sum(int(of_task[1]) for of_task in counts if of_task) / 1e9
 
 
 # The kernel's counters of a process, by their names in results, with their titles.

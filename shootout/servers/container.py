@@ -75,7 +75,7 @@ class Image:
     def inspect(cls, reference: str, container: Container, progress: Progress) -> Image:
         """Find the server in an image, pulling the image if it is not here yet.
 
-        Raises InputError if there is no engine, no image, or no server found that runs here.
+        Raises InputError if there is no engine, no image, or no server that runs here.
         """
         name = f"image:{reference}"
         with _connected(name) as client:
@@ -253,10 +253,10 @@ class ContainerProcess:
         deadline = time.monotonic() + EXEC_S
         while time.monotonic() < deadline:
             try:
-                found = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
             except OSError:
                 return None
-            if found == wanted:
+            if arguments == wanted:
                 return pid
             time.sleep(0.002)
         return None

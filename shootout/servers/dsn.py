@@ -94,15 +94,15 @@ def parse(text: str) -> Written:
     if at and not settings:
         refuse("no settings follow the last @")
     address, asks, query = address.partition("?")
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    place = _ADDRESS.fullmatch(address)
+    if place is None:
         refuse(
             "it names a schema, but the suite creates its own"
             if re.fullmatch(r"[^/]+/\w+", address)
             else "the @ is not followed by HOST:PORT; in a user or password write %40 for @ and %2F for /"
         )
-    host, port = found["six"] or found["host"], int(found["port"] or PORT)
-    if found["six"] and not _is_address(host):
+    host, port = place["six"] or place["host"], int(place["port"] or PORT)
+    if place["six"] and not _is_address(host):
         refuse(f"[{host}] is not an IPv6 address")
     if not 0 < port < 65_536:
         refuse(f"port {port}: expected 1 to 65535")

@@ -64,17 +64,17 @@ def names(
     `references`: with the passwords of running servers. Archives are fetched and images are pulled. A server
     that does not answer has no name here; measuring it reports why.
     """
-    found = {}
+    called: dict[str, str] = {}
     for reference, password in references.items():
-        if reference.source in ("catalogue", "git") or reference.target in found:
+        if reference.source in ("catalogue", "git") or reference.target in called:
             continue
         try:
             steps = partial(_prefixed, reference.text, report)
             family, version = _identity(reference, password, container, steps)
         except (InputError, MeasureError):
             continue
-        found[reference.target] = f"{family}-{'.'.join(map(str, version))}"
-    return found
+        called[reference.target] = f"{family}-{'.'.join(map(str, version))}"
+    return called
 
 
 def _prefixed(subject: str, report: Progress, step: str) -> None:

@@ -42,25 +42,24 @@ class Layout:
     @property
     def contents(self) -> dict[str, Path]:
         """The files that the server is made of, by their place in a tree of nothing else."""
-        found = {f"bin/{self.mysqld.name}": self.mysqld}
-        found |= {
-            f"share/{file.relative_to(self.share)}": file for file in self.share.rglob("*") if file.is_file()
-        }
+        files = {f"bin/{self.mysqld.name}": self.mysqld}
+        for file in filter(Path.is_file, self.share.rglob("*")):
+            files[f"share/{file.relative_to(self.share)}"] = file
         if self.plugins is not None:
-            found |= {f"lib/plugin/{file.name}": file for file in self.plugins.glob("*.so")}
+            files |= {f"lib/plugin/{file.name}": file for file in self.plugins.glob("*.so")}
         for folder in self.scripts:
             for file in (file for pattern in _SQL for file in folder.glob(pattern)):
-                found.setdefault(f"scripts/{file.name}", file)
-        return found
+                files.setdefault(f"scripts/{file.name}", file)
+        return files
 
     @property
     def commit(self) -> str:
         """The commit that it was built from, if its packer noted it or its sources are a git checkout."""
         try:
-            found = (self.top / COMMIT).read_text("ascii", errors="replace").strip()
+            commit = (self.top / COMMIT).read_text("ascii", errors="replace").strip()
         except OSError:
-            found = "".join(map(_head, _source_of(self.basedir)))
-        return found if re.fullmatch(HASH, found) else ""
+            commit = "".join(map(_head, _source_of(self.basedir)))
+        return commit if re.fullmatch(HASH, commit) else ""
 
 
 def find(directory: Path) -> Layout:
@@ -89,15 +88,12 @@ def _locate(directory: Path) -> tuple[Path, Path, Path]:
     if not directory.is_dir():
         raise InputError(f"path:{directory}: no such directory")
     top = directory
-    while True:
-        found = _binary_below(top)
-        if found is not None:
-            break
+    while (below := _binary_below(top)) is None:
         folders = _folders(top)
         if len(folders) != 1:
             raise _no_server(directory, folders)
         (top,) = folders
-    basedir, mysqld = found
+    basedir, mysqld = below
     if not os.access(mysqld, os.X_OK):
         raise InputError(f"{mysqld}: not executable; chmod +x {mysqld}")
     return top, basedir, mysqld
@@ -154,8 +150,8 @@ def _source_of(basedir: Path) -> tuple[Path, ...]:
         cache = (basedir / "CMakeCache.txt").read_text("utf-8", errors="replace")
     except OSError:
         return ()
-    found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
-    return (Path(found[1]),) if found else ()
+    homes = re.findall(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
+    return tuple(map(Path, homes[:1]))
 
 
 def _head(sources: Path) -> str:

@@ -84,11 +84,11 @@ def brought(binaries: Sequence[Path], top: Path) -> dict[str, Path]:
     folders = _library_folders(binaries[0], top, "")
     launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, folders))})
     listing = _listing(["ldd", *map(str, binaries)], launch)
-    found = {name: Path(path) for name, path in re.findall(r"(\S+) => (/\S+)", listing)}
+    used = {name: Path(path) for name, path in re.findall(r"(\S+) => (/\S+)", listing)}
     real = top.resolve()
     return {
         name: path
-        for name, path in found.items()
+        for name, path in used.items()
         if path.is_relative_to(top) or path.resolve().is_relative_to(real)
     }
 

@@ -49,16 +49,14 @@ class Tree:
 
         Raises InputError if there is no server that runs here, MissingLibrariesError if it needs others.
         """
-        found = layout.find(directory.absolute())
-        launch = libraries.find(found.mysqld, found.top, beside)
-        result = libraries.run(found.mysqld, launch, "--no-defaults", "--version")
-        parsed = parse(result.stdout)
-        if result.returncode != 0 or parsed is None:
-            output = (result.stderr or result.stdout).strip().splitlines() or [
-                f"exit code {result.returncode}"
-            ]
-            raise InputError(f"{found.mysqld}: does not report a version: {output[-1]}")
-        return cls(found, launch, *parsed, _digest(found.contents))
+        files = layout.find(directory.absolute())
+        launch = libraries.find(files.mysqld, files.top, beside)
+        done = libraries.run(files.mysqld, launch, "--no-defaults", "--version")
+        parsed = parse(done.stdout)
+        if done.returncode != 0 or parsed is None:
+            output = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
+            raise InputError(f"{files.mysqld}: does not report a version: {output.splitlines()[-1]}")
+        return cls(files, launch, *parsed, _digest(files.contents))
 
     @property
     def name(self) -> str:

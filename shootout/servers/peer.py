@@ -20,8 +20,8 @@ _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
 
 def socket_pid(link: socket.socket) -> int | None:
     """The server that listens on a unix socket; None if another process does, such as systemd."""
-    found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid: int = _CREDENTIALS.unpack(found)[0]
+    credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
     return pid if pid > 0 and _is_server(pid) else None
 
 
