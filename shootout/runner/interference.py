@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from shootout.model.run import Finding
+from shootout.runner import preflight
 from shootout.runner.host import Host
-from shootout.runner.preflight import STEAL_SHARE, STEAL_WHY
 
 SECONDS = 3.0  # of observation
 BUSY_SHARE = 0.02  # of one CPU: the most for another process
@@ -66,13 +66,7 @@ def assess(
     passed = [now - then for then, now in zip(before.times, after.times, strict=True)]
     total = max(sum(passed), 1)
     stolen = passed[7] / total if len(passed) == 8 else 0.0
-    yield Finding(
-        code="stolen",
-        what=f"CPU time taken by other machines in {seconds:.0f} s",
-        found=f"{stolen:.1%}",
-        why=STEAL_WHY,
-        fit=stolen <= STEAL_SHARE,
-    )
+    yield preflight.stolen(stolen, "stolen", f"in {seconds:.0f} s")
     if after.waited_us:
         shares = {
             name: (waited - before.waited_us.get(name, waited)) / (seconds * 1e6)
