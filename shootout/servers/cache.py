@@ -6,6 +6,7 @@ An entry is in use while a process holds its lock (servers/locking.py), and is t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -123,18 +124,14 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """Most recently used first."""
     targets = {
-        (kind, directory.with_name(_final_name(directory.name)))
+        # What is half built has a name of its own.
+        (kind, directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name)))
         for kind, folder in _FOLDERS.items()
         for directory in (cache / folder).glob("*")
         if directory.is_dir()
     }
     entries = [_entry(kind, target) for kind, target in targets]
     return sorted(entries, key=lambda entry: (entry.used, entry.name), reverse=True)
-
-
-def _final_name(name: str) -> str:
-    """A directory's name once it is complete."""
-    return name.removeprefix(".").removesuffix(".partial") if name.startswith(".") else name
 
 
 def _entry(kind: Kind, target: Path) -> Entry:

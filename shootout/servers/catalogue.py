@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.catalogue import CatalogueEntry, Source, Vendor
+from shootout.model.catalogue import CatalogueEntry, Vendor
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
 from shootout.paths import FIXTURES
@@ -105,27 +104,28 @@ def offers(cache: Path) -> tuple[Offer, ...]:
     # Once per kind: apt takes half a second to answer.
     kinds = {type(source): source for entry in entries.values() for source in entry.sources}
     missing = {kind: packages.missing(source) for kind, source in kinds.items()}
-    return tuple(_offer(name, entry, missing, cache) for name, entry in entries.items())
-
-
-def _offer(
-    name: str, entry: CatalogueEntry, missing: Mapping[type[Source], Missing | None], cache: Path
-) -> Offer:
-    ways = tuple(
-        FetchSource(source=packages.describe(each), client=packages.client(each), missing=missing[type(each)])
-        for each in entry.sources
-    )
-    targets = (packages.target(name, each, cache) for each in entry.sources)
-    ready = next((str(target) for target in targets if target.is_dir()), None)
-    fetchable = any(way.missing is None for way in ways)
-    return Offer(
-        id=name,
-        family=entry.family,
-        version=entry.version,
-        released=entry.released,
-        edition=entry.edition,
-        note=entry.note,
-        state="ready" if ready else "fetchable" if fetchable else "unavailable",
-        directory=ready,
-        ways=ways,
-    )
+    result = []
+    for name, entry in entries.items():
+        ways = tuple(
+            FetchSource(
+                source=packages.describe(each), client=packages.client(each), missing=missing[type(each)]
+            )
+            for each in entry.sources
+        )
+        targets = (packages.target(name, each, cache) for each in entry.sources)
+        ready = next((str(target) for target in targets if target.is_dir()), None)
+        fetchable = any(way.missing is None for way in ways)
+        result.append(
+            Offer(
+                id=name,
+                family=entry.family,
+                version=entry.version,
+                released=entry.released,
+                edition=entry.edition,
+                note=entry.note,
+                state="ready" if ready else "fetchable" if fetchable else "unavailable",
+                directory=ready,
+                ways=ways,
+            )
+        )
+    return tuple(result)

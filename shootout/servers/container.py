@@ -83,13 +83,16 @@ class Image:
             path = next((e for e in image.attrs["Config"]["Env"] or () if e.startswith("PATH=")), "PATH=")
             folders = dict.fromkeys([*path.removeprefix("PATH=").split(":"), *FOLDERS])
             with _files(client, image.id) as files:
-                mysqld = _find_mysqld(files, [each for each in folders if each.startswith("/")])
+                programs = (f"{folder}/{name}" for folder in folders for name in ("mysqld", "mariadbd"))
+                mysqld = next((path for path in programs if path[0] == "/" and files.is_file(path)), None)
                 if mysqld is None:
                     raise InputError(
                         f"{name}: no server found; expected mysqld or mariadbd in its PATH, or in one of "
                         f"{', '.join(FOLDERS)}"
                     )
-                share = _find_share(files, mysqld)
+                base = PurePosixPath(mysqld).parents[1]
+                shares = (str(base / folder) for folder in ("share", "share/mysql", "share/mariadb"))
+                share = next((each for each in shares if files.is_file(f"{each}/english/errmsg.sys")), None)
             output, code = _output_of(image.id, [mysqld, "--no-defaults", "--version"])
         parsed = parse(output)
         if code != 0 or parsed is None:
@@ -430,14 +433,3 @@ def _files(client: DockerClient, image: str) -> Iterator[_Files]:
     """An image's files."""
     with _watched_name(client) as name:
         yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))
-
-
-def _find_mysqld(files: _Files, folders: Sequence[str]) -> str | None:
-    candidates = (f"{folder}/{name}" for folder in folders for name in ("mysqld", "mariadbd"))
-    return next((each for each in candidates if files.is_file(each)), None)
-
-
-def _find_share(files: _Files, mysqld: str) -> str | None:
-    base = PurePosixPath(mysqld).parents[1]
-    candidates = (str(base / each) for each in ("share", "share/mysql", "share/mariadb"))
-    return next((each for each in candidates if files.is_file(f"{each}/english/errmsg.sys")), None)

@@ -49,10 +49,8 @@ class Dsn:
         """Whether it is a socket or a loopback address, so that nobody else's network lies between."""
         if self.socket is not None or self.host == "localhost":
             return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        address = _ip_address(self.host)
+        return address is not None and address.is_loopback
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +100,7 @@ def parse(text: str) -> Written:
             else "the @ is not followed by HOST:PORT; in a user or password write %40 for @ and %2F for /"
         )
     host, port = place["six"] or place["host"], int(place["port"] or PORT)
-    if place["six"] and not _is_address(host):
+    if place["six"] and _ip_address(host) is None:
         refuse(f"[{host}] is not an IPv6 address")
     if not 0 < port < 65_536:
         refuse(f"port {port}: expected 1 to 65535")
@@ -133,9 +131,8 @@ def _safe_to_show(text: str) -> str:
     return redacted(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)
 
 
-def _is_address(text: str) -> bool:
+def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.IPv6Address(text)
+        return ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None

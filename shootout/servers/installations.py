@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
 from importlib.util import find_spec
 
 from shootout.errors import InputError, MeasureError
@@ -69,23 +68,20 @@ def names(
         if reference.source in ("catalogue", "git") or reference.target in called:
             continue
         try:
-            steps = partial(_prefixed, reference.text, report)
-            family, version = _identity(reference, password, container, steps)
+            family, version = _identity(reference, password, container, report)
         except (InputError, MeasureError):
             continue
         called[reference.target] = f"{family}-{'.'.join(map(str, version))}"
     return called
 
 
-def _prefixed(subject: str, report: Progress, step: str) -> None:
-    report(f"{subject}: {step}")
-
-
 def _identity(
     reference: ServerReference, password: str, container: Container, report: Progress
 ) -> tuple[Family, Version]:
     if reference.source != "dsn":
-        program = find(reference, container=container, report=report)
+        program = find(
+            reference, container=container, report=lambda step: report(f"{reference.text}: {step}")
+        )
         return program.family, program.version
     server = External(dsn.parse(reference.target).dsn, password)
     try:

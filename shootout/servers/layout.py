@@ -66,11 +66,15 @@ def find(directory: Path) -> Layout:
     """Find a server's files in `directory`. Raises InputError if there is no complete server."""
     top, basedir, mysqld = _locate(directory)
     source = _source_of(basedir)
+    shares = (folder for folder in _matching(basedir, _SHARES) if (folder / ERROR_MESSAGES).is_file())
+    share = next(shares, None)
+    if share is None:
+        raise InputError(f"path:{basedir}: contains no error messages; expected share/{ERROR_MESSAGES}")
     return Layout(
         top=top,
         basedir=basedir,
         mysqld=mysqld,
-        share=_find_share(basedir),
+        share=share,
         scripts=tuple(
             folder for root in (basedir, *source) for name in _SCRIPTS if (folder := root / name).is_dir()
         ),
@@ -89,7 +93,11 @@ def _locate(directory: Path) -> tuple[Path, Path, Path]:
         raise InputError(f"path:{directory}: no such directory")
     top = directory
     while (below := _binary_below(top)) is None:
-        folders = _folders(top)
+        folders = [
+            folder
+            for folder in sorted(filter(Path.is_dir, top.iterdir()))
+            if not folder.name.startswith(".") and folder.name not in _NO_TREES
+        ]
         if len(folders) != 1:
             raise _no_server(directory, folders)
         (top,) = folders
@@ -111,14 +119,6 @@ def _binary_below(top: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def _folders(directory: Path) -> list[Path]:
-    return sorted(
-        each
-        for each in directory.iterdir()
-        if each.is_dir() and not each.name.startswith(".") and each.name not in _NO_TREES
-    )
-
-
 def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
     several = [each.name for each in folders if _binary_below(each) is not None]
     if several:
@@ -129,13 +129,6 @@ def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
         f"path:{directory}: no server found; expected bin/, sbin/, libexec/, usr/sbin/ or a build directory "
         "with mysqld or mariadbd"
     )
-
-
-def _find_share(basedir: Path) -> Path:
-    for candidate in _matching(basedir, _SHARES):
-        if (candidate / ERROR_MESSAGES).is_file():
-            return candidate
-    raise InputError(f"path:{basedir}: contains no error messages; expected share/{ERROR_MESSAGES}")
 
 
 def _matching(basedir: Path, patterns: Iterable[str]) -> Iterable[Path]:

@@ -45,7 +45,8 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         for lock in instances.glob(f"{prefix}*.lock"):
             # Its owner is gone, or it goes while we look.
             with suppress(BlockingIOError, FileNotFoundError):
-                if _is_ours(lock):
+                about = lock.lstat()  # in a shared directory others may have put anything there
+                if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid():
                     with locked(lock, wait=False):
                         clear(lock.with_suffix(""))
                         lock.unlink()
@@ -63,12 +64,6 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         finally:
             clear(directory)
             lock.unlink()
-
-
-def _is_ours(lock: Path) -> bool:
-    """Whether it is a file of this user; in a shared directory others may have put anything there."""
-    about = lock.lstat()
-    return stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
 
 
 def _begun(directory: Path, lock: Path) -> ExitStack:
@@ -133,19 +128,15 @@ def _clear_sockets() -> None:
 
 def _kill(pid: int, directory: Path) -> bool:
     """Kill the process if it is a server below `directory`; the pidfd guards against pid reuse."""
-    try:
+    with suppress(OSError):
         descriptor = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        if not _is_server_in(pid, directory):
-            return False
-        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+        try:
+            if _is_server_in(pid, directory):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def _is_server_in(pid: int, directory: Path) -> bool:

@@ -31,7 +31,13 @@ FOLDER = Path("usr/lib/x86_64-linux-gnu")
 
 def lacking(names: Iterable[str]) -> list[str]:
     """Those that this system's loader does not find."""
-    return [name for name in names if not _loads(name)]
+    missing = []
+    for name in names:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            missing.append(name)
+    return missing
 
 
 def require(names: Sequence[str], who: str) -> None:
@@ -72,11 +78,3 @@ def _source(names: Sequence[str]) -> Debian | None:
         alone=tuple(sorted(PACKAGES[name] for name in names)),
         keep=(f"{FOLDER}/*.so*",),
     )
-
-
-def _loads(name: str) -> bool:
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return False
-    return True

@@ -184,10 +184,6 @@ def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
 def _apt(arguments: list[str], folder: Path, environment: dict[str, str], source: Debian) -> None:
     code, output = clients.run([CLIENT, "--quiet", *arguments], folder, environment)
     if code != 0:
-        raise MeasureError(f"cannot download {describe(source)}: {_reason(output)}")
-
-
-def _reason(output: str) -> str:
-    """The reason for a failure: apt's first error."""
-    errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
-    return errors[0] if errors else "apt-get printed nothing"
+        errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
+        reason = errors[0] if errors else "apt-get printed nothing"
+        raise MeasureError(f"cannot download {describe(source)}: {reason}")
