@@ -222,11 +222,11 @@ def _tasks(pid: int) -> list[int]:
 
 
 def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
-    """The known facts, by names that users see."""
+    """The facts that are visible, by names that users see."""
     cpus, limits = host.cpus, host.limits
     memory_bytes = min(host.installed_bytes, limits.memory_bytes or host.installed_bytes)
     limited = limits.cpus is not None and limits.cpus < len(cpus)
-    known = {
+    facts = {
         "architecture": platform.machine(),
         "processor": host.processor,
         "processor's family and model": host.generation,
@@ -236,15 +236,9 @@ def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]
         "memory": f"{math.ceil(memory_bytes / 2**30)} GiB",
         "virtualisation": host.hypervisor,
         "file system": mount.filesystem if mount else "",
-        "disk": _make(disk),
+        "disk": f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip() if disk else "unknown",
     }
-    return {name: fact for name, fact in known.items() if fact}
-
-
-def _make(disk: Disk | None) -> str:
-    if disk is None:
-        return "unknown"
-    return f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip()
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _kind(disk: Disk | None) -> str:

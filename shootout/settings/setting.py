@@ -92,7 +92,7 @@ class Setting(NamedTuple):
 
     def reading(self, variables: Mapping[str, str]) -> Reading | None:
         """The reading for a server with these variables; None if it cannot be read."""
-        fitting = (r for r in self.readings if all(each in variables for each in r.variables))
+        fitting = (reading for reading in self.readings if variables.keys() >= {*reading.variables})
         return next(fitting, None)
 
     def read(self, variables: Mapping[str, str]) -> str | None:
@@ -100,8 +100,8 @@ class Setting(NamedTuple):
         reading = self.reading(variables)
         if reading is None:
             return None
-        found = reading.combine([variables[each] for each in reading.variables])
-        return self.display(reading.synonyms.get(normalise(found), found))
+        value = reading.combine([variables[name] for name in reading.variables])
+        return self.display(reading.synonyms.get(normalise(value), value))
 
     def display(self, value: Scalar) -> str:
         """A value as reports show it: ON, OFF, digits, or a string spelled as in `choices`."""
@@ -116,7 +116,7 @@ class Setting(NamedTuple):
     @property
     def variables(self) -> set[str]:
         """The variables to read it from, over all versions."""
-        return {each for reading in self.readings for each in reading.variables}
+        return {name for reading in self.readings for name in reading.variables}
 
 
 def normalise(value: str) -> str:
