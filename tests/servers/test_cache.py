@@ -140,14 +140,6 @@ def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
     assert names(cache_dir) == []
 
 
-def test_a_directory_that_was_just_made_is_in_use(cache_dir: Path) -> None:
-    target = cache_dir / "templates" / "new"
-    with ExitStack() as held:
-        assert locking.build_once(target, lambda directory: filled(directory, 1), Path.is_dir, held)
-        cache.evict(cache_dir, 0)
-        assert target.is_dir()
-
-
 # --- list and clear -------------------------------------------------------------------------------
 
 
