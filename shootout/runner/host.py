@@ -212,7 +212,7 @@ class Host:
         """The disk's folder in sysfs, relative to the root."""
         # A file system that spans devices, such as btrfs, has a device number of its own.
         candidates = (f"sys/dev/block/{mount.device}", f"sys/class/block/{PurePosixPath(mount.source).name}")
-        folder = next((self.root / each for each in candidates if (self.root / each).exists()), None)
+        folder = next((self.root / folder for folder in candidates if (self.root / folder).exists()), None)
         while folder is not None:
             folder = folder.resolve()
             if (folder / "partition").exists():
@@ -237,8 +237,8 @@ class Host:
                     continue
                 group = PurePosixPath(path)
                 inside = group.relative_to(mount.inside if group.is_relative_to(mount.inside) else "/")
-                for each in (inside, *inside.parents):
-                    yield str(mount.point.joinpath(each).relative_to("/"))
+                for ancestor in (inside, *inside.parents):
+                    yield str(mount.point.joinpath(ancestor).relative_to("/"))
 
     def _cpu_share(self, group: str) -> float | None:
         quota, _, period = self.text(f"{group}/cpu.max").partition(" ")

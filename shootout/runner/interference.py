@@ -1,4 +1,4 @@
-"""Interference: what else runs on the machine while we stand still."""
+"""Interference: what else runs on the machine while shootout is idle."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ def snapshot(host: Host) -> Snapshot:
 
 
 def assess(
-    before: Snapshot, after: Snapshot, seconds: float, own: Collection[int], ticks_per_s: int
+    before: Snapshot, after: Snapshot, seconds: float, ours: Collection[int], ticks_per_s: int
 ) -> Iterator[Finding]:
-    """Compare two snapshots; `own`: pids to ignore."""
+    """Compare two snapshots; `ours`: pids to ignore."""
     passed = [now - then for then, now in zip(before.times, after.times, strict=True)]
     total = max(sum(passed), 1)
     stolen = passed[7] / total if len(passed) == 8 else 0.0
@@ -83,7 +83,7 @@ def assess(
     used = {
         key: (now.ticks - then.ticks) / (seconds * ticks_per_s)
         for key, now in after.processes.items()
-        if (then := before.processes.get(key)) is not None and now.pid not in own
+        if (then := before.processes.get(key)) is not None and now.pid not in ours
     }
     busy = sorted((key for key, share in used.items() if share > BUSY_SHARE), key=lambda key: -used[key])
     named = [f"{after.processes[key].name} ({key[0]}) {used[key]:.0%}" for key in busy[:_NAMED]]

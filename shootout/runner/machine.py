@@ -36,7 +36,11 @@ def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "aut
     cpus = host.cpus
     place = placement(cpus, name)
     facts = _facts(host, mount, disk)
-    unfit = (each for each in preflight.findings(host, data) if not each.fit and each.code not in NOT_WARNED)
+    unfit = (
+        finding
+        for finding in preflight.findings(host, data)
+        if not finding.fit and finding.code not in NOT_WARNED
+    )
     return Runner(
         fingerprint=fingerprint.fingerprint(facts),
         cpu=host.processor,
@@ -48,7 +52,7 @@ def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "aut
         filesystem=mount.filesystem if mount else "unknown",
         disk=_kind(disk),
         placement=place,
-        warnings=(*_shared_cpus(place), *(each.warning for each in unfit)),
+        warnings=(*_shared_cpus(place), *(finding.warning for finding in unfit)),
         facts=facts,
     )
 

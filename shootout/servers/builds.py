@@ -134,7 +134,7 @@ def fetch(
 
 
 def digest(directory: Path) -> str:
-    """Of all files of a tree but its commit, with their names: equal ones are the same server."""
+    """The hash of a tree's files and their names, without its commit: equal ones are the same server."""
     whole = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name != layout.COMMIT:
@@ -215,7 +215,7 @@ def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
 
 
 def _key(tree: str, build: Build) -> str:
-    """Of all that a build depends on: sources, command, compiler and environment."""
+    """The hash of all that a build depends on: sources, command, compiler and environment."""
     compilers = [_version_of(os.environ.get(variable, default)) for variable, default in _COMPILERS]
     parts = [str(FORMAT), tree, build.command, build.tree, *compilers]
     parts += [os.environ.get(name, "") for name in ENVIRONMENT]

@@ -59,16 +59,16 @@ def find(written: str) -> str:
 
     Raises InputError if there is none or more than one.
     """
-    known = load()
-    if written in known:
+    entries = load()
+    if written in entries:
         return written
-    meant = [name for name in known if name.startswith((f"{written}-", f"{written}."))]
+    meant = [name for name in entries if name.startswith((f"{written}-", f"{written}."))]
     if len(meant) == 1:
         return meant[0]
     if meant:
         raise InputError(f"server {written!r} is ambiguous; expected one of {', '.join(meant)}")
     raise InputError(
-        f"unknown server {written!r}{toml.hint(written, known)}\nUse path:DIR for a build of your own."
+        f"unknown server {written!r}{toml.hint(written, entries)}\nUse path:DIR for a build of your own."
     )
 
 
@@ -94,7 +94,7 @@ def is_at_hand(name: str, cache: Path) -> bool:
     """Whether it is here, or comes from a package registry: not every machine reaches a vendor's host."""
     sources = load()[name].sources
     return any(
-        not isinstance(each, Vendor) or packages.target(name, each, cache).is_dir() for each in sources
+        not isinstance(source, Vendor) or packages.target(name, source, cache).is_dir() for source in sources
     )
 
 
@@ -108,11 +108,13 @@ def offers(cache: Path) -> tuple[Offer, ...]:
     for name, entry in entries.items():
         ways = tuple(
             FetchSource(
-                source=packages.describe(each), client=packages.client(each), missing=missing[type(each)]
+                source=packages.describe(source),
+                client=packages.client(source),
+                missing=missing[type(source)],
             )
-            for each in entry.sources
+            for source in entry.sources
         )
-        targets = (packages.target(name, each, cache) for each in entry.sources)
+        targets = (packages.target(name, source, cache) for source in entry.sources)
         ready = next((str(target) for target in targets if target.is_dir()), None)
         fetchable = any(way.missing is None for way in ways)
         result.append(

@@ -32,7 +32,7 @@ def write(
 ) -> Path:
     """Write my.cnf; the instance's own options come last and override `settings`."""
     (directory / "tmp").mkdir(mode=0o700, exist_ok=True)
-    own = {
+    confined = {
         **installation.options,
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
@@ -45,14 +45,14 @@ def write(
     }
     if installation.family == "mariadb":
         # Unused here, and from 11.4 on each start makes a new key: 6 to 23 s in its own build.
-        own["loose-skip-ssl"] = ""
+        confined["loose-skip-ssl"] = ""
     if is_mysql_since(installation.family, installation.version, MYSQLX_SINCE):
-        own["loose-mysqlx"] = "OFF"  # opens a second port and a second socket
+        confined["loose-mysqlx"] = "OFF"  # opens a second port and a second socket
     if installation.over_tcp:
-        own["bind-address"] = "0.0.0.0"  # in the container's network; one port is published on 127.0.0.1
+        confined["bind-address"] = "0.0.0.0"  # in the container's network; one port is published on 127.0.0.1
     if os.geteuid() == 0:
-        own["user"] = "root"
-    options = {**settings, **own, **(instance_options or {})}
+        confined["user"] = "root"
+    options = {**settings, **confined, **(instance_options or {})}
     lines = [name if value == "" else f"{name} = {value}" for name, value in options.items()]
     config = directory / "my.cnf"
     config.write_text("[mysqld]\n" + "\n".join(lines) + "\n")

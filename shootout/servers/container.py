@@ -92,7 +92,9 @@ class Image:
                     )
                 base = PurePosixPath(mysqld).parents[1]
                 shares = (str(base / folder) for folder in ("share", "share/mysql", "share/mariadb"))
-                share = next((each for each in shares if files.is_file(f"{each}/english/errmsg.sys")), None)
+                share = next(
+                    (folder for folder in shares if files.is_file(f"{folder}/english/errmsg.sys")), None
+                )
             output, code = _output_of(image.id, [mysqld, "--no-defaults", "--version"])
         parsed = parse(output)
         if code != 0 or parsed is None:
@@ -158,7 +160,7 @@ class Image:
             "network": self.container.network,
             "working_dir": str(directory),
             # Not bind strings, which a colon in a path would break.
-            "mounts": [Mount(str(each), str(each), type="bind") for each in sorted(seen)],
+            "mounts": [Mount(str(folder), str(folder), type="bind") for folder in sorted(seen)],
             "ulimits": [Ulimit(name="nofile", soft=files, hard=files)],
             "mem_limit": memory,
             "memswap_limit": memory,  # equal to mem_limit: no swap
@@ -252,7 +254,7 @@ class ContainerProcess:
         """Its pid, if the engine shares this process's pid namespace."""
         self._container.reload()
         pid = int(self._container.attrs["State"]["Pid"])
-        wanted = [os.fsencode(each) for each in self._command]
+        wanted = [os.fsencode(argument) for argument in self._command]
         deadline = time.monotonic() + EXEC_S
         while time.monotonic() < deadline:
             try:

@@ -45,7 +45,6 @@ class External(Running):
     ours = False
 
     def __init__(self, dsn: Dsn, password: str, token: str = "", suffix: str = "") -> None:
-        super().__init__()
         self.dsn = dsn
         self._pid: int | None = None
         self.local = False  # on this machine, judging by its address

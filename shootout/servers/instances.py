@@ -173,7 +173,6 @@ class Instance(Running):
         log_begins: int,
         held: ExitStack,
     ) -> None:
-        super().__init__()
         self.directory = directory
         self.socket = address.socket
         self.port = address.port

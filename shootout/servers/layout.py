@@ -78,7 +78,7 @@ def find(directory: Path) -> Layout:
         scripts=tuple(
             folder for root in (basedir, *source) for name in _SCRIPTS if (folder := root / name).is_dir()
         ),
-        plugins=next((each for each in _matching(basedir, _PLUGINS) if any(each.glob("*.so"))), None),
+        plugins=next((folder for folder in _matching(basedir, _PLUGINS) if any(folder.glob("*.so"))), None),
     )
 
 
@@ -120,7 +120,7 @@ def _binary_below(top: Path) -> tuple[Path, Path] | None:
 
 
 def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
-    several = [each.name for each in folders if _binary_below(each) is not None]
+    several = [folder.name for folder in folders if _binary_below(folder) is not None]
     if several:
         return InputError(f"path:{directory}: contains several servers; give one of {', '.join(several)}")
     if (directory / "sql" / "mysqld.cc").is_file():
@@ -134,7 +134,7 @@ def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
 def _matching(basedir: Path, patterns: Iterable[str]) -> Iterable[Path]:
     """The directories below `basedir` that match, in the patterns' order."""
     for pattern in patterns:
-        yield from sorted(each for each in basedir.glob(pattern) if each.is_dir())
+        yield from sorted(folder for folder in basedir.glob(pattern) if folder.is_dir())
 
 
 def _source_of(basedir: Path) -> tuple[Path, ...]:

@@ -117,7 +117,7 @@ class Tree:
         the process is known: until then, nobody could end it.
         """
         put_off: list[int] = []
-        before = {each: signal.signal(each, lambda number, frame: put_off.append(number)) for each in _ENDING}
+        before = {number: signal.signal(number, lambda sent, _: put_off.append(sent)) for number in _ENDING}
         try:
             with (
                 (directory / "error.log").open("ab") as log,
@@ -134,8 +134,8 @@ class Tree:
                     start_new_session=True,  # Ctrl-C is for us; we then shut the server down
                 )
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         if put_off:
             process.kill()
             process.wait()

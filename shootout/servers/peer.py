@@ -44,7 +44,7 @@ def loopback_pid(hostname: str, pid_file: Path, uptime_s: float) -> int | None:
 
 
 def _beginning(file: Path) -> bytes:
-    """Of a regular file: a server may name any, such as a pipe or a device without an end."""
+    """The first bytes of a regular file; a server may name any file, such as a pipe or an endless device."""
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return os.read(descriptor, PID_FILE_MAX) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""

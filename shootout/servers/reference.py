@@ -119,33 +119,33 @@ def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> t
     place that distinguishes it, `mysql-8.0.33 (head-build)`. A repeated reference is a second instance and
     gets `#2`. Raises InputError for a name that two servers would have.
     """
-    settings = _shortest_tails(each.settings for each in references if each.settings is not None)
+    settings = _shortest_tails(server.settings for server in references if server.settings is not None)
     places = _places(references)
     alike: dict[tuple[str, str], set[str]] = {}
-    for each in references:
-        if each.name is None:
-            alike.setdefault((each.source, names.get(each.target, "")), set()).add(each.target)
+    for server in references:
+        if server.name is None:
+            alike.setdefault((server.source, names.get(server.target, "")), set()).add(server.target)
     seen: Counter[str] = Counter()
     result = []
-    for each in references:
-        called = names.get(each.target)
-        if each.name is not None:
-            label = each.name
-        elif each.source == "catalogue":
-            label = each.target
-        elif each.source == "git":
-            label = Source.parse(each.target).name
+    for server in references:
+        called = names.get(server.target)
+        if server.name is not None:
+            label = server.name
+        elif server.source == "catalogue":
+            label = server.target
+        elif server.source == "git":
+            label = Source.parse(server.target).name
         elif called is None:
-            label = f"{each.source}:{places[each.source, each.target]}"
-        elif len(alike[each.source, called]) == 1:
-            label = f"{called} ({each.source})"
+            label = f"{server.source}:{places[server.source, server.target]}"
+        elif len(alike[server.source, called]) == 1:
+            label = f"{called} ({server.source})"
         else:
-            label = f"{called} ({places[each.source, each.target]})"
-        if each.settings is not None and each.name is None:
-            label += f"@{settings[each.settings]}"
+            label = f"{called} ({places[server.source, server.target]})"
+        if server.settings is not None and server.name is None:
+            label += f"@{settings[server.settings]}"
         seen[label] += 1
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
-    for name in (each.name for each in references if each.name is not None):
+    for name in (server.name for server in references if server.name is not None):
         if seen[name] > 1:
             raise InputError(f"servers: two are named {name}; expected a name of its own for each")
     return tuple(result)
@@ -158,11 +158,13 @@ def _places(references: Sequence[ServerReference]) -> dict[tuple[str, str], str]
     """
     places: dict[tuple[str, str], str] = {}
     for source in ("path", "image"):
-        paths = {each.target: _label_path(each) for each in references if each.source == source}
+        paths = {server.target: _label_path(server) for server in references if server.source == source}
         tails = _shortest_tails(paths.values())
         places |= {(source, target): tails[path] for target, path in paths.items()}
-    addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
-    sockets = _shortest_tails(each.socket for each in addresses.values() if each.socket is not None)
+    addresses = {
+        server.target: dsn.parse(server.target).dsn for server in references if server.source == "dsn"
+    }
+    sockets = _shortest_tails(address.socket for address in addresses.values() if address.socket is not None)
     return places | {("dsn", target): _host(address, sockets) for target, address in addresses.items()}
 
 

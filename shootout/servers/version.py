@@ -34,7 +34,7 @@ def parse(output: str) -> tuple[Version, Family] | None:
 
 
 def utf8_of(version: Version) -> str:
-    """The character set with the most of UTF-8."""
+    """The widest UTF-8 character set that the version has."""
     return "utf8mb4" if version >= UTF8MB4_SINCE and version[0] != 6 else "utf8"
 
 

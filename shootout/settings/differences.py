@@ -57,7 +57,11 @@ def differences(
 
 def suspects(differences: Iterable[VariableDifference]) -> list[str]:
     """NAME=VALUE: the base's values that the head could have, those that are known to cost most first."""
-    values = {each.name: each.base for each in differences if each.base and each.head is not None}
+    values = {
+        difference.name: difference.base
+        for difference in differences
+        if difference.base and difference.head is not None
+    }
     return [f"{name}={values[name]}" for name in SUSPECTED if name in values]
 
 

@@ -86,8 +86,8 @@ class Setting(NamedTuple):
     def row(self, value: Scalar, family: Family, version: Version, plugins: Collection[str] = ()) -> Row:
         """The row for this value on this server; a lacking one if there is none."""
         # MySQL 6.0 branched off 5.1 and was abandoned before 5.5.
-        known = (5, 1, 30) if version[:2] == (6, 0) else version
-        fitting = (row for row in self.rows if row.fits(value, family, known, plugins))
+        branch = (5, 1, 30) if version[:2] == (6, 0) else version
+        fitting = (row for row in self.rows if row.fits(value, family, branch, plugins))
         return next(fitting, Row(lacks="no option of that version is known for it"))
 
     def reading(self, variables: Mapping[str, str]) -> Reading | None:

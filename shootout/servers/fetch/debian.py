@@ -175,9 +175,9 @@ def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
     ours = ("Acquire::IndexTargets", "Acquire::Languages")
     lines = _CONFIGURATION.format(root=root, architecture=ARCHITECTURE).splitlines()
     lines += [
-        each for each in output.splitlines() if each.startswith("Acquire::") and not each.startswith(ours)
+        line for line in output.splitlines() if line.startswith("Acquire::") and not line.startswith(ours)
     ]
-    (root / "apt.conf").write_text("".join(f"{each}\n" for each in lines))
+    (root / "apt.conf").write_text("".join(f"{line}\n" for line in lines))
     return {"APT_CONFIG": str(root / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
 
 
