@@ -13,7 +13,7 @@ from shootout.model.plan import ServerReference
 from shootout.model.value import Value
 from shootout.paths import FIXTURES
 from shootout.servers.fetch import archive, companions, packages
-from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.clients import Lack
 
 FILE = FIXTURES / "servers.toml"
 
@@ -23,7 +23,7 @@ class FetchSource(Value):
 
     source: str  # as its client names it
     client: str  # "": needs none
-    missing: Missing | None  # None: nothing
+    missing: Lack | None  # None: nothing
 
 
 class Offer(Value):

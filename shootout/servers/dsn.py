@@ -54,7 +54,7 @@ class Dsn:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDsn:
     """A parsed address with its password and settings."""
 
     dsn: Dsn
@@ -62,7 +62,7 @@ class Written:
     settings: str | None
 
 
-def parse(text: str) -> Written:
+def parse(text: str) -> WrittenDsn:
     """Read what follows `dsn:` in FORM; user, password and path are percent-encoded.
 
     Raises InputError, never with a password in it.
@@ -116,7 +116,7 @@ def parse(text: str) -> Written:
         refuse("it names no host")
     user = plain(name, "user")
     dsn = Dsn(user=user, socket=socket) if socket is not None else Dsn(user=user, host=host, port=port)
-    return Written(dsn, plain(password, "password") if colon else None, settings or None)
+    return WrittenDsn(dsn, plain(password, "password") if colon else None, settings or None)
 
 
 def redacted(text: str) -> str:

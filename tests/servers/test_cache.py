@@ -116,9 +116,8 @@ def test_the_least_recently_used_templates_go(cache_dir: Path) -> None:
     cache.evict(cache_dir, 8 * MIB)  # 11 MiB and the manifests
     assert set(names(cache_dir)) == {"a", "b", "old-server"}
     a_template(cache_dir, "b", days_ago=0)
-    locking.build_once(
-        cache_dir / "templates" / "a", Path.mkdir, Path.is_dir
-    )  # asked for again: now it is newer
+    # It is asked for again: now it is newer.
+    locking.build_once(cache_dir / "templates" / "a", Path.mkdir, Path.is_dir)
     cache.evict(cache_dir, 6 * MIB)
     assert set(names(cache_dir)) == {"a", "old-server"}
     cache.evict(cache_dir, 0)
@@ -145,15 +144,12 @@ def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
 
 def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a_template(cache_dir, "0123456789abcdef", mib=2, days_ago=400)
-    a_server(cache_dir, "mysql-8.0.12-0e9263926cc7", mib=1)
+    name = "mysql-8.0.12-0e9263926cc7"
+    a_server(cache_dir, name, mib=1)
     assert cli.main(["cache", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     server, template = found["entries"]
-    assert (server["kind"], server["name"], server["state"]) == (
-        "server",
-        "mysql-8.0.12-0e9263926cc7",
-        "ready",
-    )
+    assert (server["kind"], server["name"], server["state"]) == ("server", name, "ready")
     assert (template["kind"], template["server"], template["state"]) == ("template", "mysql 8.0.12", "ready")
     assert template["datasets"] == ["sbtest-1x10-innodb", "tpcc-1w-innodb"]
     assert template["used"] < server["used"]
@@ -164,7 +160,7 @@ def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixt
 
     assert cli.main(["cache", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "mysql-8.0.12-0e9263926cc7" in lines[1]
+    assert name in lines[1]
     assert "mysql 8.0.12: sbtest-1x10-innodb, tpcc-1w-innodb  2.10" in lines[2]
     assert lines[3].endswith(" of 20.0\N{NARROW NO-BREAK SPACE}GB")
 

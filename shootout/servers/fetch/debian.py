@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from shootout.errors import MeasureError
 from shootout.model.catalogue import Debian
 from shootout.servers.fetch import clients
-from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.clients import Lack
 from shootout.servers.fetch.unpack import ArchiveError, Destination, unpack_stream
 
 CLIENT = "apt-get"
@@ -82,16 +82,16 @@ def system() -> tuple[Name | None, str]:
     return name, fields.get("VERSION_CODENAME", "")
 
 
-def missing(distribution: Name = "debian") -> Missing | None:
+def missing(distribution: Name = "debian") -> Lack | None:
     """What it needs and this machine lacks."""
     for command, package in ((CLIENT, "apt"), ("dpkg-deb", "dpkg")):
         if absent := clients.missing(command, package):
             return absent
     origin, keyring, _ = DISTRIBUTIONS[distribution]
     if not keyring.is_file():
-        return Missing(what=str(keyring), install=f"apt-get install {keyring.stem}")
+        return Lack(what=str(keyring), install=f"apt-get install {keyring.stem}")
     if mirror(distribution) is None:
-        return Missing(what=f"a mirror of {origin} among this system's apt sources")
+        return Lack(what=f"a mirror of {origin} among this system's apt sources")
     return None
 
 

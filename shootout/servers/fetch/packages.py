@@ -14,7 +14,7 @@ import msgspec
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Download, Maven, Npm, Source, Vendor
 from shootout.servers.fetch import archive, clients, debian, registries, unpack
-from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.clients import Lack
 from shootout.servers.fetch.unpack import ArchiveError, Destination
 from shootout.servers.locking import build_once
 
@@ -75,7 +75,7 @@ def client(source: Source) -> str:
     return _CLIENTS[type(source)]
 
 
-def missing(source: Source) -> Missing | None:
+def missing(source: Source) -> Lack | None:
     """What the source needs and this machine lacks."""
     match source:
         case Maven():
