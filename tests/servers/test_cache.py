@@ -1,9 +1,7 @@
-"""What the cache keeps and what goes, with processes that hold its locks."""
+"""What the cache keeps and what goes."""
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,18 +17,6 @@ from shootout.servers.cache import Manifest
 MIB = 1024 * 1024
 DAY_S = 86_400
 EVERYTHING = 10**12
-
-HOLDER = """
-import sys
-from contextlib import ExitStack
-from pathlib import Path
-from shootout.servers import locking
-
-with ExitStack() as held:
-    locking.build_once(Path(sys.argv[1]), Path.mkdir, Path.is_dir, held)
-    print("holding", flush=True)
-    sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -73,15 +59,12 @@ def a_server(cache_dir: Path, name: str, *, mib: int = 1) -> Path:
 
 
 @contextmanager
-def in_another_process(target: Path) -> Iterator[subprocess.Popen[str]]:
-    """The directory is in use by a process of its own; it ends with the block."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "holding\n"
-        yield process
-        process.kill()
+def in_use(*targets: Path) -> Iterator[None]:
+    """Somebody holds their locks; tests/servers/test_locking.py has processes of their own do so."""
+    with ExitStack() as held:
+        for target in targets:
+            assert not locking.build_once(target, Path.mkdir, Path.is_dir, held)
+        yield
 
 
 def names(cache_dir: Path) -> list[str]:
@@ -127,12 +110,8 @@ def test_the_least_recently_used_templates_go(cache_dir: Path) -> None:
 def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
     old = a_template(cache_dir, "old", days_ago=9)
     a_template(cache_dir, "newer")
-    with ExitStack() as held:
-        assert not locking.build_once(old, Path.mkdir, Path.is_dir, held)
+    with in_use(old):
         os.utime(locking.lock_of(old), (0, 0))
-        cache.evict(cache_dir, 0)
-        assert names(cache_dir) == ["old"]
-    with in_another_process(old):
         cache.evict(cache_dir, 0)
         assert names(cache_dir) == ["old"]
     cache.evict(cache_dir, 0)
@@ -208,7 +187,7 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
     used = a_template(cache_dir, "used", mib=1)
     a_template(cache_dir, "idle", mib=2)
     server = a_server(cache_dir, "mysql-x", mib=1)
-    with in_another_process(used), in_another_process(server):
+    with in_use(used, server):
         states = {entry.name: entry.state for entry in cache.contents(cache_dir, EVERYTHING).entries}
         assert states == {"used": "in use", "mysql-x": "in use", "idle": "ready"}
         assert cli.main(["cache", "clear"]) == 0
@@ -220,7 +199,7 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
     assert said[-1] == "removed 1 entry, 2.10\N{NARROW NO-BREAK SPACE}MB freed"
     assert set(names(cache_dir)) == {"used", "mysql-x"}
 
-    assert cli.main(["cache", "clear", "--json"]) == 0  # their users are dead: so are the locks
+    assert cli.main(["cache", "clear", "--json"]) == 0
     cleared = json.loads(capsys.readouterr().out)
     assert {entry["name"] for entry in cleared["removed"]} == {"used", "mysql-x"}
     assert cleared["kept"] == []
