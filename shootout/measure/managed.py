@@ -23,7 +23,6 @@ from shootout.model.run import ABSENT, REOPENED, ServerRecord, Warning
 from shootout.paths import cache_folder
 from shootout.runner import machine
 from shootout.servers import cache, installations, instances, native
-from shootout.servers.container import Image
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
@@ -159,7 +158,7 @@ class ManagedServer:
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
             warnings=(*warnings, *machine.not_visible(instance.pid)) if instance else (),
-            image=self.program.origin if isinstance(self.program, Image) else "",
+            image=self.program.origin,
         )
 
 

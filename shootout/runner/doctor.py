@@ -70,37 +70,37 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
     grouped: dict[tuple[ledger.Kind, str], list[LedgerEntry]] = {}
     for entry in entries:
         grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
-    found = []
+    cells = []
     for ((workload, dataset, threads), settings), of_kind in sorted(grouped.items()):
-        known = ledger.noise(of_kind).get(THROUGHPUT)
-        if known is not None:
+        of_cell = ledger.noise(of_kind).get(THROUGHPUT)
+        if of_cell is not None:
             margin = policy.margin_of(THROUGHPUT, workload)
-            found.append(
+            cells.append(
                 CellNoise(
                     workload=workload,
                     dataset=dataset,
                     settings=settings,
                     threads=threads,
                     runs=len({entry.run for entry in of_kind}),
-                    spread=known.spread,
-                    lasting=known.lasting,
-                    power={f"{loss:g}": power(loss, known, margin, policy) for loss in CHANGES},
+                    spread=of_cell.spread,
+                    lasting=of_cell.lasting,
+                    power={f"{loss:g}": power(loss, of_cell, margin, policy) for loss in CHANGES},
                 )
             )
-    return tuple(found)
+    return tuple(cells)
 
 
-def power(loss: float, known: ledger.Noise, margin: float, policy: Policy, starts: int = STARTS) -> float:
+def power(loss: float, noise: ledger.Noise, margin: float, policy: Policy) -> float:
     """The share of runs that flag a loss of throughput beside A/A cells with such noise.
 
     From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
     included.
     """
-    floor = policy.floor_factor * stats.quantile(policy.confidence) * known.of(starts)
+    floor = policy.floor_factor * stats.quantile(policy.confidence) * noise.of(STARTS)
     bar = max(math.log1p(margin), floor)
-    made = starts + policy.confirm_starts
-    noise = stats.Noise((known.of(made),), made - 1)
-    return flagged(-math.log1p(-loss), noise, bar, policy, comparisons=1)
+    starts = STARTS + policy.confirm_starts
+    of_run = stats.Noise((noise.of(starts),), starts - 1)
+    return flagged(-math.log1p(-loss), of_run, bar, policy, comparisons=1)
 
 
 def _findings(data: Path) -> Iterator[Finding]:

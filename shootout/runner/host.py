@@ -69,8 +69,13 @@ class Host:
 
     def number(self, file: str) -> int | None:
         """The integer in a file; None if there is none."""
-        found = re.fullmatch(r"-?\d+", self.text(file))
-        return int(found[0]) if found else None
+        text = self.text(file)
+        return int(text) if re.fullmatch(r"-?\d+", text) else None
+
+    def field(self, file: str, key: str) -> str:
+        """The first value after `KEY:` in a file; "" if there is none."""
+        line = re.search(rf"^{key}[ \t]*:[ \t]*(\S.*)$", self.text(file), re.MULTILINE)
+        return line[1].strip() if line else ""
 
     def names(self, folder: str) -> tuple[str, ...]:
         """The sorted names in a folder; empty if there is no such folder."""
@@ -84,8 +89,7 @@ class Host:
     @property
     def cpus(self) -> tuple[int, ...]:
         """The CPUs that this process may use, threads of one core side by side."""
-        found = re.search(r"^Cpus_allowed_list:\s*(\S+)$", self.text("proc/self/status"), re.MULTILINE)
-        return self.by_core(numbers(found[1])) if found else ()
+        return self.by_core(numbers(self.field("proc/self/status", "Cpus_allowed_list")))
 
     def by_core(self, cpus: Collection[int]) -> tuple[int, ...]:
         """CPUs in the order of their packages and cores."""
@@ -100,14 +104,15 @@ class Host:
     @property
     def processor(self) -> str:
         """The processor's name; for ARM, which has none, its part numbers."""
-        name = self._cpuinfo("model name")
-        numbers_ = (self._cpuinfo(key) for key in ("CPU implementer", "CPU part"))
-        return name or " ".join(filter(None, [platform.machine(), *numbers_]))
+        name = self.field("proc/cpuinfo", "model name")
+        parts = (self.field("proc/cpuinfo", key) for key in ("CPU implementer", "CPU part"))
+        return name or " ".join(filter(None, [platform.machine(), *parts]))
 
     @property
     def generation(self) -> str:
         """An x86 processor's family and model, which cloud providers hide in its name; "" for others."""
-        return "/".join(filter(None, (self._cpuinfo("cpu family"), self._cpuinfo("model"))))
+        parts = (self.field("proc/cpuinfo", key) for key in ("cpu family", "model"))
+        return "/".join(filter(None, parts))
 
     @property
     def cpu_times(self) -> tuple[int, ...]:
@@ -139,7 +144,7 @@ class Host:
         """The hypervisor's vendor and product, or its kind; "" on bare metal."""
         vendor, product = (self.text(f"sys/class/dmi/id/{name}") for name in ("sys_vendor", "product_name"))
         kind = self.text("sys/hypervisor/type") or self.text("proc/device-tree/hypervisor/compatible")
-        flagged = "hypervisor" in self._cpuinfo("flags").split()
+        flagged = "hypervisor" in self.field("proc/cpuinfo", "flags").split()
         metal = platform.machine() == "x86_64" or product.endswith("metal")
         if not flagged and not kind and (metal or not vendor.startswith(_VENDORS)):
             return ""
@@ -189,10 +194,6 @@ class Host:
 
     # --- how it is read ---------------------------------------------------------------------------
 
-    def _cpuinfo(self, key: str) -> str:
-        found = re.search(rf"^{key}\s*:\s*(.+)$", self.text("proc/cpuinfo"), re.MULTILINE)
-        return found[1].strip() if found else ""
-
     def _mounts(self) -> Iterator[Mount]:
         for line in self.text("proc/self/mountinfo").splitlines():
             before, _, after = line.partition(" - ")
@@ -211,7 +212,7 @@ class Host:
         """The disk's folder in sysfs, relative to the root."""
         # A file system that spans devices, such as btrfs, has a device number of its own.
         candidates = (f"sys/dev/block/{mount.device}", f"sys/class/block/{PurePosixPath(mount.source).name}")
-        folder = next((self.root / each for each in candidates if (self.root / each).exists()), None)
+        folder = next((self.root / folder for folder in candidates if (self.root / folder).exists()), None)
         while folder is not None:
             folder = folder.resolve()
             if (folder / "partition").exists():
@@ -236,8 +237,8 @@ class Host:
                     continue
                 group = PurePosixPath(path)
                 inside = group.relative_to(mount.inside if group.is_relative_to(mount.inside) else "/")
-                for each in (inside, *inside.parents):
-                    yield str(mount.point.joinpath(each).relative_to("/"))
+                for ancestor in (inside, *inside.parents):
+                    yield str(mount.point.joinpath(ancestor).relative_to("/"))
 
     def _cpu_share(self, group: str) -> float | None:
         quota, _, period = self.text(f"{group}/cpu.max").partition(" ")
@@ -246,8 +247,8 @@ class Host:
         return int(quota) / int(period) if quota.isdecimal() and period.isdecimal() else None
 
     def _least(self, controller: str, *files: str) -> int | None:
-        found = (self.number(f"{group}/{file}") for group in self._groups(controller) for file in files)
-        return min((limit for limit in found if limit is not None and limit < _UNLIMITED), default=None)
+        limits = (self.number(f"{group}/{file}") for group in self._groups(controller) for file in files)
+        return min((limit for limit in limits if limit is not None and limit < _UNLIMITED), default=None)
 
 
 def numbers(text: str) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Interference: what else runs on the machine while we stand still."""
+"""Interference: what else runs on the machine while shootout is idle."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from shootout.model.run import Finding
+from shootout.runner import preflight
 from shootout.runner.host import Host
-from shootout.runner.preflight import STEAL_SHARE, STEAL_WHY
 
 SECONDS = 3.0  # of observation
 BUSY_SHARE = 0.02  # of one CPU: the most for another process
@@ -51,28 +51,22 @@ def findings(host: Host) -> Iterator[Finding]:
 def snapshot(host: Host) -> Snapshot:
     """Read the counters now."""
     waited = {name: _PRESSURE.search(host.text(f"proc/pressure/{name}")) for name in PRESSURE_SHARES}
-    found = (_process(host, name) for name in host.names("proc") if name.isdecimal())
+    processes = (_process(host, name) for name in host.names("proc") if name.isdecimal())
     return Snapshot(
         times=host.cpu_times,
         waited_us={name: int(total[1]) for name, total in waited.items() if total},
-        processes=dict(filter(None, found)),
+        processes=dict(filter(None, processes)),
     )
 
 
 def assess(
-    before: Snapshot, after: Snapshot, seconds: float, own: Collection[int], ticks_per_s: int
+    before: Snapshot, after: Snapshot, seconds: float, ours: Collection[int], ticks_per_s: int
 ) -> Iterator[Finding]:
-    """Compare two snapshots; `own`: pids to ignore."""
+    """Compare two snapshots; `ours`: pids to ignore."""
     passed = [now - then for then, now in zip(before.times, after.times, strict=True)]
     total = max(sum(passed), 1)
     stolen = passed[7] / total if len(passed) == 8 else 0.0
-    yield Finding(
-        code="stolen",
-        what=f"CPU time taken by other machines in {seconds:.0f} s",
-        found=f"{stolen:.1%}",
-        why=STEAL_WHY,
-        fit=stolen <= STEAL_SHARE,
-    )
+    yield preflight.stolen(stolen, "stolen", f"in {seconds:.0f} s")
     if after.waited_us:
         shares = {
             name: (waited - before.waited_us.get(name, waited)) / (seconds * 1e6)
@@ -89,7 +83,7 @@ def assess(
     used = {
         key: (now.ticks - then.ticks) / (seconds * ticks_per_s)
         for key, now in after.processes.items()
-        if (then := before.processes.get(key)) is not None and now.pid not in own
+        if (then := before.processes.get(key)) is not None and now.pid not in ours
     }
     busy = sorted((key for key, share in used.items() if share > BUSY_SHARE), key=lambda key: -used[key])
     named = [f"{after.processes[key].name} ({key[0]}) {used[key]:.0%}" for key in busy[:_NAMED]]

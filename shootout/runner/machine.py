@@ -36,7 +36,11 @@ def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "aut
     cpus = host.cpus
     place = placement(cpus, name)
     facts = _facts(host, mount, disk)
-    unfit = (each for each in preflight.findings(host, data) if not each.fit and each.code not in NOT_WARNED)
+    unfit = (
+        finding
+        for finding in preflight.findings(host, data)
+        if not finding.fit and finding.code not in NOT_WARNED
+    )
     return Runner(
         fingerprint=fingerprint.fingerprint(facts),
         cpu=host.processor,
@@ -48,7 +52,7 @@ def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "aut
         filesystem=mount.filesystem if mount else "unknown",
         disk=_kind(disk),
         placement=place,
-        warnings=(*_shared_cpus(place), *(each.warning for each in unfit)),
+        warnings=(*_shared_cpus(place), *(finding.warning for finding in unfit)),
         facts=facts,
     )
 
@@ -133,16 +137,16 @@ def context_switches(pid: int) -> int:
 
 def bytes_written(pid: int) -> int:
     """Bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
-    found = re.search(r"^write_bytes: (\d+)$", Host().text(f"proc/{pid}/io"), re.MULTILINE)
-    if found is None:
+    written = Host().field(f"proc/{pid}/io", "write_bytes")
+    if not written:
         raise _gone(pid)
-    return int(found[1])
+    return int(written)
 
 
 def memory_bytes(pid: int) -> int:
     """Resident memory of a process; 0 if it is gone."""
-    found = re.search(r"^VmRSS:\s+(\d+) kB$", Host().text(f"proc/{pid}/status"), re.MULTILINE)
-    return 1024 * int(found[1]) if found else 0
+    resident = Host().field(f"proc/{pid}/status", "VmRSS")
+    return 1024 * int(resident.removesuffix(" kB") or 0)
 
 
 def run_queue_s(pid: int) -> float:
@@ -151,10 +155,10 @@ def run_queue_s(pid: int) -> float:
     Raises MeasureError if the process is gone, or the kernel does not count this.
     """
     kernel = Host()
-    found = [kernel.text(f"proc/{pid}/task/{task}/schedstat").split() for task in _tasks(pid)]
-    if not any(found):
+    counts = [kernel.text(f"proc/{pid}/task/{task}/schedstat").split() for task in _tasks(pid)]
+    if not any(counts):
         raise MeasureError(f"the kernel does not count how long process {pid} waits for CPUs")
-    return sum(int(each[1]) for each in found if each) / 1e9
+    return sum(int(of_task[1]) for of_task in counts if of_task) / 1e9
 
 
 # The kernel's counters of a process, by their names in results, with their titles.
@@ -222,11 +226,11 @@ def _tasks(pid: int) -> list[int]:
 
 
 def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
-    """The known facts, by names that users see."""
+    """The facts that are visible, by names that users see."""
     cpus, limits = host.cpus, host.limits
     memory_bytes = min(host.installed_bytes, limits.memory_bytes or host.installed_bytes)
     limited = limits.cpus is not None and limits.cpus < len(cpus)
-    known = {
+    facts = {
         "architecture": platform.machine(),
         "processor": host.processor,
         "processor's family and model": host.generation,
@@ -236,15 +240,9 @@ def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]
         "memory": f"{math.ceil(memory_bytes / 2**30)} GiB",
         "virtualisation": host.hypervisor,
         "file system": mount.filesystem if mount else "",
-        "disk": _make(disk),
+        "disk": f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip() if disk else "unknown",
     }
-    return {name: fact for name, fact in known.items() if fact}
-
-
-def _make(disk: Disk | None) -> str:
-    if disk is None:
-        return "unknown"
-    return f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip()
+    return {name: fact for name, fact in facts.items() if fact}
 
 
 def _kind(disk: Disk | None) -> str:

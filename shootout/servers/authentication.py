@@ -31,10 +31,10 @@ class CarefulConnection(BoundedConnection):
         charset = utf8_of(numbers_of(self.server_version))
         super().set_character_set(charset, f"{charset}_general_ci")
 
-    def _get_auth_plugin_handler(self, plugin: bytes) -> CachingSha2 | Refused | None:
+    def _get_auth_plugin_handler(self, plugin: bytes) -> CachingSha2 | RefusedPlugin | None:
         if plugin in SCRAMBLES:
             return None  # PyMySQL's own
-        return CachingSha2(self) if plugin == CACHING_SHA2 else Refused(plugin)
+        return CachingSha2(self) if plugin == CACHING_SHA2 else RefusedPlugin(plugin)
 
 
 class CachingSha2:
@@ -64,7 +64,7 @@ class CachingSha2:
         return packet
 
 
-class Refused:
+class RefusedPlugin:
     """Any other plugin; most ask for the password in clear text."""
 
     def __init__(self, plugin: bytes) -> None:

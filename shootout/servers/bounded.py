@@ -43,7 +43,7 @@ class Link(socket.socket):
         self._begin()
 
     def allow_more(self) -> None:
-        """Begin the limit to the size anew, but not the time-out."""
+        """Start the size limit again, but not the time-out."""
         self._left = ANSWER_MAX
 
     def recv_into(self, buffer: Any, nbytes: int = 0, flags: int = 0) -> int:
@@ -107,7 +107,9 @@ class BoundedConnection(_Connection):
         try:
             yield
         except pymysql.Error as error:
-            error.args = tuple(quoted(each) if isinstance(each, str) else each for each in error.args)
+            error.args = tuple(
+                quoted(argument) if isinstance(argument, str) else argument for argument in error.args
+            )
             raise
         except Exception as error:  # PyMySQL checks next to nothing that it reads
             self._force_close()

@@ -7,15 +7,13 @@ with a time limit. A build that fails is a result: `BuildError` has the compiler
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import re
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,7 +31,7 @@ LAST_LINES = 6
 ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # what builds depend on
 NICENESS = 10
 _GIT_TIMEOUT_S = 600.0  # a check-out of a large repository on a busy disk
-_FIELDS = "%H%x00%P%x00%an%x00%aI%x00%s"
+_FIELDS = ("%H", "%P", "%an", "%aI", "%s")
 
 
 class BuildError(MeasureError):
@@ -80,11 +78,12 @@ def find(directory: str, revision: str) -> Source:
     repository = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 (as for path:)
     if re.fullmatch(r"[0-9a-f]{40}", revision) and repository.is_dir():
         return Source(repository, revision)  # `fetch` reports it if it does not exist
-    found = _git(repository, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-    if found is None:
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    commit = _git(repository, *verify, f"{revision}^{{commit}}")
+    if commit is None:
         where = "no such commit" if _git(repository, "rev-parse", "--git-dir") else "not a git repository"
         raise InputError(f"git:{directory}#{revision}: {where}")
-    return Source(repository, found.strip())
+    return Source(repository, commit.strip())
 
 
 def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
@@ -93,23 +92,19 @@ def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
     So a merge stands for its whole branch. Raises InputError if `good` is no ancestor on that line.
     """
     first, last = find(repository, good), find(repository, bad)
-    arguments = ("log", "--first-parent", "--reverse", f"--format={_FIELDS}", "-z")
-    text = _git(first.repository, *arguments, f"{first.commit}..{last.commit}") or ""
-    commits = [_commit(fields) for fields in _chunks(text.split("\0"), 5)]
-    base = _commit(
-        (_git(first.repository, "log", "-1", f"--format={_FIELDS}", first.commit) or "").split("\0")
-    )
-    parent = (
-        _git(first.repository, "rev-parse", "--verify", "--quiet", f"{commits[0].hash}^1")
-        if commits
-        else None
-    )
-    if parent is None or parent.strip() != base.hash:
+    log = ("log", "--first-parent", "--reverse", "-z", f"--format={'%x00'.join(_FIELDS)}")
+    text = _git(first.repository, *log, "-1", first.commit) or ""
+    text += _git(first.repository, *log, f"{first.commit}..{last.commit}") or ""
+    rows = [*zip(*[iter(text.split("\0"))] * len(_FIELDS), strict=False)]
+    if len(rows) < 2 or rows[1][1].split()[:1] != [first.commit]:
         raise InputError(
             f"{good} is not on the line of first parents of {bad}; expected its ancestor, such as "
             f"$(git merge-base {good} {bad})"
         )
-    return (base, *commits)
+    return tuple(
+        Commit(hash, len(parents.split()), author, date, subject.strip("\n"))
+        for hash, parents, author, date, subject in rows
+    )
 
 
 def fetch(
@@ -134,22 +129,19 @@ def fetch(
         progress(f"building {source.commit[:12]}")
         _build(source, build, cache / WORK_TREES, partial)
 
-    try:
-        locking.build_once(target, make, Path.is_dir, held)
-    except OSError as error:
-        raise MeasureError(f"{target}: cannot be made: {error.strerror or error}") from None
+    locking.build_once(target, make, Path.is_dir, held)
     return target
 
 
 def digest(directory: Path) -> str:
-    """Of all files of a tree but its commit, with their names: equal ones are the same server."""
-    found = hashlib.sha256()
+    """The hash of a tree's files and their names, without its commit: equal ones are the same server."""
+    whole = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name != layout.COMMIT:
             with path.open("rb") as file:
                 content = hashlib.file_digest(file, "sha256").hexdigest()
-            found.update(f"{path.relative_to(directory)}\0{content}\n".encode())
-    return found.hexdigest()
+            whole.update(f"{path.relative_to(directory)}\0{content}\n".encode())
+    return whole.hexdigest()
 
 
 def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None:
@@ -157,7 +149,7 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
     name = hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
     work_tree = work_trees / name
     work_trees.mkdir(parents=True, exist_ok=True)
-    with _alone(work_trees / f".{name}.lock") as lock:
+    with locking.locked(work_trees / f".{name}.lock") as lock:
         _check_out(source, work_tree)
         log = work_trees / f"{name}.log"
         code = _run(build, work_tree, log, lock)
@@ -222,20 +214,8 @@ def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
             process.wait()
 
 
-@contextmanager
-def _alone(path: Path) -> Iterator[int]:
-    """Hold a lock that child processes may hold on to."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield descriptor
-    finally:
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
-        os.close(descriptor)
-
-
 def _key(tree: str, build: Build) -> str:
-    """Of all that a build depends on: sources, command, compiler and environment."""
+    """The hash of all that a build depends on: sources, command, compiler and environment."""
     compilers = [_version_of(os.environ.get(variable, default)) for variable, default in _COMPILERS]
     parts = [str(FORMAT), tree, build.command, build.tree, *compilers]
     parts += [os.environ.get(name, "") for name in ENVIRONMENT]
@@ -259,26 +239,17 @@ def _last_words(log: Path) -> str:
     return "\n".join((errors or lines)[-LAST_LINES:]) or "nothing"
 
 
-def _commit(fields: Sequence[str]) -> Commit:
-    hash, parents, author, date, subject = (each.strip("\n") for each in fields)
-    return Commit(hash, len(parents.split()), author, date, subject)
-
-
-def _chunks(items: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (items[start : start + size] for start in range(0, len(items) - size + 1, size))
-
-
 def _git(directory: Path, *arguments: str) -> str | None:
     """What git says; None if it fails. Raises InputError without git, MeasureError if it takes too long."""
-    found = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
-    return found.stdout if found.returncode == 0 else None
+    done = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
+    return done.stdout if done.returncode == 0 else None
 
 
 def _must(directory: Path, *arguments: str) -> None:
     """Raises MeasureError with git's last words if it fails, and InputError without git."""
-    found = _run_git(directory, *arguments)
-    if found.returncode != 0:
-        said = (found.stderr.strip().splitlines() or [f"exit code {found.returncode}"])[-1]
+    done = _run_git(directory, *arguments)
+    if done.returncode != 0:
+        said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         raise MeasureError(f"git {arguments[0]}: {said}")
 
 

@@ -6,6 +6,7 @@ An entry is in use while a process holds its lock (servers/locking.py), and is t
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -85,9 +86,9 @@ def evict(cache: Path, limit_bytes: int) -> None:
 
     Servers and entries in use stay, so it can remain larger.
     """
-    found = contents(cache, limit_bytes)
-    total_bytes = found.total_bytes
-    for entry in reversed(found.entries):
+    entries = _entries(cache)
+    total_bytes = sum(entry.size_bytes for entry in entries)
+    for entry in reversed(entries):
         if total_bytes <= limit_bytes:
             return
         if entry.kind == "template" and locking.remove(_directory(cache, entry)):
@@ -96,20 +97,17 @@ def evict(cache: Path, limit_bytes: int) -> None:
 
 def clear(cache: Path) -> Cleared:
     """Remove every entry that is not in use."""
-    removed: list[Entry] = []
-    kept: list[Entry] = []
-    for entry in _entries(cache):
-        (removed if locking.remove(_directory(cache, entry)) else kept).append(entry)
-    return Cleared(
-        removed=tuple(removed), kept=tuple(kept), freed_bytes=sum(entry.size_bytes for entry in removed)
-    )
+    entries = _entries(cache)
+    removed = tuple(entry for entry in entries if locking.remove(_directory(cache, entry)))
+    kept = tuple(entry for entry in entries if entry not in removed)
+    return Cleared(removed=removed, kept=kept, freed_bytes=sum(entry.size_bytes for entry in removed))
 
 
 def manifest(directory: Path) -> Manifest | None:
     """A template's manifest; None if it is missing or does not match the files."""
     try:
-        found = decoded((directory / "template.json").read_bytes(), Manifest)
-        return found if found.files == sizes(directory / "data") else None
+        written = decoded((directory / "template.json").read_bytes(), Manifest)
+        return written if written.files == sizes(directory / "data") else None
     except (OSError, ValueError):
         return None
 
@@ -126,7 +124,8 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """Most recently used first."""
     targets = {
-        (kind, directory.with_name(_final_name(directory.name)))
+        # What is half built has a name of its own.
+        (kind, directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name)))
         for kind, folder in _FOLDERS.items()
         for directory in (cache / folder).glob("*")
         if directory.is_dir()
@@ -135,20 +134,15 @@ def _entries(cache: Path) -> Sequence[Entry]:
     return sorted(entries, key=lambda entry: (entry.used, entry.name), reverse=True)
 
 
-def _final_name(name: str) -> str:
-    """A directory's name once it is complete."""
-    return name.removeprefix(".").removesuffix(".partial") if name.startswith(".") else name
-
-
 def _entry(kind: Kind, target: Path) -> Entry:
-    found = manifest(target) if kind == "template" else None
-    complete = found is not None or (kind == "server" and _is_server(target))
+    template = manifest(target) if kind == "template" else None
+    complete = template is not None or (kind == "server" and _is_server(target))
     in_use = locking.is_held(locking.lock_of(target))
     return Entry(
         kind=kind,
         name=target.name,
-        server=found.server if found else "",
-        datasets=found.datasets if found else (),
+        server=template.server if template else "",
+        datasets=template.datasets if template else (),
         size_bytes=_on_disk_bytes(target) + _on_disk_bytes(locking.partial_of(target)),
         used=datetime.fromtimestamp(locking.lock_of(target).stat().st_mtime, UTC),
         state="in use" if in_use else "ready" if complete else "broken",

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
 
 from shootout.errors import InputError
 from shootout.inputs import toml
-from shootout.model.catalogue import CatalogueEntry, Source, Vendor
+from shootout.model.catalogue import CatalogueEntry, Vendor
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
 from shootout.paths import FIXTURES
 from shootout.servers.fetch import archive, companions, packages
-from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.clients import Lack
 
 FILE = FIXTURES / "servers.toml"
 
@@ -24,7 +23,7 @@ class FetchSource(Value):
 
     source: str  # as its client names it
     client: str  # "": needs none
-    missing: Missing | None  # None: nothing
+    missing: Lack | None  # None: nothing
 
 
 class Offer(Value):
@@ -60,16 +59,16 @@ def find(written: str) -> str:
 
     Raises InputError if there is none or more than one.
     """
-    known = load()
-    if written in known:
+    entries = load()
+    if written in entries:
         return written
-    meant = [name for name in known if name.startswith((f"{written}-", f"{written}."))]
+    meant = [name for name in entries if name.startswith((f"{written}-", f"{written}."))]
     if len(meant) == 1:
         return meant[0]
     if meant:
         raise InputError(f"server {written!r} is ambiguous; expected one of {', '.join(meant)}")
     raise InputError(
-        f"unknown server {written!r}{toml.hint(written, known)}\nUse path:DIR for a build of your own."
+        f"unknown server {written!r}{toml.hint(written, entries)}\nUse path:DIR for a build of your own."
     )
 
 
@@ -95,7 +94,7 @@ def is_at_hand(name: str, cache: Path) -> bool:
     """Whether it is here, or comes from a package registry: not every machine reaches a vendor's host."""
     sources = load()[name].sources
     return any(
-        not isinstance(each, Vendor) or packages.target(name, each, cache).is_dir() for each in sources
+        not isinstance(source, Vendor) or packages.target(name, source, cache).is_dir() for source in sources
     )
 
 
@@ -105,27 +104,30 @@ def offers(cache: Path) -> tuple[Offer, ...]:
     # Once per kind: apt takes half a second to answer.
     kinds = {type(source): source for entry in entries.values() for source in entry.sources}
     missing = {kind: packages.missing(source) for kind, source in kinds.items()}
-    return tuple(_offer(name, entry, missing, cache) for name, entry in entries.items())
-
-
-def _offer(
-    name: str, entry: CatalogueEntry, missing: Mapping[type[Source], Missing | None], cache: Path
-) -> Offer:
-    ways = tuple(
-        FetchSource(source=packages.describe(each), client=packages.client(each), missing=missing[type(each)])
-        for each in entry.sources
-    )
-    targets = (packages.target(name, each, cache) for each in entry.sources)
-    ready = next((str(target) for target in targets if target.is_dir()), None)
-    fetchable = any(way.missing is None for way in ways)
-    return Offer(
-        id=name,
-        family=entry.family,
-        version=entry.version,
-        released=entry.released,
-        edition=entry.edition,
-        note=entry.note,
-        state="ready" if ready else "fetchable" if fetchable else "unavailable",
-        directory=ready,
-        ways=ways,
-    )
+    result = []
+    for name, entry in entries.items():
+        ways = tuple(
+            FetchSource(
+                source=packages.describe(source),
+                client=packages.client(source),
+                missing=missing[type(source)],
+            )
+            for source in entry.sources
+        )
+        targets = (packages.target(name, source, cache) for source in entry.sources)
+        ready = next((str(target) for target in targets if target.is_dir()), None)
+        fetchable = any(way.missing is None for way in ways)
+        result.append(
+            Offer(
+                id=name,
+                family=entry.family,
+                version=entry.version,
+                released=entry.released,
+                edition=entry.edition,
+                note=entry.note,
+                state="ready" if ready else "fetchable" if fetchable else "unavailable",
+                directory=ready,
+                ways=ways,
+            )
+        )
+    return tuple(result)

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shootout.errors import MeasureError
-from shootout.model.value import Family, Version
 from shootout.servers.installation import Installation
 from shootout.servers.version import is_mysql_since
 
@@ -33,7 +32,7 @@ def write(
 ) -> Path:
     """Write my.cnf; the instance's own options come last and override `settings`."""
     (directory / "tmp").mkdir(mode=0o700, exist_ok=True)
-    own = {
+    confined = {
         **installation.options,
         "datadir": quoted(directory / "data"),
         "tmpdir": quoted(directory / "tmp"),  # a killed server leaves files in it
@@ -43,13 +42,17 @@ def write(
         "bind-address": "127.0.0.1",
         # Each SIGCONT interrupts reads of idle connections; 5.5 closes one after this many (default 10).
         "net_retry_count": "4294967295",
-        **_own_options(installation.family, installation.version),
     }
+    if installation.family == "mariadb":
+        # Unused here, and from 11.4 on each start makes a new key: 6 to 23 s in its own build.
+        confined["loose-skip-ssl"] = ""
+    if is_mysql_since(installation.family, installation.version, MYSQLX_SINCE):
+        confined["loose-mysqlx"] = "OFF"  # opens a second port and a second socket
     if installation.over_tcp:
-        own["bind-address"] = "0.0.0.0"  # in the container's network; one port is published on 127.0.0.1
+        confined["bind-address"] = "0.0.0.0"  # in the container's network; one port is published on 127.0.0.1
     if os.geteuid() == 0:
-        own["user"] = "root"
-    options = {**settings, **own, **(instance_options or {})}
+        confined["user"] = "root"
+    options = {**settings, **confined, **(instance_options or {})}
     lines = [name if value == "" else f"{name} = {value}" for name, value in options.items()]
     config = directory / "my.cnf"
     config.write_text("[mysqld]\n" + "\n".join(lines) + "\n")
@@ -60,13 +63,3 @@ def quoted(path: Path) -> str:
     """A path quoted for my.cnf."""
     escaped = str(path).replace("\\", "\\\\")
     return f'"{escaped}"'
-
-
-def _own_options(family: Family, version: Version) -> dict[str, str]:
-    options = {}
-    if family == "mariadb":
-        # Unused here, and from 11.4 on each start makes a new key: 6 to 23 s in its own build.
-        options["loose-skip-ssl"] = ""
-    if is_mysql_since(family, version, MYSQLX_SINCE):
-        options["loose-mysqlx"] = "OFF"  # opens a second port and a second socket
-    return options

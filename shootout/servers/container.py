@@ -75,7 +75,7 @@ class Image:
     def inspect(cls, reference: str, container: Container, progress: Progress) -> Image:
         """Find the server in an image, pulling the image if it is not here yet.
 
-        Raises InputError if there is no engine, no image, or no server found that runs here.
+        Raises InputError if there is no engine, no image, or no server that runs here.
         """
         name = f"image:{reference}"
         with _connected(name) as client:
@@ -83,13 +83,18 @@ class Image:
             path = next((e for e in image.attrs["Config"]["Env"] or () if e.startswith("PATH=")), "PATH=")
             folders = dict.fromkeys([*path.removeprefix("PATH=").split(":"), *FOLDERS])
             with _files(client, image.id) as files:
-                mysqld = _find_mysqld(files, [each for each in folders if each.startswith("/")])
+                programs = (f"{folder}/{name}" for folder in folders for name in ("mysqld", "mariadbd"))
+                mysqld = next((path for path in programs if path[0] == "/" and files.is_file(path)), None)
                 if mysqld is None:
                     raise InputError(
                         f"{name}: no server found; expected mysqld or mariadbd in its PATH, or in one of "
                         f"{', '.join(FOLDERS)}"
                     )
-                share = _find_share(files, mysqld)
+                base = PurePosixPath(mysqld).parents[1]
+                shares = (str(base / folder) for folder in ("share", "share/mysql", "share/mariadb"))
+                share = next(
+                    (folder for folder in shares if files.is_file(f"{folder}/english/errmsg.sys")), None
+                )
             output, code = _output_of(image.id, [mysqld, "--no-defaults", "--version"])
         parsed = parse(output)
         if code != 0 or parsed is None:
@@ -155,7 +160,7 @@ class Image:
             "network": self.container.network,
             "working_dir": str(directory),
             # Not bind strings, which a colon in a path would break.
-            "mounts": [Mount(str(each), str(each), type="bind") for each in sorted(seen)],
+            "mounts": [Mount(str(folder), str(folder), type="bind") for folder in sorted(seen)],
             "ulimits": [Ulimit(name="nofile", soft=files, hard=files)],
             "mem_limit": memory,
             "memswap_limit": memory,  # equal to mem_limit: no swap
@@ -249,14 +254,14 @@ class ContainerProcess:
         """Its pid, if the engine shares this process's pid namespace."""
         self._container.reload()
         pid = int(self._container.attrs["State"]["Pid"])
-        wanted = [os.fsencode(each) for each in self._command]
+        wanted = [os.fsencode(argument) for argument in self._command]
         deadline = time.monotonic() + EXEC_S
         while time.monotonic() < deadline:
             try:
-                found = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
+                arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[:-1]
             except OSError:
                 return None
-            if found == wanted:
+            if arguments == wanted:
                 return pid
             time.sleep(0.002)
         return None
@@ -430,14 +435,3 @@ def _files(client: DockerClient, image: str) -> Iterator[_Files]:
     """An image's files."""
     with _watched_name(client) as name:
         yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))
-
-
-def _find_mysqld(files: _Files, folders: Sequence[str]) -> str | None:
-    candidates = (f"{folder}/{name}" for folder in folders for name in ("mysqld", "mariadbd"))
-    return next((each for each in candidates if files.is_file(each)), None)
-
-
-def _find_share(files: _Files, mysqld: str) -> str | None:
-    base = PurePosixPath(mysqld).parents[1]
-    candidates = (str(base / each) for each in ("share", "share/mysql", "share/mariadb"))
-    return next((each for each in candidates if files.is_file(f"{each}/english/errmsg.sys")), None)

@@ -49,14 +49,12 @@ class Dsn:
         """Whether it is a socket or a loopback address, so that nobody else's network lies between."""
         if self.socket is not None or self.host == "localhost":
             return True
-        try:
-            return ipaddress.ip_address(self.host).is_loopback
-        except ValueError:
-            return False
+        address = _ip_address(self.host)
+        return address is not None and address.is_loopback
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class WrittenDsn:
     """A parsed address with its password and settings."""
 
     dsn: Dsn
@@ -64,7 +62,7 @@ class Written:
     settings: str | None
 
 
-def parse(text: str) -> Written:
+def parse(text: str) -> WrittenDsn:
     """Read what follows `dsn:` in FORM; user, password and path are percent-encoded.
 
     Raises InputError, never with a password in it.
@@ -94,15 +92,15 @@ def parse(text: str) -> Written:
     if at and not settings:
         refuse("no settings follow the last @")
     address, asks, query = address.partition("?")
-    found = _ADDRESS.fullmatch(address)
-    if found is None:
+    place = _ADDRESS.fullmatch(address)
+    if place is None:
         refuse(
             "it names a schema, but the suite creates its own"
             if re.fullmatch(r"[^/]+/\w+", address)
             else "the @ is not followed by HOST:PORT; in a user or password write %40 for @ and %2F for /"
         )
-    host, port = found["six"] or found["host"], int(found["port"] or PORT)
-    if found["six"] and not _is_address(host):
+    host, port = place["six"] or place["host"], int(place["port"] or PORT)
+    if place["six"] and _ip_address(host) is None:
         refuse(f"[{host}] is not an IPv6 address")
     if not 0 < port < 65_536:
         refuse(f"port {port}: expected 1 to 65535")
@@ -118,7 +116,7 @@ def parse(text: str) -> Written:
         refuse("it names no host")
     user = plain(name, "user")
     dsn = Dsn(user=user, socket=socket) if socket is not None else Dsn(user=user, host=host, port=port)
-    return Written(dsn, plain(password, "password") if colon else None, settings or None)
+    return WrittenDsn(dsn, plain(password, "password") if colon else None, settings or None)
 
 
 def redacted(text: str) -> str:
@@ -133,9 +131,8 @@ def _safe_to_show(text: str) -> str:
     return redacted(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)
 
 
-def _is_address(text: str) -> bool:
+def _ip_address(text: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
     try:
-        ipaddress.IPv6Address(text)
+        return ipaddress.ip_address(text)
     except ValueError:
-        return False
-    return True
+        return None

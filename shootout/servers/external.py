@@ -45,7 +45,6 @@ class External(Running):
     ours = False
 
     def __init__(self, dsn: Dsn, password: str, token: str = "", suffix: str = "") -> None:
-        super().__init__()
         self.dsn = dsn
         self._pid: int | None = None
         self.local = False  # on this machine, judging by its address
@@ -147,10 +146,10 @@ class External(Running):
 
     def removing(self, schema: str) -> tuple[str, ...]:
         """The statements that drop a schema of this run. Raises MeasureError for any other schema."""
-        found = self.mark(schema)
-        if found is None:
+        mark = self.mark(schema)
+        if mark is None:
             return ()
-        if found != self.token:
+        if mark != self.token:
             raise MeasureError(f"{self.dsn.where}: schema {schema} does not belong to this run; left alone")
         return super().removing(schema)
 
@@ -169,10 +168,10 @@ class External(Running):
 
     def sweep(self) -> None:
         """Drop the schemas of killed runs; hold the server's Claim meanwhile."""
-        found = self.query(
+        schemas = self.query(
             "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'shootout%'"
         )
-        for schema in (str(row[0]) for row in found):
+        for schema in (str(name) for (name,) in schemas):
             if SCHEMA.fullmatch(schema) and self.mark(schema):
                 self.query(f"DROP DATABASE {schema}", DROP_TIMEOUT_S)
 

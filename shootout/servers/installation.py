@@ -58,6 +58,10 @@ class Installation(Protocol):
         """The build's identity: sha256 of the server binary or of the image."""
 
     @property
+    def origin(self) -> str:
+        """The name and digest that pull its image; "" if it comes from no registry."""
+
+    @property
     def options(self) -> Mapping[str, str]:
         """The my.cnf options that locate its files."""
 

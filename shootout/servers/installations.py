@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import partial
+from importlib.util import find_spec
 
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Build, Container, ServerReference
@@ -12,7 +12,6 @@ from shootout.model.value import Family, Version
 from shootout.paths import cache_folder
 from shootout.servers import builds, catalogue, dsn
 from shootout.servers.builds import Source
-from shootout.servers.container import Image
 from shootout.servers.external import External
 from shootout.servers.fetch import companions
 from shootout.servers.fetch.packages import Progress, no_progress
@@ -37,6 +36,11 @@ def find(
     if reference.source == "dsn":
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
+        if not (find_spec("docker") and find_spec("testcontainers")):
+            words = "needs docker and testcontainers: `pip install 'shootout[container]'` installs them"
+            raise InputError(f"{reference.text} {words}")
+        from shootout.servers.container import Image  # noqa: PLC0415 (it imports them)
+
         return Image.inspect(reference.target, container or Container(), report)
     if reference.source == "git":
         directory = builds.fetch(Source.parse(reference.target), build, cache_folder(), held, report)
@@ -59,28 +63,25 @@ def names(
     `references`: with the passwords of running servers. Archives are fetched and images are pulled. A server
     that does not answer has no name here; measuring it reports why.
     """
-    found = {}
+    called: dict[str, str] = {}
     for reference, password in references.items():
-        if reference.source in ("catalogue", "git") or reference.target in found:
+        if reference.source in ("catalogue", "git") or reference.target in called:
             continue
         try:
-            steps = partial(_prefixed, reference.text, report)
-            family, version = _identity(reference, password, container, steps)
+            family, version = _identity(reference, password, container, report)
         except (InputError, MeasureError):
             continue
-        found[reference.target] = f"{family}-{'.'.join(map(str, version))}"
-    return found
-
-
-def _prefixed(subject: str, report: Progress, step: str) -> None:
-    report(f"{subject}: {step}")
+        called[reference.target] = f"{family}-{'.'.join(map(str, version))}"
+    return called
 
 
 def _identity(
     reference: ServerReference, password: str, container: Container, report: Progress
 ) -> tuple[Family, Version]:
     if reference.source != "dsn":
-        program = find(reference, container=container, report=report)
+        program = find(
+            reference, container=container, report=lambda step: report(f"{reference.text}: {step}")
+        )
         return program.family, program.version
     server = External(dsn.parse(reference.target).dsn, password)
     try:

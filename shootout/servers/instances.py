@@ -21,16 +21,17 @@ from pymysql.constants import COMMAND
 from pymysql.cursors import Cursor
 
 from shootout.errors import InputError, MeasureError
-from shootout.servers import accounts, config, leftovers, log
+from shootout.servers import accounts, bootstrap, config, leftovers, log
 from shootout.servers.accounts import LOAD_USER
-from shootout.servers.bootstrap import initialise as initialise  # noqa: PLC0414 (an instance begins with it)
 from shootout.servers.bounded import dial
 from shootout.servers.config import quoted
 from shootout.servers.installation import Address, Installation, Process
 from shootout.servers.locking import locked
 from shootout.servers.running import CONNECT_TIMEOUT_S, Login, Running, open_socket, timeouts, version_of
-from shootout.servers.version import utf8_of
+from shootout.servers.version import is_mysql_since, utf8_of
 
+INITIALIZE_SINCE = (5, 7, 6)
+INITIALISE_TIMEOUT_S = 120.0
 SOCKET_PATH_MAX_BYTES = 100  # the kernel's limit is 107; servers append ".lock"
 START_TIMEOUT_S = 60.0
 RECOVERY_TIMEOUT_S = 600.0  # after a crash the server first applies its redo log
@@ -38,6 +39,37 @@ STOP_TIMEOUT_S = 60.0
 LOGIN_INTERVAL_S = 0.02  # between attempts
 SIGNALS_SINCE = (5, 0, 0)  # before, some thread implementations had no thread that waits for signals
 ACCESS_DENIED = 1045
+
+
+def initialise(installation: Installation, directory: Path, settings: Mapping[str, str]) -> None:
+    """Make an instance directory with an empty server; `settings` are my.cnf options.
+
+    Its only account is root@localhost without a password; it gets one before the server listens.
+    Call it from the main thread. Raises InputError if the server cannot be initialised, MeasureError
+    if the directory cannot be made, and with the error log's tail if the server fails.
+    """
+    directory = directory.absolute()
+    initializes = is_mysql_since(installation.family, installation.version, INITIALIZE_SINCE)
+    tables = None if initializes else bootstrap.tables(installation, directory)
+    arguments, sql_file = ["--initialize-insecure"], None
+    with config.writing(directory):
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if tables is not None:
+            arguments, sql_file = ["--bootstrap"], bootstrap.prepare(installation, directory, tables)
+        file = config.write(installation, directory, settings)
+        process = installation.spawn([f"--defaults-file={file}", *arguments], directory, (), sql_file)
+    what = f"{installation.name}: initialising"
+    try:
+        code = process.wait(INITIALISE_TIMEOUT_S)
+    except subprocess.TimeoutExpired:  # some servers wait for space on a full disk
+        leftovers.kill(process)
+        what += f" took longer than {INITIALISE_TIMEOUT_S:.0f} s"
+        raise MeasureError(log.failure(what, directory)) from None
+    except BaseException:
+        leftovers.kill(process)
+        raise
+    if code != 0:
+        raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", directory))
 
 
 def require_port(port: int) -> int:
@@ -141,7 +173,6 @@ class Instance(Running):
         log_begins: int,
         held: ExitStack,
     ) -> None:
-        super().__init__()
         self.directory = directory
         self.socket = address.socket
         self.port = address.port

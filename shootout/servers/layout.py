@@ -42,40 +42,43 @@ class Layout:
     @property
     def contents(self) -> dict[str, Path]:
         """The files that the server is made of, by their place in a tree of nothing else."""
-        found = {f"bin/{self.mysqld.name}": self.mysqld}
-        found |= {
-            f"share/{file.relative_to(self.share)}": file for file in self.share.rglob("*") if file.is_file()
-        }
+        files = {f"bin/{self.mysqld.name}": self.mysqld}
+        for file in filter(Path.is_file, self.share.rglob("*")):
+            files[f"share/{file.relative_to(self.share)}"] = file
         if self.plugins is not None:
-            found |= {f"lib/plugin/{file.name}": file for file in self.plugins.glob("*.so")}
+            files |= {f"lib/plugin/{file.name}": file for file in self.plugins.glob("*.so")}
         for folder in self.scripts:
             for file in (file for pattern in _SQL for file in folder.glob(pattern)):
-                found.setdefault(f"scripts/{file.name}", file)
-        return found
+                files.setdefault(f"scripts/{file.name}", file)
+        return files
 
     @property
     def commit(self) -> str:
         """The commit that it was built from, if its packer noted it or its sources are a git checkout."""
         try:
-            found = (self.top / COMMIT).read_text("ascii", errors="replace").strip()
+            commit = (self.top / COMMIT).read_text("ascii", errors="replace").strip()
         except OSError:
-            found = "".join(map(_head, _source_of(self.basedir)))
-        return found if re.fullmatch(HASH, found) else ""
+            commit = "".join(map(_head, _source_of(self.basedir)))
+        return commit if re.fullmatch(HASH, commit) else ""
 
 
 def find(directory: Path) -> Layout:
     """Find a server's files in `directory`. Raises InputError if there is no complete server."""
     top, basedir, mysqld = _locate(directory)
     source = _source_of(basedir)
+    shares = (folder for folder in _matching(basedir, _SHARES) if (folder / ERROR_MESSAGES).is_file())
+    share = next(shares, None)
+    if share is None:
+        raise InputError(f"path:{basedir}: contains no error messages; expected share/{ERROR_MESSAGES}")
     return Layout(
         top=top,
         basedir=basedir,
         mysqld=mysqld,
-        share=_find_share(basedir),
+        share=share,
         scripts=tuple(
             folder for root in (basedir, *source) for name in _SCRIPTS if (folder := root / name).is_dir()
         ),
-        plugins=next((each for each in _matching(basedir, _PLUGINS) if any(each.glob("*.so"))), None),
+        plugins=next((folder for folder in _matching(basedir, _PLUGINS) if any(folder.glob("*.so"))), None),
     )
 
 
@@ -89,15 +92,16 @@ def _locate(directory: Path) -> tuple[Path, Path, Path]:
     if not directory.is_dir():
         raise InputError(f"path:{directory}: no such directory")
     top = directory
-    while True:
-        found = _binary_below(top)
-        if found is not None:
-            break
-        folders = _folders(top)
+    while (below := _binary_below(top)) is None:
+        folders = [
+            folder
+            for folder in sorted(filter(Path.is_dir, top.iterdir()))
+            if not folder.name.startswith(".") and folder.name not in _NO_TREES
+        ]
         if len(folders) != 1:
             raise _no_server(directory, folders)
         (top,) = folders
-    basedir, mysqld = found
+    basedir, mysqld = below
     if not os.access(mysqld, os.X_OK):
         raise InputError(f"{mysqld}: not executable; chmod +x {mysqld}")
     return top, basedir, mysqld
@@ -115,16 +119,8 @@ def _binary_below(top: Path) -> tuple[Path, Path] | None:
     return None
 
 
-def _folders(directory: Path) -> list[Path]:
-    return sorted(
-        each
-        for each in directory.iterdir()
-        if each.is_dir() and not each.name.startswith(".") and each.name not in _NO_TREES
-    )
-
-
 def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
-    several = [each.name for each in folders if _binary_below(each) is not None]
+    several = [folder.name for folder in folders if _binary_below(folder) is not None]
     if several:
         return InputError(f"path:{directory}: contains several servers; give one of {', '.join(several)}")
     if (directory / "sql" / "mysqld.cc").is_file():
@@ -135,17 +131,10 @@ def _no_server(directory: Path, folders: Iterable[Path]) -> InputError:
     )
 
 
-def _find_share(basedir: Path) -> Path:
-    for candidate in _matching(basedir, _SHARES):
-        if (candidate / ERROR_MESSAGES).is_file():
-            return candidate
-    raise InputError(f"path:{basedir}: contains no error messages; expected share/{ERROR_MESSAGES}")
-
-
 def _matching(basedir: Path, patterns: Iterable[str]) -> Iterable[Path]:
     """The directories below `basedir` that match, in the patterns' order."""
     for pattern in patterns:
-        yield from sorted(each for each in basedir.glob(pattern) if each.is_dir())
+        yield from sorted(folder for folder in basedir.glob(pattern) if folder.is_dir())
 
 
 def _source_of(basedir: Path) -> tuple[Path, ...]:
@@ -154,8 +143,8 @@ def _source_of(basedir: Path) -> tuple[Path, ...]:
         cache = (basedir / "CMakeCache.txt").read_text("utf-8", errors="replace")
     except OSError:
         return ()
-    found = re.search(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
-    return (Path(found[1]),) if found else ()
+    homes = re.findall(r"^CMAKE_HOME_DIRECTORY:INTERNAL=(.+)$", cache, re.MULTILINE)
+    return tuple(map(Path, homes[:1]))
 
 
 def _head(sources: Path) -> str:

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from shootout.errors import InputError
-from shootout.servers import container
+from shootout.paths import cache_folder
 from shootout.servers.installation import Process
 from shootout.servers.locking import is_held, locked
 
@@ -33,7 +33,11 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
     Removes the leftovers of killed runs first. `data` may be shared with other users. Raises InputError if
     the directory cannot be made or another process holds it.
     """
-    container.clear_leftovers()
+    if any(cache_folder().glob("containers/*")):
+        with suppress(ModuleNotFoundError):  # uninstalled since
+            from shootout.servers import container  # noqa: PLC0415 (it imports optional packages)
+
+            container.clear_leftovers()
     instances, prefix = (cache / "instances", "") if data is None else (data, _DATA_PREFIX)
     try:
         if data is None:
@@ -41,7 +45,8 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         for lock in instances.glob(f"{prefix}*.lock"):
             # Its owner is gone, or it goes while we look.
             with suppress(BlockingIOError, FileNotFoundError):
-                if _is_ours(lock):
+                about = lock.lstat()  # in a shared directory others may have put anything there
+                if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid():
                     with locked(lock, wait=False):
                         clear(lock.with_suffix(""))
                         lock.unlink()
@@ -59,12 +64,6 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         finally:
             clear(directory)
             lock.unlink()
-
-
-def _is_ours(lock: Path) -> bool:
-    """Whether it is a file of this user; in a shared directory others may have put anything there."""
-    about = lock.lstat()
-    return stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
 
 
 def _begun(directory: Path, lock: Path) -> ExitStack:
@@ -129,19 +128,15 @@ def _clear_sockets() -> None:
 
 def _kill(pid: int, directory: Path) -> bool:
     """Kill the process if it is a server below `directory`; the pidfd guards against pid reuse."""
-    try:
+    with suppress(OSError):
         descriptor = os.pidfd_open(pid)
-    except OSError:
-        return False
-    try:
-        if not _is_server_in(pid, directory):
-            return False
-        signal.pidfd_send_signal(descriptor, signal.SIGKILL)
-    except OSError:
-        return False
-    finally:
-        os.close(descriptor)
-    return True
+        try:
+            if _is_server_in(pid, directory):
+                signal.pidfd_send_signal(descriptor, signal.SIGKILL)
+                return True
+        finally:
+            os.close(descriptor)
+    return False
 
 
 def _is_server_in(pid: int, directory: Path) -> bool:

@@ -84,11 +84,11 @@ def brought(binaries: Sequence[Path], top: Path) -> dict[str, Path]:
     folders = _library_folders(binaries[0], top, "")
     launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, folders))})
     listing = _listing(["ldd", *map(str, binaries)], launch)
-    found = {name: Path(path) for name, path in re.findall(r"(\S+) => (/\S+)", listing)}
+    used = {name: Path(path) for name, path in re.findall(r"(\S+) => (/\S+)", listing)}
     real = top.resolve()
     return {
         name: path
-        for name, path in found.items()
+        for name, path in used.items()
         if path.is_relative_to(top) or path.resolve().is_relative_to(real)
     }
 
@@ -98,14 +98,14 @@ def _inside(top: Path, patterns: Sequence[str]) -> Iterator[Path]:
     real = top.resolve()
     for root in (top / "usr", top):
         for pattern in patterns:
-            yield from (each for each in sorted(root.glob(pattern)) if each.resolve().is_relative_to(real))
+            yield from (path for path in sorted(root.glob(pattern)) if path.resolve().is_relative_to(real))
 
 
 def _library_folders(binary: Path, top: Path, name: str) -> list[Path]:
     """The tree's folders that hold the library `name`, or any library if it is empty."""
     pattern = name or "*.so*"
     folders = [binary.parent, *_inside(top, _LIBRARIES)]
-    return [each for each in dict.fromkeys(folders) if each.is_dir() and any(each.glob(pattern))]
+    return [folder for folder in dict.fromkeys(folders) if folder.is_dir() and any(folder.glob(pattern))]
 
 
 def _missing(command: Sequence[str], launch: Launch) -> list[str]:

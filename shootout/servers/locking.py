@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from shootout.errors import MeasureError
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
 @contextmanager
-def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
+def locked(path: Path, *, wait: bool = True) -> Iterator[int]:
     """Hold an exclusive lock on `path` (created if absent); the kernel drops it when the process dies.
+
+    A child process that inherits the descriptor holds it on if this one is killed.
 
     Whoever holds it may remove the file. Raises BlockingIOError if another process holds it and `wait` is
     false, OSError if `path` is a symbolic link.
@@ -27,7 +31,10 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[None]:
             if _is_at(descriptor, path):
                 break
             opened.close()  # somebody removed the file before we had the lock
-        yield
+        try:
+            yield descriptor
+        finally:
+            fcntl.flock(descriptor, fcntl.LOCK_UN)  # whoever inherited it
 
 
 def build_once(
@@ -39,23 +46,27 @@ def build_once(
     """Let `build` fill the directory `target` unless it is complete; True if it was built now.
 
     It is built under another name, under a lock, and then renamed: one process builds, the others wait, and
-    the next one clears what a killed one left. Nobody removes the directory until `held` is closed.
+    the next one clears what a killed one left. Nobody removes the directory until `held` is closed. Raises
+    MeasureError if it cannot be made.
     """
-    target.parent.mkdir(parents=True, exist_ok=True)
     built = False
-    with ExitStack() as use:
-        descriptor = use.enter_context(_opened(lock_of(target)))
-        fcntl.flock(descriptor, fcntl.LOCK_SH)
-        # Between the two locks another process may have built it, or removed ours.
-        while not is_complete(target):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            if not is_complete(target):
-                _build(target, build)
-                built = True
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with ExitStack() as use:
+            descriptor = use.enter_context(_opened(lock_of(target)))
             fcntl.flock(descriptor, fcntl.LOCK_SH)
-        os.utime(descriptor)
-        if held is not None:
-            held.push(use.pop_all())
+            # Between the two locks another process may have built it, or removed ours.
+            while not is_complete(target):
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+                if not is_complete(target):
+                    _build(target, build)
+                    built = True
+                fcntl.flock(descriptor, fcntl.LOCK_SH)
+            os.utime(descriptor)
+            if held is not None:
+                held.push(use.pop_all())
+    except OSError as error:
+        raise MeasureError(f"{target}: cannot be made: {error.strerror or error}") from None
     return built
 
 

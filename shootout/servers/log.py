@@ -49,12 +49,12 @@ def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(begins, size - 64 * 1024))
-            found = file.read().decode(errors="replace").splitlines()
+            ends = file.read().decode(errors="replace").splitlines()
     except OSError as error:
         return f"{log}: cannot be read: {error.strerror}"
-    if any("[ERROR]" in line for line in found):
-        found = [line for line in found if "[Note]" not in line]
-    return "\n".join(found[-lines:])
+    if any("[ERROR]" in line for line in ends):
+        ends = [line for line in ends if "[Note]" not in line]
+    return "\n".join(ends[-lines:])
 
 
 def failure(what: str, directory: Path, begins: int = 0) -> str:
@@ -79,6 +79,6 @@ def ending(code: int | None) -> str:
 def _cause(text: str, directory: Path) -> str:
     for words, number, cause in _CAUSES:
         pattern = words if number is None else f"{words}|{_NUMBERED.format(number)}"
-        if found := re.search(pattern, text, re.IGNORECASE):
-            return cause.format(directory=directory, **found.groupdict())
+        if match := re.search(pattern, text, re.IGNORECASE):
+            return cause.format(directory=directory, **match.groupdict())
     return ""

@@ -49,16 +49,14 @@ class Tree:
 
         Raises InputError if there is no server that runs here, MissingLibrariesError if it needs others.
         """
-        found = layout.find(directory.absolute())
-        launch = libraries.find(found.mysqld, found.top, beside)
-        result = libraries.run(found.mysqld, launch, "--no-defaults", "--version")
-        parsed = parse(result.stdout)
-        if result.returncode != 0 or parsed is None:
-            output = (result.stderr or result.stdout).strip().splitlines() or [
-                f"exit code {result.returncode}"
-            ]
-            raise InputError(f"{found.mysqld}: does not report a version: {output[-1]}")
-        return cls(found, launch, *parsed, _digest(found.contents))
+        files = layout.find(directory.absolute())
+        launch = libraries.find(files.mysqld, files.top, beside)
+        done = libraries.run(files.mysqld, launch, "--no-defaults", "--version")
+        parsed = parse(done.stdout)
+        if done.returncode != 0 or parsed is None:
+            output = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
+            raise InputError(f"{files.mysqld}: does not report a version: {output.splitlines()[-1]}")
+        return cls(files, launch, *parsed, _digest(files.contents))
 
     @property
     def name(self) -> str:
@@ -84,6 +82,10 @@ class Tree:
         """The names of its plugin files."""
         folder = self.files.plugins
         return frozenset() if folder is None else frozenset(file.name for file in folder.glob("*.so"))
+
+    @property
+    def origin(self) -> str:
+        return ""
 
     @property
     def over_tcp(self) -> bool:
@@ -115,7 +117,7 @@ class Tree:
         the process is known: until then, nobody could end it.
         """
         put_off: list[int] = []
-        before = {each: signal.signal(each, lambda number, frame: put_off.append(number)) for each in _ENDING}
+        before = {number: signal.signal(number, lambda sent, _: put_off.append(sent)) for number in _ENDING}
         try:
             with (
                 (directory / "error.log").open("ab") as log,
@@ -132,8 +134,8 @@ class Tree:
                     start_new_session=True,  # Ctrl-C is for us; we then shut the server down
                 )
         finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
+            for number, handler in before.items():
+                signal.signal(number, handler)
         if put_off:
             process.kill()
             process.wait()

@@ -21,11 +21,11 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
     """
     if commit and re.fullmatch(layout.HASH, commit) is None:
         raise InputError(f"commit {commit!r}: expected its full hash")
-    found = layout.find(directory.absolute())
-    contents = found.contents
+    tree = layout.find(directory.absolute())
+    contents = tree.contents
     programs = [path for place, path in contents.items() if _runs(place)]
-    contents |= {f"lib/private/{name}": path for name, path in libraries.brought(programs, found.top).items()}
-    commit = commit or found.commit
+    contents |= {f"lib/private/{name}": path for name, path in libraries.brought(programs, tree.top).items()}
+    commit = commit or tree.commit
     try:
         file.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:

@@ -20,8 +20,8 @@ _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
 
 def socket_pid(link: socket.socket) -> int | None:
     """The server that listens on a unix socket; None if another process does, such as systemd."""
-    found = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    pid: int = _CREDENTIALS.unpack(found)[0]
+    credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    pid: int = _CREDENTIALS.unpack(credentials)[0]
     return pid if pid > 0 and _is_server(pid) else None
 
 
@@ -44,7 +44,7 @@ def loopback_pid(hostname: str, pid_file: Path, uptime_s: float) -> int | None:
 
 
 def _beginning(file: Path) -> bytes:
-    """Of a regular file: a server may name any, such as a pipe or a device without an end."""
+    """The first bytes of a regular file; a server may name any file, such as a pipe or an endless device."""
     descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     try:
         return os.read(descriptor, PID_FILE_MAX) if stat.S_ISREG(os.fstat(descriptor).st_mode) else b""

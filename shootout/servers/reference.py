@@ -39,29 +39,35 @@ _DIGEST = re.compile(r"@sha256:([0-9a-f]{12})[0-9a-f]{52}\Z")
 def parse(text: str) -> ServerReference:
     """Read `ID`, `path:DIR`, `path:URL#sha256=HEX`, `git:DIR#REV`, `image:NAME` or `dsn:ADDRESS`.
 
-    `@settings` may follow.
-
-    `NAME=` before it gives the server a name of the user's own.
+    `@settings` may follow. `NAME=` before it gives the server a name of the user's own.
     An id may be abbreviated if it stays unique; directories become absolute; an address loses its password.
     The first `@` after an id begins the settings, and the last one after a directory, unless a directory of
     the full name exists. In an image's name, `@sha256:…` belongs to the name and the next `@` begins them.
     Raises InputError for an unknown id, another form, or a directory without a server.
     """
-    name, text = _named(text)
-    return replace(_parse(text), name=name)
+    name, text, kind, rest = _parts(text)
+    return replace(_parse(text, kind, rest), name=name)
 
 
-def _parse(text: str) -> ServerReference:
+def _parts(text: str) -> tuple[str | None, str, str, str]:
+    """The name before a reference, the reference, its kind ("": in the catalogue), and what follows that."""
+    named = _NAMED.fullmatch(text)
+    name, text = (named["name"], named["rest"]) if named else (None, text)
     kind, _, rest = text.strip().partition(":")
-    if kind not in _KINDS:
-        return _in_catalogue(text.strip())
-    if kind == "dsn":
-        written = dsn.parse(rest)
-        return ServerReference(source="dsn", target=written.dsn.text, settings=written.settings)
-    if kind == "image":
-        return _image(rest, text)
-    if kind == "git":
-        return _commit(rest, text)
+    return (name, text, kind, rest) if kind in _KINDS else (name, text, "", text.strip())
+
+
+def _parse(text: str, kind: str, rest: str) -> ServerReference:
+    match kind:
+        case "":
+            return _in_catalogue(rest)
+        case "dsn":
+            address = dsn.parse(rest)
+            return ServerReference(source="dsn", target=address.dsn.text, settings=address.settings)
+        case "image":
+            return _image(rest, text)
+        case "git":
+            return _commit(rest, text)
     if archive.is_url(rest):
         return _archive(rest)
     try:
@@ -76,8 +82,7 @@ def _parse(text: str) -> ServerReference:
 
 def missing(text: str) -> ServerReference | None:
     """The reference of a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
-    name, text = _named(text)
-    kind, _, rest = text.strip().partition(":")
+    name, text, kind, rest = _parts(text)
     if kind != "path" or archive.is_url(rest):
         return None
     try:
@@ -91,20 +96,19 @@ def missing(text: str) -> ServerReference | None:
 
 def without_password(text: str) -> str:
     """A valid reference in a form that may be displayed and stored."""
-    name, rest = _named(text)
-    if not rest.strip().startswith("dsn:"):
+    name, reference, kind, rest = _parts(text)
+    if kind != "dsn":
         return text
-    return f"{'' if name is None else name + '='}{_parse(rest).text}"
+    return f"{'' if name is None else name + '='}{_parse(reference, kind, rest).text}"
 
 
 def password(text: str, environment: Mapping[str, str]) -> str | None:
     """An address's password, or MYSQL_PWD if it has none; None for other references."""
-    _, text = _named(text)
-    kind, _, rest = text.strip().partition(":")
+    _, _, kind, rest = _parts(text)
     if kind != "dsn":
         return None
-    found = dsn.parse(rest).password
-    return environment.get("MYSQL_PWD", "") if found is None else found
+    written = dsn.parse(rest).password
+    return environment.get("MYSQL_PWD", "") if written is None else written
 
 
 def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> tuple[str, ...]:
@@ -115,35 +119,35 @@ def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> t
     place that distinguishes it, `mysql-8.0.33 (head-build)`. A repeated reference is a second instance and
     gets `#2`. Raises InputError for a name that two servers would have.
     """
-    settings = _shortest_tails(each.settings for each in references if each.settings is not None)
+    settings = _shortest_tails(server.settings for server in references if server.settings is not None)
     places = _places(references)
     alike: dict[tuple[str, str], set[str]] = {}
-    for each in references:
-        if each.name is None:
-            alike.setdefault((each.source, names.get(each.target, "")), set()).add(each.target)
+    for server in references:
+        if server.name is None:
+            alike.setdefault((server.source, names.get(server.target, "")), set()).add(server.target)
     seen: Counter[str] = Counter()
     result = []
-    for each in references:
-        called = names.get(each.target)
-        if each.name is not None:
-            label = each.name
-        elif each.source == "catalogue":
-            label = each.target
-        elif each.source == "git":
-            label = Source.parse(each.target).name
+    for server in references:
+        called = names.get(server.target)
+        if server.name is not None:
+            label = server.name
+        elif server.source == "catalogue":
+            label = server.target
+        elif server.source == "git":
+            label = Source.parse(server.target).name
         elif called is None:
-            label = f"{each.source}:{places[each.source, each.target]}"
-        elif len(alike[each.source, called]) == 1:
-            label = f"{called} ({each.source})"
+            label = f"{server.source}:{places[server.source, server.target]}"
+        elif len(alike[server.source, called]) == 1:
+            label = f"{called} ({server.source})"
         else:
-            label = f"{called} ({places[each.source, each.target]})"
-        if each.settings is not None and each.name is None:
-            label += f"@{settings[each.settings]}"
+            label = f"{called} ({places[server.source, server.target]})"
+        if server.settings is not None and server.name is None:
+            label += f"@{settings[server.settings]}"
         seen[label] += 1
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
-    for each in references:
-        if each.name is not None and seen[each.name] > 1:
-            raise InputError(f"servers: two are named {each.name}; expected a name of its own for each")
+    for name in (server.name for server in references if server.name is not None):
+        if seen[name] > 1:
+            raise InputError(f"servers: two are named {name}; expected a name of its own for each")
     return tuple(result)
 
 
@@ -152,20 +156,16 @@ def _places(references: Sequence[ServerReference]) -> dict[tuple[str, str], str]
 
     An image's digest is shortened to its first digits.
     """
-    found: dict[tuple[str, str], str] = {}
+    places: dict[tuple[str, str], str] = {}
     for source in ("path", "image"):
-        of_source = [each for each in references if each.source == source]
-        tails = _shortest_tails(map(_label_path, of_source))
-        found |= {(source, each.target): tails[_label_path(each)] for each in of_source}
-    addresses = {each.target: dsn.parse(each.target).dsn for each in references if each.source == "dsn"}
-    sockets = _shortest_tails(each.socket for each in addresses.values() if each.socket is not None)
-    return found | {("dsn", target): _host(address, sockets) for target, address in addresses.items()}
-
-
-def _named(text: str) -> tuple[str | None, str]:
-    """The name before a reference, and the reference."""
-    found = _NAMED.fullmatch(text)
-    return (found["name"], found["rest"]) if found else (None, text)
+        paths = {server.target: _label_path(server) for server in references if server.source == source}
+        tails = _shortest_tails(paths.values())
+        places |= {(source, target): tails[path] for target, path in paths.items()}
+    addresses = {
+        server.target: dsn.parse(server.target).dsn for server in references if server.source == "dsn"
+    }
+    sockets = _shortest_tails(address.socket for address in addresses.values() if address.socket is not None)
+    return places | {("dsn", target): _host(address, sockets) for target, address in addresses.items()}
 
 
 def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
@@ -187,12 +187,11 @@ def _in_catalogue(text: str) -> ServerReference:
 
 
 def _image(written: str, text: str) -> ServerReference:
-    found = _IMAGE.fullmatch(written)
-    if found is None:
-        raise InputError(
-            f"server {text!r}: expected image:NAME[:TAG][@sha256:…][@settings], NAME in lower case"
-        )
-    return ServerReference(source="image", target=found["name"], settings=found["settings"])
+    image = _IMAGE.fullmatch(written)
+    if image is None:
+        form = "image:NAME[:TAG][@sha256:…][@settings], NAME in lower case"
+        raise InputError(f"server {text!r}: expected {form}")
+    return ServerReference(source="image", target=image["name"], settings=image["settings"])
 
 
 def _archive(written: str) -> ServerReference:
@@ -219,26 +218,20 @@ def _commit(written: str, text: str) -> ServerReference:
     revision, at, settings = rest.partition("@")
     if not directory or not revision or (at and not settings):
         raise InputError(f"server {text!r}: expected git:DIR#REV, with @settings or without")
-    return ServerReference(
-        source="git", target=builds.find(directory, revision).target, settings=settings or None
-    )
-
-
-def _split(written: str, text: str) -> tuple[str, str | None]:
-    target, at, settings = written.rpartition("@")
-    if not at:
-        target, settings = written, ""
-    if not target or (at and not settings):
-        raise InputError(f"server {text!r}: expected {FORMS}")
-    return target, settings or None
+    target = builds.find(directory, revision).target
+    return ServerReference(source="git", target=target, settings=settings or None)
 
 
 def _directory_and_settings(written: str, text: str) -> tuple[Path, str | None]:
     """Read `DIR[@settings]`; a directory of the full name comes first."""
     if written and os.path.isdir(_directory(written)):  # noqa: PTH112 (Path's fails for a long text)
         return _directory(written), None
-    where, settings = _split(written, text)
-    return _directory(where), settings
+    where, at, settings = written.rpartition("@")
+    if not at:
+        where, settings = written, ""
+    if not where or (at and not settings):
+        raise InputError(f"server {text!r}: expected {FORMS}")
+    return _directory(where), settings or None
 
 
 def _directory(text: str) -> Path:

@@ -36,10 +36,8 @@ class Running(ABC):
     version: str = ""  # VERSION(), once it answers
     ours: bool = True  # started by this run: we may pin, stop and configure it
     suffix: str = ""  # of the suite's schema names
-
-    def __init__(self) -> None:
-        self._control: Connection[Cursor] | None = None
-        self.reopened = 0  # times that the server closed the connection for queries, and lived
+    reopened: int = 0  # times that the server closed the connection for queries, and lived
+    _control: Connection[Cursor] | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -98,12 +96,12 @@ class Running(ABC):
         QUERY_TIMEOUT_S).
         """
         timeout_s = QUERY_TIMEOUT_S if timeout_s is None else timeout_s
-        known = self._control is not None
+        was_open = self._control is not None
         try:
             return self._rows(sql, timeout_s)
         except pymysql.Error as error:
             self._control = None
-            if known and self.ours and _closed_before(sql, error) and self.alive():
+            if was_open and self.ours and _closed_before(sql, error) and self.alive():
                 self.reopened += 1
                 return self.query(sql, timeout_s)
             raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error

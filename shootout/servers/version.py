@@ -20,21 +20,21 @@ def family_of(description: str) -> Family:
 
 def numbers_of(version: str) -> Version:
     """The numbers at the start of a version. Raises InputError if there are none."""
-    found = _NUMBERS.match(version)
-    if found is None:
+    numbers = _NUMBERS.match(version)
+    if numbers is None:
         raise InputError(f"server version {version!r}: expected numbers")
-    major, minor, patch = map(int, found.groups())
+    major, minor, patch = map(int, numbers.groups())
     return major, minor, patch
 
 
 def parse(output: str) -> tuple[Version, Family] | None:
     """Read what `mysqld --version` prints; None if that names no version."""
-    found = re.search(r"\bVer (\d+\.\d+\.\d\S*)", output)
-    return (numbers_of(found[1]), family_of(output)) if found else None
+    version = re.search(r"\bVer (\d+\.\d+\.\d\S*)", output)
+    return (numbers_of(version[1]), family_of(output)) if version else None
 
 
 def utf8_of(version: Version) -> str:
-    """The character set with the most of UTF-8."""
+    """The widest UTF-8 character set that the version has."""
     return "utf8mb4" if version >= UTF8MB4_SINCE and version[0] != 6 else "utf8"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -41,40 +41,37 @@ def differences(
 
     `requested`: variables that either server's settings profile sets.
     """
-    return sorted(_found(base, head, requested), key=lambda each: (not each.notable, each.name))
-
-
-def suspects(found: Iterable[VariableDifference]) -> list[str]:
-    """NAME=VALUE: the base's values that the head could have, those that are known to cost most first."""
-    rank = {name: place for place, name in enumerate(SUSPECTED)}
-    settable = [each for each in found if each.name in rank and each.base and each.head is not None]
-    return [f"{each.name}={each.base}" for each in sorted(settable, key=lambda each: rank[each.name])]
-
-
-def _found(
-    base: Mapping[str, str], head: Mapping[str, str], requested: Collection[str]
-) -> Iterator[VariableDifference]:
     notable = {*NOTABLE, *(name for setting in SETTINGS.values() for name in setting.variables)}
+    result = []
     for name in {**base, **head}:
-        theirs, own = base.get(name), head.get(name)
-        same = theirs is not None and own is not None and normalise(theirs) == normalise(own)
+        of_base, of_head = base.get(name), head.get(name)
+        same = of_base is not None and of_head is not None and normalise(of_base) == normalise(of_head)
         if same or _IDENTITY.fullmatch(name):
             continue
-        origin: Origin = "default"
-        if theirs is None or own is None:
+        origin: Origin = "requested" if name in requested else "default"
+        if of_base is None or of_head is None:
             origin = "only one has it"
-        elif name in requested:
-            origin = "requested"
-        yield VariableDifference(name=name, base=theirs, head=own, origin=origin, notable=name in notable)
+        result.append(VariableDifference(name, of_base, of_head, origin, name in notable))
+    return sorted(result, key=lambda difference: (not difference.notable, difference.name))
+
+
+def suspects(differences: Iterable[VariableDifference]) -> list[str]:
+    """NAME=VALUE: the base's values that the head could have, those that are known to cost most first."""
+    values = {
+        difference.name: difference.base
+        for difference in differences
+        if difference.base and difference.head is not None
+    }
+    return [f"{name}={values[name]}" for name in SUSPECTED if name in values]
 
 
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
-    theirs, own = ({each.name: each for each in record.settings} for record in (base, head))
+    of_base, of_head = ({record.name: record for record in server.settings} for server in (base, head))
     asked: list[str] = []
     unasked: list[str] = []
-    for name in {**theirs, **own}:
-        then, now = theirs.get(name), own.get(name)
+    for name in {**of_base, **of_head}:
+        then, now = of_base.get(name), of_head.get(name)
         if _value(then) == _value(now) or _IDENTITY.fullmatch(name):
             continue
         same_request = (then and then.requested) == (now and now.requested)

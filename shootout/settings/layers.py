@@ -14,33 +14,33 @@ ONLY = "only:"  # before a file that replaces the run's settings instead of addi
 _VARIABLE = re.compile(r"[\w.-]+ *=")
 
 
-def of(run: str, own: str | None = None) -> SettingsProfile:
+def of(run: str, added: str | None = None) -> SettingsProfile:
     """The settings of a server, from those of its run and what follows the `@` of its reference.
 
-    `own` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE
+    `added` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE
     adds to it; `only:FILE` is that file alone. Raises as `load` does.
     """
     profile = load(run)
-    for part in _parts(own):
+    for part in _parts(added):
         written = _one_option(part) if _VARIABLE.match(part) else load(part.removeprefix(ONLY))
         profile = _layered(profile, written) if _adds(part) else written
     return profile
 
 
-def name_of(run: str, own: str | None = None) -> str:
+def name_of(run: str, added: str | None = None) -> str:
     """What the settings are called in records and on pages."""
     parts = [run]
-    for part in _parts(own):
+    for part in _parts(added):
         parts = [*parts, part] if _adds(part) else [part.removeprefix(ONLY)]
     return " + ".join(parts)
 
 
-def _parts(own: str | None) -> list[str]:
+def _parts(added: str | None) -> list[str]:
     """What `+` joins; within a value it joins only what can be a part."""
-    if own is None or os.path.isfile(own):  # noqa: PTH113 (Path's raises an error for a long text)
-        return [] if own is None else [own]
+    if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
+        return [] if added is None else [added]
     parts: list[str] = []
-    for text in own.split("+"):
+    for text in added.split("+"):
         if parts and _VARIABLE.match(parts[-1]) and not (_adds(text) or _replaces(text)):
             parts[-1] += f"+{text}"
         else:

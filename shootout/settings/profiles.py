@@ -256,20 +256,23 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     if setting.kind == "bytes" and isinstance(value, str):
         plain = normalise(value)
         value = int(plain) if _SIZE.fullmatch(plain) else value
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    expected = {
-        "bytes": "" if whole else "a size (512M)",
-        "number": "" if whole else "a whole number",
-        "switch": "" if isinstance(value, bool) else "true or false",
-        "text": "" if isinstance(value, str) else "a string",
-        "share": ""
-        if isinstance(value, float | int) and 0 < value <= SHARE_MAX
-        else f"a number up to {SHARE_MAX}",
-    }[setting.kind]
-    if whole and not expected and int(value) < setting.minimum:
-        expected = f"{setting.minimum} or more"
-    elif whole and not expected and int(value) % setting.step:
-        expected = f"a multiple of {setting.step}, as servers round other values"
+    whole = int(value) if isinstance(value, int) and not isinstance(value, bool) else None
+    expected = ""
+    match setting.kind:
+        case "bytes" if whole is None:
+            expected = "a size (512M)"
+        case "number" if whole is None:
+            expected = "a whole number"
+        case "switch" if not isinstance(value, bool):
+            expected = "true or false"
+        case "text" if not isinstance(value, str):
+            expected = "a string"
+        case "share" if not (isinstance(value, float | int) and 0 < value <= SHARE_MAX):
+            expected = f"a number up to {SHARE_MAX}"
+        case _ if whole is not None and whole < setting.minimum:
+            expected = f"{setting.minimum} or more"
+        case _ if whole is not None and whole % setting.step:
+            expected = f"a multiple of {setting.step}, as servers round other values"
     if expected:
         raise InputError(f"{file}: {name}: expected {expected}, found {reprlib.repr(value)}")
     if isinstance(value, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 
 from shootout.model.run import SettingRecord, Warning
 from shootout.settings.profiles import Compiled, Request
@@ -31,11 +31,12 @@ def compare(
         for option, value in compiled.options.items()
         if option.casefold().startswith("loose")
     }
-    records = {
-        name: _requested(name, request, effective, loose) for name, request in compiled.requests.items()
-    }
-    records |= {record.name: record for record in _verbatim(compiled.verbatim, effective, loose)}
-    records = {record.name: record for record in _defaults(effective)} | records
+    every = (
+        *_defaults(effective),
+        *(_requested(name, request, effective, loose) for name, request in compiled.requests.items()),
+        *_verbatim(compiled.verbatim, effective, loose),
+    )
+    records = {record.name: record for record in every}  # the last one of a name counts
     ordered = sorted(records.values(), key=lambda record: record.requested is None)
     return tuple(ordered), tuple(warning for warning in map(_warning, ordered) if warning)
 
@@ -44,7 +45,7 @@ def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
     """The warnings and errors in a server's log about its options."""
     variables = {variable(option) for option in compiled.options}
     lines = [line for line in log.splitlines() if _LOG_LEVEL.match(line) and _ABOUT_ACCOUNTS not in line]
-    relevant = (line for line in lines if variables & _variables(line))
+    relevant = (line for line in lines if variables & {*map(variable, _WORD.findall(line))})
     messages = dict.fromkeys(_LOG_LEVEL.sub("", line).strip() for line in relevant)
     return tuple(
         Warning(code="settings-told", text=f"The server says: {message}")
@@ -52,18 +53,16 @@ def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
     )
 
 
-def _requested(
-    name: str, request: Request, effective: Mapping[str, str], loose: Collection[str]
-) -> SettingRecord:
+def _requested(name: str, request: Request, effective: Mapping[str, str], loose: Set[str]) -> SettingRecord:
     setting = SETTINGS[name]
-    wanted, found = setting.display(request.value), setting.read(effective)
-    unknown = bool(effective) and any(each in loose for each in request.variables)
-    differs = unknown if found is None else not _matches(setting, wanted, found)
+    wanted, actual = setting.display(request.value), setting.read(effective)
+    unknown = bool(effective) and not loose.isdisjoint(request.variables)
+    differs = unknown if actual is None else not _matches(setting, wanted, actual)
     reading = setting.reading(effective)
     return SettingRecord(
         name=name,
         requested=wanted,
-        effective=found,
+        effective=actual,
         differs=differs and not request.lacking,
         variables=reading.variables if reading else request.variables,
         lacking=request.lacking,
@@ -72,36 +71,36 @@ def _requested(
 
 
 def _verbatim(
-    options: Mapping[str, str], effective: Mapping[str, str], loose: Collection[str]
+    options: Mapping[str, str], effective: Mapping[str, str], loose: Set[str]
 ) -> Iterator[SettingRecord]:
     """Records of raw my.cnf options, listed under the setting they fully define."""
     for option, value in options.items():
-        name_in_server, wanted = meant(option, value or "ON")
-        if name_in_server == "log_bin":  # the option is a file name, the variable a switch
+        in_server, wanted = meant(option, value or "ON")
+        if in_server == "log_bin":  # the option is a file name, the variable a switch
             wanted = "OFF" if normalise(wanted) == "0" else "ON"
-        name, found = name_in_server, effective.get(name_in_server)
-        for each, setting in SETTINGS.items():
+        name, actual = in_server, effective.get(in_server)
+        for setting_name, setting in SETTINGS.items():
             reading = setting.reading(effective)
-            if reading and reading.variables == (name_in_server,):
-                name, found = each, setting.read(effective)
-                wanted = setting.read({name_in_server: wanted}) or wanted
-        unknown = bool(effective) and name_in_server in loose
+            if reading and reading.variables == (in_server,):
+                name, actual = setting_name, setting.read(effective)
+                wanted = setting.read({in_server: wanted}) or wanted
+        unknown = bool(effective) and in_server in loose
         yield SettingRecord(
             name=name,
             requested=wanted,
-            effective=found,
-            differs=unknown if found is None else not _matches(SETTINGS.get(name), wanted, found),
-            variables=(name_in_server,),
+            effective=actual,
+            differs=unknown if actual is None else not _matches(SETTINGS.get(name), wanted, actual),
+            variables=(in_server,),
         )
 
 
-def _matches(setting: Setting | None, wanted: str, found: str) -> bool:
-    one, other = normalise(wanted), normalise(found)
-    if setting is not None and setting.at_least and one.isdecimal() and other.isdecimal():
-        return int(other) >= int(one)
-    asked, has = ({normalise(part) for part in value.split(",")} for value in (one, other))
+def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
+    wanted, actual = normalise(wanted), normalise(actual)
+    if setting is not None and setting.at_least and wanted.isdecimal() and actual.isdecimal():
+        return int(actual) >= int(wanted)
+    asked, has = ({normalise(part) for part in value.split(",")} for value in (wanted, actual))
     # Of flags (optimizer_switch) a server also lists those that nobody set.
-    return asked <= has if "=" in one else asked == has
+    return asked <= has if "=" in wanted else asked == has
 
 
 def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
@@ -134,8 +133,3 @@ def _warning(record: SettingRecord) -> Warning | None:
         text = f"{record.name}: requested {record.requested}, the server has {has}."
         return Warning(code="settings-differ", text=text)
     return None
-
-
-def _variables(line: str) -> set[str]:
-    """The words of a line, as variable names."""
-    return {variable(word) for word in _WORD.findall(line)}

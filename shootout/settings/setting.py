@@ -16,6 +16,8 @@ Scalar = bool | int | float | str
 Kind = Literal["bytes", "number", "switch", "text", "share"]
 
 EVERY: tuple[Family, ...] = ("mysql", "percona", "mariadb")
+ALWAYS: Version = (0, 0, 0)
+NEVER: Version = (1000, 0, 0)
 
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 # Prefixes that turn a switch off or on. Some variables are themselves called skip_….
@@ -36,8 +38,8 @@ class Row(NamedTuple):
     """
 
     options: Mapping[str, str] = {}
-    since: Version = (0, 0, 0)
-    before: Version = (1000, 0, 0)
+    since: Version = ALWAYS
+    before: Version = NEVER
     families: tuple[Family, ...] = EVERY
     when: Scalar | None = None  # for this value only; a string may contain wildcards
     plugin: str = ""  # only for servers with this plugin file
@@ -84,13 +86,13 @@ class Setting(NamedTuple):
     def row(self, value: Scalar, family: Family, version: Version, plugins: Collection[str] = ()) -> Row:
         """The row for this value on this server; a lacking one if there is none."""
         # MySQL 6.0 branched off 5.1 and was abandoned before 5.5.
-        known = (5, 1, 30) if version[:2] == (6, 0) else version
-        fitting = (row for row in self.rows if row.fits(value, family, known, plugins))
+        branch = (5, 1, 30) if version[:2] == (6, 0) else version
+        fitting = (row for row in self.rows if row.fits(value, family, branch, plugins))
         return next(fitting, Row(lacks="no option of that version is known for it"))
 
     def reading(self, variables: Mapping[str, str]) -> Reading | None:
         """The reading for a server with these variables; None if it cannot be read."""
-        fitting = (r for r in self.readings if all(each in variables for each in r.variables))
+        fitting = (reading for reading in self.readings if variables.keys() >= {*reading.variables})
         return next(fitting, None)
 
     def read(self, variables: Mapping[str, str]) -> str | None:
@@ -98,8 +100,8 @@ class Setting(NamedTuple):
         reading = self.reading(variables)
         if reading is None:
             return None
-        found = reading.combine([variables[each] for each in reading.variables])
-        return self.display(reading.synonyms.get(normalise(found), found))
+        value = reading.combine([variables[name] for name in reading.variables])
+        return self.display(reading.synonyms.get(normalise(value), value))
 
     def display(self, value: Scalar) -> str:
         """A value as reports show it: ON, OFF, digits, or a string spelled as in `choices`."""
@@ -114,7 +116,7 @@ class Setting(NamedTuple):
     @property
     def variables(self) -> set[str]:
         """The variables to read it from, over all versions."""
-        return {each for reading in self.readings for each in reading.variables}
+        return {name for reading in self.readings for name in reading.variables}
 
 
 def normalise(value: str) -> str:

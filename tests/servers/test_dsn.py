@@ -30,8 +30,8 @@ def test_what_is_written_is_read(
 ) -> None:
     at = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
     found = dsn.parse(written(user, password, at, settings))
-    assert found == dsn.Written(Dsn(user, host, port), password, settings)
-    assert dsn.parse(found.dsn.text) == dsn.Written(found.dsn, None, None)
+    assert found == dsn.WrittenDsn(Dsn(user, host, port), password, settings)
+    assert dsn.parse(found.dsn.text) == dsn.WrittenDsn(found.dsn, None, None)
     assert found.dsn.where == at
 
 

@@ -3,20 +3,15 @@
 import os
 import signal
 import socket
-import struct
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 
 from shootout.errors import InputError, MeasureError
 from shootout.servers import instances
-from shootout.servers.accounts import LOAD_USER
 from shootout.servers.native import Tree
-from tests.runs import HEAD, a_tree, gone, until
+from tests.runs import HEAD, a_tree, gone
 
 pytestmark = pytest.mark.real
 
@@ -44,13 +39,6 @@ def running(home: tuple[Tree, Path]) -> Iterator[instances.Instance]:
         yield instance
 
 
-def select_one(descriptor: int) -> bytes:
-    """Send SELECT 1 over a bare connection; gives the first packet of the answer."""
-    statement = b"\x03SELECT 1"
-    os.write(descriptor, struct.pack("<I", len(statement)) + statement)
-    return os.read(descriptor, 4096)
-
-
 def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
     tree, directory = home
     cpu = max(os.sched_getaffinity(0))
@@ -67,8 +55,6 @@ def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
         assert instance.query("SELECT @@character_set_connection, @@collation_connection") == (
             ("utf8mb4", "utf8mb4_general_ci"),
         )
-        listening = subprocess.run(["cat", f"/proc/{instance.pid}/net/tcp"], capture_output=True, check=True)
-        assert f"0100007F:{instance.port:04X}".encode() in listening.stdout
     assert not instance.alive()
     assert gone(instance.pid)
     assert not instance.socket.exists()
@@ -78,21 +64,12 @@ def test_a_server_starts_answers_and_stops(home: tuple[Tree, Path]) -> None:
     assert (directory / "accounts.sql").stat().st_mode & 0o077 == 0
 
 
-def test_nobody_gets_in_without_the_password(running: instances.Instance) -> None:
-    for user in ("root", LOAD_USER):
-        with pytest.raises(pymysql.err.OperationalError, match="Access denied"):
-            running.connect(user=user, password="")
-
-
 def test_a_busy_port_is_named(home: tuple[Tree, Path]) -> None:
     tree, directory = home
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
+    with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(
-            InputError, match=rf"port {port} on 127\.0\.0\.1 cannot be used \(Address already in"
-        ):
+        said = rf"port {port} on 127\.0\.0\.1 cannot be used \(Address already in"
+        with pytest.raises(InputError, match=said):
             instances.start(tree, directory, SMALL, port=port)
     with instances.start(tree, directory, SMALL, port=port) as instance:
         assert instance.port == port
@@ -148,27 +125,6 @@ def test_a_long_path_gets_a_short_socket(home: tuple[Tree, Path], tmp_path: Path
         assert (moved / "error.log").exists()
     finally:
         moved.rename(directory)
-
-
-def test_no_server_outlives_a_killed_parent(home: tuple[Tree, Path]) -> None:
-    tree, directory = home
-    script = f"""
-import time
-from pathlib import Path
-from shootout.servers import instances
-from shootout.servers.accounts import LOAD_USER
-from shootout.servers.native import Tree
-tree = Tree.inspect(Path({str(tree.files.top)!r}))
-instance = instances.start(tree, Path({str(directory)!r}), {SMALL!r})
-print(instance.pid, flush=True)
-time.sleep(60)
-"""
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
-        assert parent.stdout is not None
-        server = int(parent.stdout.readline())
-        assert not gone(server)
-        parent.kill()
-    until(lambda: gone(server))
 
 
 def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Path) -> None:

@@ -40,18 +40,6 @@ def options(profile: str, family: Family, version: Version) -> Mapping[str, str]
     return profiles.compile(profiles.load(profile), family, version, [DATA]).options
 
 
-def test_redo_capacity_is_written_as_each_version_wants_it() -> None:
-    old = options("in-memory", "mysql", (5, 7, 22))
-    assert old["innodb-log-file-size"] == str(128 * 2**20)
-    assert old["innodb-log-files-in-group"] == "2"
-    new = options("in-memory", "percona", (8, 0, 30))
-    assert new["innodb-redo-log-capacity"] == str(256 * 2**20)
-    assert "innodb-log-file-size" not in new
-    one_file = options("in-memory", "mariadb", (10, 5, 29))
-    assert one_file["innodb-log-file-size"] == str(256 * 2**20)
-    assert "innodb-log-files-in-group" not in one_file
-
-
 def test_in_memory_is_the_same_on_both_sides_of_8_0() -> None:
     old, new = (options("in-memory", "mysql", version) for version in ((5, 7, 22), (8, 0, 12)))
     assert old == new
@@ -59,11 +47,8 @@ def test_in_memory_is_the_same_on_both_sides_of_8_0() -> None:
     assert old["skip-log-bin"] == ""
 
 
-def test_defaults_ask_for_nothing() -> None:
+def test_only_what_is_asked_for_is_written(write: Write) -> None:
     assert options("defaults", "mysql", (8, 0, 12)) == {}
-
-
-def test_a_binary_log_can_be_asked_for(write: Write) -> None:
     logged = write("logged.toml", "[settings]\nbinary_log = true\n")
     assert options(logged, "mysql", (5, 7, 22)) == {"log-bin": "binlog", "server-id": "1"}
 
@@ -178,26 +163,6 @@ def test_of_two_spellings_the_later_one_counts(write: Write) -> None:
     assert options(twice, "mysql", (8, 0, 12)) == {"max_connections": "2"}
 
 
-def test_a_cnf_file(write: Write) -> None:
-    text = """
-        [client]
-        port = 3306
-        [mysqld]
-        datadir = /var/lib/mysql   # ours is elsewhere
-        port = 3306
-        skip-name-resolve
-        innodb_io_capacity = 2000  # a comment
-        init_connect =
-    """
-    profile = profiles.load(write("my.cnf", text))
-    assert profile.name == "my"
-    assert profiles.compile(profile, "mysql", (8, 0, 12)).options == {
-        "skip-name-resolve": "",
-        "innodb_io_capacity": "2000",
-        "init_connect": '""',
-    }
-
-
 def test_every_group_that_all_servers_read_counts_in_the_order_of_the_file(write: Write) -> None:
     text = """
         [server]
@@ -207,6 +172,9 @@ def test_every_group_that_all_servers_read_counts_in_the_order_of_the_file(write
         [mysqld-8.0]
         ; nothing
         [mysqld]
+        datadir = /var/lib/mysql   # ours is elsewhere
+        skip-name-resolve
+        sql_mode =
         max-connections = 2
         innodb_io_capacity = 3
         [client]
@@ -218,6 +186,8 @@ def test_every_group_that_all_servers_read_counts_in_the_order_of_the_file(write
     """
     assert options(write("my.cnf", text), "mariadb", (11, 8, 2)) == {
         "init_connect": """'SET @a = "#1"'""",
+        "skip-name-resolve": "",
+        "sql_mode": '""',
         "max-connections": "2",
         "plugin-load-add": "b.so",
         "innodb_io_capacity": "4",
@@ -278,7 +248,6 @@ def test_every_group_that_all_servers_read_counts_in_the_order_of_the_file(write
             "line 4: performance-schema-instrument again; a server takes both, so expected a single line",
         ),
         ("a.cnf", "[mysqld]\n!include /etc/my.cnf\n", "not supported"),
-        ("a.cnf", "[mysqld]\nlog-bin = /var/log/mysql/bin\n", "outside the instance directory"),
         *(
             ("a.cnf", f"[mysqld]\n{line}\n", f"{line} is outside the instance directory; leave it out")
             for line in (

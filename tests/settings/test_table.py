@@ -150,17 +150,6 @@ def test_what_is_written_is_what_is_read() -> None:
                     assert setting.read(variables) == setting.display(value), (name, family, version)
 
 
-def test_the_redo_log_is_equally_large_everywhere() -> None:
-    profile = profiles.load("in-memory")
-    for family, version in SERVERS:
-        options = profiles.compile(profile, family, version).options
-        files = int(options.get("innodb-log-files-in-group", 1))
-        if files > 1:  # where a number of files counts
-            assert version < ((10, 5, 2) if family == "mariadb" else (8, 0, 30))
-        size = options.get("innodb-redo-log-capacity") or options["innodb-log-file-size"]
-        assert int(size) * files == 256 * 2**20, (family, version)
-
-
 @given(units=st.integers(4, 2**20), server=st.sampled_from(SERVERS))
 def test_any_redo_log_is_read_back_as_what_was_asked(units: int, server: tuple[Family, Version]) -> None:
     asked = units * 2 * 2**20

@@ -15,16 +15,16 @@ from shootout.model.value import Value
 TIMEOUT_S = 7200.0
 
 
-class Missing(Value):
+class Lack(Value):
     """What a source lacks on this machine."""
 
     what: str
     install: str = ""  # the command that installs it on Debian; "": there is none
 
 
-def missing(command: str, package: str) -> Missing | None:
+def missing(command: str, package: str) -> Lack | None:
     """None if the command is installed; `package` is Debian's package of it."""
-    return None if shutil.which(command) else Missing(what=command, install=f"apt-get install {package}")
+    return None if shutil.which(command) else Lack(what=command, install=f"apt-get install {package}")
 
 
 def run(

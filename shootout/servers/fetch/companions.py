@@ -31,7 +31,13 @@ FOLDER = Path("usr/lib/x86_64-linux-gnu")
 
 def lacking(names: Iterable[str]) -> list[str]:
     """Those that this system's loader does not find."""
-    return [name for name in names if not _loads(name)]
+    missing = []
+    for name in names:
+        try:
+            ctypes.CDLL(name)
+        except OSError:
+            missing.append(name)
+    return missing
 
 
 def require(names: Sequence[str], who: str) -> None:
@@ -55,8 +61,8 @@ def fetch(
 
 def message(names: Sequence[str]) -> str:
     """What is missing, and what brings it."""
-    known = [PACKAGES[name] for name in names if name in PACKAGES]
-    hint = f"\nOn Debian: apt-get install {' '.join(known)}" if known else ""
+    packages = [PACKAGES[name] for name in names if name in PACKAGES]
+    hint = f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else ""
     return f"missing shared libraries: {', '.join(names)}{hint}"
 
 
@@ -65,18 +71,10 @@ def _source(names: Sequence[str]) -> Debian | None:
     name, series = debian.system()
     if not names or name not in SERIES or not PACKAGES.keys() >= {*names} or debian.missing(name):
         return None
-    known = SERIES[name]
+    releases = SERIES[name]
     return Debian(
         distribution=name,
-        series=series if series in known else known[-1],
+        series=series if series in releases else releases[-1],
         alone=tuple(sorted(PACKAGES[name] for name in names)),
         keep=(f"{FOLDER}/*.so*",),
     )
-
-
-def _loads(name: str) -> bool:
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return False
-    return True

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 from shootout.errors import MeasureError
 from shootout.model.catalogue import Debian
 from shootout.servers.fetch import clients
-from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.clients import Lack
 from shootout.servers.fetch.unpack import ArchiveError, Destination, unpack_stream
 
 CLIENT = "apt-get"
@@ -82,16 +82,16 @@ def system() -> tuple[Name | None, str]:
     return name, fields.get("VERSION_CODENAME", "")
 
 
-def missing(distribution: Name = "debian") -> Missing | None:
+def missing(distribution: Name = "debian") -> Lack | None:
     """What it needs and this machine lacks."""
     for command, package in ((CLIENT, "apt"), ("dpkg-deb", "dpkg")):
         if absent := clients.missing(command, package):
             return absent
     origin, keyring, _ = DISTRIBUTIONS[distribution]
     if not keyring.is_file():
-        return Missing(what=str(keyring), install=f"apt-get install {keyring.stem}")
+        return Lack(what=str(keyring), install=f"apt-get install {keyring.stem}")
     if mirror(distribution) is None:
-        return Missing(what=f"a mirror of {origin} among this system's apt sources")
+        return Lack(what=f"a mirror of {origin} among this system's apt sources")
     return None
 
 
@@ -175,19 +175,15 @@ def _configure(source: Debian, uri: str, root: Path) -> dict[str, str]:
     ours = ("Acquire::IndexTargets", "Acquire::Languages")
     lines = _CONFIGURATION.format(root=root, architecture=ARCHITECTURE).splitlines()
     lines += [
-        each for each in output.splitlines() if each.startswith("Acquire::") and not each.startswith(ours)
+        line for line in output.splitlines() if line.startswith("Acquire::") and not line.startswith(ours)
     ]
-    (root / "apt.conf").write_text("".join(f"{each}\n" for each in lines))
+    (root / "apt.conf").write_text("".join(f"{line}\n" for line in lines))
     return {"APT_CONFIG": str(root / "apt.conf"), "DEBIAN_FRONTEND": "noninteractive"}
 
 
 def _apt(arguments: list[str], folder: Path, environment: dict[str, str], source: Debian) -> None:
     code, output = clients.run([CLIENT, "--quiet", *arguments], folder, environment)
     if code != 0:
-        raise MeasureError(f"cannot download {describe(source)}: {_reason(output)}")
-
-
-def _reason(output: str) -> str:
-    """The reason for a failure: apt's first error."""
-    errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
-    return errors[0] if errors else "apt-get printed nothing"
+        errors = [line.removeprefix("E:").strip() for line in output.splitlines() if line.startswith("E:")]
+        reason = errors[0] if errors else "apt-get printed nothing"
+        raise MeasureError(f"cannot download {describe(source)}: {reason}")

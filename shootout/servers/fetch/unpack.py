@@ -180,39 +180,39 @@ class _Member(tarfile.TarInfo):
 
 
 def _unpack_tar(tar: tarfile.TarFile, destination: Destination) -> None:
-    for each in tar:
-        destination.admit(each.size)
-        where = destination.place(each.name)
+    for member in tar:
+        destination.admit(member.size)
+        where = destination.place(member.name)
         if where is None:
             continue
-        if each.isdir():
+        if member.isdir():
             destination.folder(where)
-        elif each.issym():
-            destination.link(where, each.linkname)
-        elif each.islnk():
-            destination.same_file(where, each.linkname)
-        elif (content := tar.extractfile(each)) is not None:
-            destination.file(where, content, runs=bool(each.mode & 0o100))
+        elif member.issym():
+            destination.link(where, member.linkname)
+        elif member.islnk():
+            destination.same_file(where, member.linkname)
+        elif (content := tar.extractfile(member)) is not None:
+            destination.file(where, content, runs=bool(member.mode & 0o100))
         else:
-            raise ArchiveError(f"{each.name!r} in it is neither file, folder nor link")
+            raise ArchiveError(f"{member.name!r} in it is neither file, folder nor link")
 
 
 def _unpack_zip(file: IO[bytes], destination: Destination) -> None:
     """Unpack a zip; zips often lose executable bits, so programs are recognised by their first bytes."""
     with zipfile.ZipFile(file) as archive:
-        for each in archive.infolist():
-            destination.admit(each.file_size)
-            where = destination.place(each.filename)
+        for member in archive.infolist():
+            destination.admit(member.file_size)
+            where = destination.place(member.filename)
             if where is None:
                 continue
-            mode = each.external_attr >> 16
-            if each.is_dir():
+            mode = member.external_attr >> 16
+            if member.is_dir():
                 destination.folder(where)
             elif stat.S_ISLNK(mode):
-                with archive.open(each) as content:
+                with archive.open(member) as content:
                     destination.link(where, content.read(NAME_MAX_BYTES).decode())
             else:
-                with archive.open(each) as content:
+                with archive.open(member) as content:
                     begins = content.read(4)
                     content.seek(0)
                     runs = bool(mode & 0o100) or begins.startswith(PROGRAMS)
