@@ -78,14 +78,11 @@ def _make_share(
     try:
         for part in islice(parts(), first, None, step):
             for site_path, content in part:
-                _make_file(folder / site_path, content)
+                path = folder / site_path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
     except Exception as error:
         failures.put(error)
-
-
-def _make_file(path: Path, content: str | bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
 
 
 def _move(folder: Path, out: Path, paths: Sequence[str]) -> None:
