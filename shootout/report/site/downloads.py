@@ -26,11 +26,6 @@ CELL_COLUMNS = (
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate fields that begin so
 
 
-def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[File]:
-    stem = page.removesuffix(".html")
-    return [(f"{stem}.json", msgspec.json.encode(value)), (f"{stem}.csv", table(columns, rows))]
-
-
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """CSV by RFC 4180; formulas are escaped, None is an empty field."""
     text = io.StringIO()

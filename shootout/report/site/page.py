@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import ClassVar
 
+import msgspec
+
 from shootout.model.verdict import CellComparison
 from shootout.report.site import downloads
 from shootout.report.site.downloads import File
@@ -53,7 +55,9 @@ class Page(ABC):
         """The page with its JSON and CSV."""
         yield self.path, self.html(render, self.data)
         if self.columns:
-            yield from downloads.beside(self.path, self.value, self.columns, self.rows)
+            stem = self.path.removesuffix(".html")
+            yield f"{stem}.json", msgspec.json.encode(self.value)
+            yield f"{stem}.csv", downloads.table(self.columns, self.rows)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -238,7 +238,7 @@ class _Site:
         keys = {key for key, _ in self._points[run.id] if key.cell in changed}
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
         series = history.of_points((key, point) for key, point in until_then if key in keys)
-        return {each.cell: each.changes[-1] for each in series if each.changes}
+        return {one.cell: one.changes[-1] for one in series if one.changes}
 
 
 def _newest_first(runs: Iterable[JudgedRun], front: str | None) -> tuple[JudgedRun, ...]:

@@ -58,7 +58,7 @@ class Share:
     @property
     def others(self) -> tuple[Machine, ...]:
         """The runners that measured the rest."""
-        return tuple(each for each in self.run.machines if each != self.machine)
+        return tuple(machine for machine in self.run.machines if machine != self.machine)
 
     @property
     def alarms(self) -> int:

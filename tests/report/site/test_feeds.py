@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from shootout.analysis import history
 from shootout.model.verdict import Verdict
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import feeds, retention
-from shootout.report.site import history as history_pages
+from shootout.report.site import feeds, publish
+from shootout.report.site.history import level_changes
 from tests import builders
 from tests.report.site.pages import ATOM, csv_rows, entries_of
 from tests.report.site.weeks import FIRST, REGRESSED_AT, a_week
@@ -37,8 +37,8 @@ def test_a_regression_is_one_entry_however_many_runs_have_it(weekly: Path, weeks
 
 def test_entries_keep_their_ids_when_runs_are_added(weeks: list[JudgedRun]) -> None:
     def ids(runs: Sequence[JudgedRun]) -> set[str]:
-        changes = history_pages.changes(history.series(run.comparison for run in runs), (), FIRST.isoformat())
-        found = feeds.entries(runs, changes, retention.detailed(runs))
+        changes = level_changes(history.series(run.comparison for run in runs), (), FIRST.isoformat())
+        found = feeds.entries(runs, changes, publish.detailed(runs))
         assert len({entry.id for entry in found}) == len(found)
         return {entry.id for entry in found}
 

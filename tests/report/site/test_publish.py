@@ -7,19 +7,14 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.model.verdict import Interval
 from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
 from tests import builders
-from tests.report.site.pages import (
-    Document,
-    a_site,
-    check_figures,
-    check_links,
-    pages,
-)
+from tests.report.site.pages import Document, a_site, check_figures, check_links, compared, pages
 from tests.report.site.weeks import REGRESSED_AT
 
 
@@ -65,19 +60,24 @@ def test_every_table_is_complete_and_described_without_scripts(built: Path) -> N
             assert 'aria-label="' in chart
 
 
+def test_every_page_has_its_json_and_csv(weekly: Path) -> None:
+    for page in weekly.rglob("*.html"):
+        if page.name not in ("how-to-read.html", "cells.html"):
+            assert page.with_suffix(".csv").is_file(), page
+            msgspec.json.decode(page.with_suffix(".json").read_bytes())
+
+
 def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
     results = []
     for number in range(9):
-        header = builders.a_header(
-            workloads=["oltp_point_select"], threads=[1], seed=number,
-            run=f"202611{number + 10}T024100Z-7f3a", started=f"2026-11-{number + 10}T02:41:00+00:00",
+        document, comparison = compared(
+            seed=number, run=f"202611{number + 10}T024100Z-7f3a",
+            started=f"2026-11-{number + 10}T02:41:00+00:00",
         )  # fmt: skip
-        document, comparison = builders.a_result(builders.a_run(header, failing=False))
         base, head = comparison.cells
         level = 0.76 if number < 8 else 0.5
-        ratio = Interval(estimate=level, low=level - 0.01, high=level + 0.01)
-        cells = (base, msgspec.structs.replace(head, ratio=ratio))
-        results.append((document, msgspec.structs.replace(comparison, cells=cells)))
+        head = replace(head, ratio=Interval(estimate=level, low=level - 0.01, high=level + 0.01))
+        results.append((document, replace(comparison, cells=(base, head))))
     index = a_site(results, tmp_path)
     said = "suspected since run 20261118T024100Z-7f3a"
     assert said in Document(index.read_text("utf-8")).text

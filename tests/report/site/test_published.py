@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -19,7 +18,16 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
 from tests import builders
 from tests.repeated import NAMES, a_repetition, concluded
-from tests.report.site.pages import Document, a_site, check_links, opened, rows_in, serious, tables
+from tests.report.site.pages import (
+    Document,
+    a_site,
+    check_links,
+    csv_rows,
+    opened,
+    rows_in,
+    serious,
+    tables,
+)  # fmt: skip
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 
@@ -188,13 +196,11 @@ def test_claims_and_figures_are_there_for_machines(tmp_path: Path) -> None:
     assert row["published"]["tps"] == 525.8
     assert row["published"]["ratio"]["estimate"] == pytest.approx(525.8 / 531.07)
     assert row["measured"]["ratio"]["estimate"] > 0
-    with (tmp_path / "published" / "shootout.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "published" / "shootout.csv")
     assert [(row["claim"], row["outcome"]) for row in rows] == [
         (each.claim.name, str(each.outcome)) for each in judged
     ]
-    with (tmp_path / "published" / "index.csv").open(encoding="utf-8", newline="") as file:
-        states = {row["name"]: row["run"] for row in csv.DictReader(file)}
+    states = {row["name"]: row["run"] for row in csv_rows(tmp_path / "published" / "index.csv")}
     assert states == {name: document.header.run if name == "shootout" else "" for name in NAMES}
 
 

@@ -8,25 +8,21 @@ import pytest
 
 from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import retention
+from shootout.report.site import publish
 from shootout.report.site.overview import OverviewPage, SummaryPage
 from shootout.report.site.run import Run
 from tests import builders
-from tests.report.site.pages import (
-    ATOM,
-    check_figures,
-    entries_of,
-)
+from tests.report.site.pages import ATOM, check_figures, entries_of
 from tests.report.site.weeks import a_week
 
 
 def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
     weeks: list[JudgedRun], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(retention, "CELLS_MAX", 2 * 8)
+    monkeypatch.setattr(publish, "CELLS_MAX", 2 * 8)
     other = a_week(-1, fingerprint="another")
     runs = [*weeks[-4:], other]
-    assert retention.detailed([*weeks[:-5:-1], other]) == {weeks[-1].id, weeks[-2].id, other.id}
+    assert publish.detailed([*weeks[:-5:-1], other]) == {weeks[-1].id, weeks[-2].id, other.id}
     out = site.build(runs, tmp_path).parent
     old = out / "runs" / weeks[-3].id
     assert sorted(path.name for path in old.iterdir()) == [
