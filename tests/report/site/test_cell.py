@@ -24,7 +24,7 @@ from tests.report.site.pages import (
     rows_in,
     tables,
     with_samples,
-)  # fmt: skip
+)
 
 
 def test_a_failed_cell_shows_the_servers_own_words(built: Path) -> None:

@@ -27,7 +27,7 @@ from tests.report.site.pages import (
     pages,
     rendered,
     tables,
-)  # fmt: skip
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 

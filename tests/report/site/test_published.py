@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 from playwright.sync_api import Browser
 
+from benchmarks.showcase import repetitions
 from shootout import app
 from shootout.analysis import claims
 from shootout.inputs import published
@@ -27,7 +28,7 @@ from tests.report.site.pages import (
     rows_in,
     serious,
     tables,
-)  # fmt: skip
+)
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 
@@ -215,3 +216,21 @@ def test_pages_are_drawn_whole_at_every_width(everything: Path, chromium: Browse
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") == 0, width
     assert serious(tab) == []
     assert faults == []
+
+
+@pytest.fixture(scope="module")
+def findings() -> dict[str, str]:
+    """What docs/published.md should say of the recorded runs, by what is repeated."""
+    return {
+        run.header.profile.published or "": "\n".join(repetitions.table(run)) for run in repetitions.runs()
+    }
+
+
+def test_each_comparison_has_been_repeated_here(findings: dict[str, str]) -> None:
+    assert sorted(findings) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_findings_are_the_runs_own(findings: dict[str, str], name: str) -> None:
+    text = repetitions.FINDINGS.read_text("utf-8")
+    assert findings[name] in text, "If it is meant: python -m benchmarks.showcase.repetitions"
