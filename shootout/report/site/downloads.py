@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Interval
@@ -57,15 +55,6 @@ def fingerprints(header: RunHeader) -> list[str]:
 def bounds(interval: Interval | None) -> tuple[float, float, float] | tuple[None, None, None]:
     """The fields of an interval; empty if there is none."""
     return (interval.estimate, interval.low, interval.high) if interval else (None, None, None)
-
-
-def cells_value(header: RunHeader, cells: Iterable[CellComparison]) -> dict[str, Any]:
-    """Cells of a run in brief; the JSON of each cell's own page has the details."""
-    slim = [
-        msgspec.structs.replace(cell, metrics=(), statements=(), warnings=(), judged=cell.judged[:1])
-        for cell in cells
-    ]
-    return {**about(header), "cells": slim}
 
 
 def cell_row(

@@ -9,6 +9,7 @@ from pathlib import PurePosixPath
 from typing import ClassVar
 
 import msgspec
+from msgspec import structs
 
 from shootout.model.verdict import CellComparison
 from shootout.report.site import downloads
@@ -107,7 +108,12 @@ class CellsPage(RunPage):
 
     @property
     def value(self) -> object:
-        return downloads.cells_value(self.run.document.header, self.cells)
+        """The cells in brief; the JSON of each cell's own page has the details."""
+        slim = [
+            structs.replace(c, metrics=(), statements=(), warnings=(), judged=c.judged[:1])
+            for c in self.cells
+        ]
+        return {**downloads.about(self.run.document.header), "cells": slim}
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:

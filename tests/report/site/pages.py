@@ -165,6 +165,15 @@ def entries_of(path: Path) -> list[ElementTree.Element]:
     return ElementTree.parse(path).getroot().findall(f"{ATOM}entry")
 
 
+def check_entry_link(entry: ElementTree.Element, out: Path) -> None:
+    """It leads to a place that is there."""
+    link = entry.find(f"{ATOM}link")
+    assert link is not None
+    place, _, anchor = str(link.get("href")).partition("#")
+    text = (out / place).read_text("utf-8")
+    assert not anchor or f'id="{anchor}"' in text
+
+
 def opened(
     browser: Browser, page: Path, width: int = 1440, scheme: str = "light", before: str = ""
 ) -> tuple[Page, list[str]]:
