@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
 
-from shootout._engine import Histogram
 from shootout.analysis import metrics, odd, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
@@ -22,9 +21,9 @@ from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import about
 from shootout.report.site.names import cell_stem
-from shootout.report.site.page import Page
-from shootout.report.site.run import CellSet, Run, WarningEntry
-from shootout.report.site.server import compared_settings
+from shootout.report.site.page import RunPage
+from shootout.report.site.run import CellSet, WarningEntry
+from shootout.report.site.settings import compared_settings
 
 Tps = float | None
 Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base
@@ -60,15 +59,14 @@ class Row:
 
 
 @dataclass(frozen=True)
-class CellPage(Page):
-    run: Run
+class CellPage(RunPage):
     comparison: CellComparison
     template = "cell"
     columns = ROUND_COLUMNS
 
     @property
-    def path(self) -> str:
-        return f"{self.run.folder}/{cell_stem(self.cell)}.html"
+    def file(self) -> str:
+        return f"{cell_stem(self.cell)}.html"
 
     @property
     def value(self) -> object:
@@ -120,23 +118,24 @@ class CellPage(Page):
     @cached_property
     def rounds(self) -> tuple[Round, ...]:
         theirs = {start: charts.throughputs(samples) for start, samples in self.base_samples}
-        return tuple(
-            (start, number, tps, base)
-            for start, samples in self.samples
-            for number, (tps, base) in enumerate(
-                _padded(charts.throughputs(samples), theirs.get(start, ())), start=1
-            )
-        )
+        rounds: list[Round] = []
+        for start, samples in self.samples:
+            here, base = charts.throughputs(samples), theirs.get(start, ())
+            both = islice(zip_longest(here, base), len(here))
+            rounds += [(start, number, *tps) for number, tps in enumerate(both, start=1)]
+        return tuple(rounds)
 
     @property
     def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison, bool]]:
         """Of each compared metric: title, display unit, factor to it, change, and whether the base is odd."""
-        for each in self.comparison.metrics:
-            metric = metrics.BY_NAME[each.name]
-            unit, factor = ("µs", 1e6) if each.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
-            bases = {c.cell.threads: m.base for c in self.siblings for m in c.metrics if m.name == each.name}
+        for change in self.comparison.metrics:
+            metric = metrics.BY_NAME[change.name]
+            unit, factor = ("µs", 1e6) if change.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
+            bases = {
+                c.cell.threads: m.base for c in self.siblings for m in c.metrics if m.name == change.name
+            }
             title = f"{metric.title}, background included" if metric.background else metric.title
-            yield title, unit, factor, each, self.cell.threads in odd.among(bases)
+            yield title, unit, factor, change, self.cell.threads in odd.among(bases)
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:
@@ -177,28 +176,26 @@ class CellPage(Page):
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
         """Settings that deviate from the request or the base, with the base's effective value."""
         base = self.run.servers[self.base.cell.server] if self.base else None
-        rows = compared_settings(self.run.servers[self.cell.server], base)
         return tuple(
             (setting, theirs)
-            for setting, theirs in rows
-            if setting.differs or setting.lacking or (base is not None and theirs != setting.effective)
+            for setting, theirs in compared_settings(self.run.servers[self.cell.server], base)
+            if setting.differs or setting.lacking or (base and theirs != setting.effective)
         )
 
     @cached_property
     def warnings(self) -> tuple[WarningEntry, ...]:
         """All warnings about this cell and its servers."""
         servers = (self.cell.server, self.comparison.base.server)
-        own = [warning for warning in self.comparison.warnings if warning not in self.run.server_warnings]
         return (
-            *(WarningEntry(about="this cell", warning=warning) for warning in own),
+            *(WarningEntry("this cell", warning) for warning in self.run.own_warnings(self.comparison)),
             *(entry for entry in self.run.shared_warnings if entry.about in servers),
         )
 
     @property
     def siblings(self) -> tuple[CellComparison, ...]:
         """Cells of the same workload and server by threads, including this one."""
-        found = [c for c in self.set.cells if c.cell.server == self.cell.server]
-        return tuple(sorted(found, key=lambda c: c.cell.threads))
+        siblings = (c for c in self.set.cells if c.cell.server == self.cell.server)
+        return tuple(sorted(siblings, key=lambda c: c.cell.threads))
 
     @cached_property
     def set(self) -> CellSet:
@@ -206,9 +203,8 @@ class CellPage(Page):
 
     @property
     def block_cells(self) -> tuple[CellComparison, ...]:
-        return tuple(
-            self.run.cells[cell] for cell in self.run.block(self.cell).cells if cell in self.run.cells
-        )
+        """Cells of the same workload and number of threads, including this one."""
+        return tuple(c for c in self.set.cells if c.cell.threads == self.cell.threads)
 
     @staticmethod
     def settled(samples: Samples) -> str:
@@ -231,7 +227,11 @@ class CellPage(Page):
     def charts(self) -> dict[str, Chart | None]:
         """Charts by name; None if nothing was measured."""
         series = self.run.series[self.cell.server]
-        histograms = [(one, _transactions(samples)) for one, samples in self.both if samples]
+        histograms = [
+            (one, merged(tuple(samples.latencies for _, samples in starts)))
+            for one, starts in self.both
+            if starts
+        ]
         return {
             "starts": charts.per_start(self.comparison, [*self.changes], self.run.comparison.policy, series),
             "slices": charts.slices(self.both),
@@ -253,12 +253,3 @@ class CellPage(Page):
             )
             for name in dict.fromkeys((*here, *there))
         )
-
-
-def _padded(here: Sequence[Tps], base: Sequence[Tps]) -> Iterator[tuple[Tps, Tps]]:
-    """Pairs for all of `here`, whatever the length of `base`."""
-    return islice(zip_longest(here, base), len(here))
-
-
-def _transactions(starts: Sequence[tuple[int, Samples]]) -> Histogram:
-    return merged(tuple(samples.latencies for _, samples in starts))

@@ -5,15 +5,16 @@ A colour is a custom property of the style sheet, `--series-1`, or one with an o
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import accumulate, chain
 from typing import TypeVar, get_args
 
 import numpy as np
+from msgspec import structs
+from numpy.typing import NDArray
 
 from shootout import numbers
 from shootout._engine import Histogram
@@ -21,7 +22,7 @@ from shootout.analysis import scaling
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
 from shootout.model.value import Family
-from shootout.model.verdict import CellComparison, Interval, ScalingLaw
+from shootout.model.verdict import CellComparison, CellFigures, Interval, ScalingLaw
 from shootout.report import figures
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
@@ -164,21 +165,19 @@ def readouts(
     lines: Iterable[Line], heading: Callable[[float], str], text: Callable[[float], str]
 ) -> tuple[tuple[float, str], ...]:
     """For each x, a heading and under it the value of each line."""
-    found: dict[float, list[str]] = defaultdict(list)
+    texts: defaultdict[float, list[str]] = defaultdict(list)
     for line in lines:
         for x, y in line.points:
             if y is not None:
-                found[x].append(f"{line.series.label[:NAME_MAX]}: {text(y)}")
-    return tuple((x, "\n".join([heading(x), *found[x]])) for x in sorted(found))
+                texts[x].append(f"{line.series.label[:NAME_MAX]}: {text(y)}")
+    return tuple((x, "\n".join([heading(x), *texts[x]])) for x in sorted(texts))
 
 
 # --- over threads ---------------------------------------------------------------------------------
 
 
 def throughput(
-    cells: Sequence[CellComparison],
-    series: Sequence[Series],
-    laws: Mapping[str, ScalingLaw],
+    cells: Sequence[CellComparison], series: Sequence[Series], laws: Mapping[str, ScalingLaw]
 ) -> Chart:
     """Throughput over threads: per server a line, its interval as a band, its peak as a ring.
 
@@ -188,64 +187,55 @@ def throughput(
     opacity = BAND if len(series) <= BANDS_MAX else BAND / 3
     lines = []
     for one in series:
-        points = _points(cells, one, lambda c: c.figures.tps if c.figures else None)
-        if not points:
-            continue
-        if one.label in laws and len(counts) > 1:
+        tps = points(cells, one.label, lambda figures: figures.tps)
+        if tps and one.label in laws and len(counts) > 1:
             lines.append(_law(laws[one.label], counts, one))
-        lines.append(replace(_with_intervals(one, points), peak=len(points) > 1, band_opacity=opacity))
+        if tps:
+            lines.append(replace(_with_intervals(one, tps), peak=len(tps) > 1, band_opacity=opacity))
     return _over_threads(lines, counts, Axis(title="transactions / s", from_zero=True))
 
 
 def over_threads(
     cells: Sequence[CellComparison],
     series: Sequence[Series],
-    of: Callable[[CellComparison], float | None],
+    of: Callable[[CellFigures], float | None],
     *,
     log: bool = False,
 ) -> Chart | None:
     """One figure over threads, a line per server; None if no cell has it. Starts at zero unless `log`."""
     lines = []
     for one in series:
-        points = [point for point in _points(cells, one, of) if point[1] > 0 or not log]
-        if points:
-            lines.append(Line(one, tuple(points)))
+        shown = tuple(point for point in points(cells, one.label, of) if point[1] > 0 or not log)
+        if shown:
+            lines.append(Line(one, shown))
     counts = sorted({c.cell.threads for c in cells})
     return _over_threads(lines, counts, Axis(log=log, from_zero=not log)) if lines else None
 
 
 def throughput_and_cpus(
-    throughputs_: Mapping[Series, Sequence[tuple[int, Interval]]], cpus: int | None
+    of_series: Mapping[Series, Sequence[tuple[int, Interval]]], cpus: int | None
 ) -> Chart | None:
     """Throughput over threads, both logarithmic, with the number of CPUs marked; None without points."""
-    lines = [_with_intervals(one, points) for one, points in throughputs_.items() if points]
+    lines = [
+        # A logarithmic axis cannot show values of zero or less.
+        _with_intervals(
+            one, [(n, structs.replace(tps, low=max(tps.low, tps.estimate / 10))) for n, tps in points]
+        )
+        for one, points in of_series.items()
+        if points
+    ]
     if not lines:
         return None
-    # A logarithmic axis cannot show values of zero or less.
-    lines = [
-        replace(
-            line,
-            intervals=tuple(
-                (max(low, (y or 0) / 10), max(high, y or 0))
-                for (low, high), (_, y) in zip(line.intervals, line.points, strict=True)
-            ),
-        )
-        for line in lines
-    ]
-    counts = sorted({int(x) for line in lines for x, _ in line.points})
-    chart = _over_threads(lines, counts, Axis(title="transactions / s", log=True))
-    if cpus is None:
-        return chart
-    low, high = chart.x.ends or (cpus, cpus)
-    rule = Rule(cpus, "--ink-soft", label="1 CPU" if cpus == 1 else f"{cpus} CPUs")
-    return replace(chart, x=replace(chart.x, ends=(min(low, cpus), max(high, cpus))), rules=(rule,))
+    counts = sorted({threads for points in of_series.values() for threads, _ in points})
+    return _over_threads(lines, counts, Axis(title="transactions / s", log=True), cpus)
 
 
-def _points(
-    cells: Sequence[CellComparison], one: Series, of: Callable[[CellComparison], T | None]
+def points(
+    cells: Iterable[CellComparison], server: str, of: Callable[[CellFigures], T | None]
 ) -> list[tuple[int, T]]:
-    own = sorted((c for c in cells if c.cell.server == one.label), key=lambda c: c.cell.threads)
-    return [(c.cell.threads, value) for c in own if (value := of(c)) is not None]
+    """One of a server's figures at each number of threads, ascending, where it is known."""
+    figures = {c.cell.threads: c.figures for c in cells if c.cell.server == server and c.figures}
+    return [(threads, value) for threads in sorted(figures) if (value := of(figures[threads])) is not None]
 
 
 def _with_intervals(one: Series, points: Sequence[tuple[int, Interval]]) -> Line:
@@ -263,13 +253,21 @@ def _law(law: ScalingLaw, counts: Sequence[int], one: Series) -> Line:
     return Line(replace(one, label=""), points, marked=False, dashed=False, width=1, opacity=0.6)
 
 
-def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis) -> Chart:
+def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis, cpus: int | None = None) -> Chart:
     edge = 10**0.12  # left and right of the points
-    ticks = tuple((float(count), str(count)) for count in counts)
-    x = Axis(title="threads", log=True, ticks=ticks, ends=(counts[0] / edge, counts[-1] * edge))
+    low, high = counts[0] / edge, counts[-1] * edge
+    rules: tuple[Rule, ...] = ()
+    if cpus is not None:
+        low, high = min(low, cpus), max(high, cpus)
+        rules = (Rule(cpus, "--ink-soft", label="1 CPU" if cpus == 1 else f"{cpus} CPUs"),)
+    x = Axis(title="threads", log=True, ticks=_ticks(counts), ends=(low, high))
     named = (line for line in lines if line.series.label)
     texts = readouts(named, lambda count: figures.threads(int(count)), numbers.number)
-    return Chart(x, y, tuple(lines), readouts=texts)
+    return Chart(x, y, tuple(lines), rules, readouts=texts)
+
+
+def _ticks(numbers: Iterable[int]) -> tuple[tuple[float, str], ...]:
+    return tuple((float(number), str(number)) for number in numbers)
 
 
 # --- of a cell ------------------------------------------------------------------------------------
@@ -327,11 +325,7 @@ def per_start(
     changes = [(start - 1) * 100 for start in comparison.per_start]
     line = Line(series, tuple(zip(map(float, numbered), changes, strict=True)), width=0)
     return Chart(
-        Axis(
-            title="start",
-            ticks=tuple((float(start), str(start)) for start in numbered),
-            ends=(0.5, max(numbered, default=1) + 0.5),
-        ),
+        Axis(title="start", ticks=_ticks(numbered), ends=(0.5, max(numbered, default=1) + 0.5)),
         Axis(title="change, %", ends=padded([low, high, margin, -margin, *changes])),
         (line,),
         rules=(
@@ -345,17 +339,14 @@ def per_start(
 
 def slices(samples: Sequence[tuple[Series, Sequence[tuple[int, Samples]]]]) -> Chart | None:
     """Throughput of every round in order of starts, one line per server."""
-    rounds: dict[int, int] = defaultdict(int)
+    rounds: defaultdict[int, int] = defaultdict(int)
     for _, starts in samples:
         for start, sample in starts:
             rounds[start] = max(rounds[start], len(sample.transactions))
-    first: dict[int, int] = {}  # start → its first x
-    width = 0
-    for start in sorted(rounds):
-        first[start] = width
-        width += rounds[start] + 1
-    if not width:
+    if not rounds:
         return None
+    *edges, width = accumulate((rounds[start] + 1 for start in sorted(rounds)), initial=0)
+    first = dict(zip(sorted(rounds), edges, strict=True))  # start → its first x
     lines = []
     for one, starts in samples:
         points: list[Point] = []
@@ -384,13 +375,9 @@ def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Chart | None:
     for one, histogram in histograms:
         if histogram.count:
             edges_ms, shares = _distribution(histogram)
-            outline = [
-                (edge, share) for pair, share in zip(pairwise(edges_ms), shares, strict=True)
-                for edge in pair
-            ]  # fmt: skip
-            lines.append(Line(one, tuple(outline), marked=False, dashed=False, width=1.75, filled=True))
-            middles = (math.sqrt(low * high) for low, high in pairwise(edges_ms))
-            bins.append(Line(one, tuple(zip(middles, shares, strict=True))))
+            outline = _pairs(edges_ms.repeat(2)[1:-1], shares.repeat(2))
+            lines.append(Line(one, outline, marked=False, dashed=False, width=1.75, filled=True))
+            bins.append(Line(one, _pairs(np.sqrt(edges_ms[:-1] * edges_ms[1:]), shares)))
     if not lines:
         return None
     return Chart(
@@ -406,14 +393,18 @@ def latencies(histograms: Sequence[tuple[Series, Histogram]]) -> Chart | None:
 
 
 @lru_cache(8)  # the page of each head draws the base's, too
-def _distribution(histogram: Histogram) -> tuple[list[float], list[float]]:
+def _distribution(histogram: Histogram) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Bin edges of equal logarithmic width, in ms, and the percentage of values in each bin."""
     middles_s, counts = np.fromiter(chain.from_iterable(histogram.buckets()), float).reshape(-1, 2).T
     bins = np.floor(np.log10(middles_s) * BINS_PER_DECADE).astype(int) - 1
     # Empty bins at both ends bring the outline down to zero.
     shares = 100 * np.bincount(bins - bins.min() + 1, counts, bins.max() - bins.min() + 3) / histogram.count
     edges = np.arange(bins.min(), bins.max() + 4)
-    return (10 ** (edges / BINS_PER_DECADE) * 1000).tolist(), shares.tolist()
+    return 10 ** (edges / BINS_PER_DECADE) * 1000, shares
+
+
+def _pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Point, ...]:
+    return tuple(zip(x.tolist(), y.tolist(), strict=True))
 
 
 def throughputs(sample: Samples) -> tuple[float | None, ...]:

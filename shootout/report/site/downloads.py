@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-import msgspec
-
 from shootout.model.plan import Cell
-from shootout.model.run import RunHeader, Runner
-from shootout.model.verdict import CellComparison
+from shootout.model.run import RunHeader
+from shootout.model.verdict import CellComparison, Interval
 from shootout.report import characters, wording
 
 File = tuple[str, str | bytes]  # path in the site, content
@@ -22,31 +21,16 @@ CELL_COLUMNS = (
     "metric", "ratio", "ratio_low", "ratio_high", "p_value", "tps", "tps_low", "tps_high", "base_tps",
     "latency_p50_s", "latency_p95_s", "latency_p99_s", "server_cpu_s", "starts", "rounds", "reason",
 )  # fmt: skip
-LINE_END = "\r\n"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate fields that begin so
-
-
-def beside(page: str, value: object, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> list[File]:
-    stem = page.removesuffix(".html")
-    return [(f"{stem}.json", msgspec.json.encode(value)), (f"{stem}.csv", table(columns, rows))]
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """CSV by RFC 4180; formulas are escaped, None is an empty field."""
-    return "".join([*lines([columns]), *lines(rows)])
-
-
-def lines(rows: Iterable[Sequence[object]]) -> list[str]:
-    found = _Lines()
-    writer = csv.writer(found, lineterminator=LINE_END)
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(columns)
     writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
-    return found
-
-
-class _Lines(list[str]):
-    """A list that a CSV writer accepts as a file."""
-
-    write = list.append
+    return text.getvalue()
 
 
 def _column(values: Sequence[object]) -> Iterable[object]:
@@ -58,22 +42,19 @@ def about(header: RunHeader) -> dict[str, Any]:
     return {
         "run": header.run,
         "started": header.started,
-        "runners": fingerprints(header.runners),
+        "runners": fingerprints(header),
         "shootout": header.shootout,
     }
 
 
-def fingerprints(runners: Iterable[Runner]) -> list[str]:
-    return [runner.fingerprint for runner in runners]
+def fingerprints(header: RunHeader) -> list[str]:
+    """Of the machines that measured a run."""
+    return [runner.fingerprint for runner in header.runners]
 
 
-def cells_value(header: RunHeader, cells: Iterable[CellComparison]) -> dict[str, Any]:
-    """Cells of a run in brief; the JSON of each cell's own page has the details."""
-    slim = [
-        msgspec.structs.replace(cell, metrics=(), statements=(), warnings=(), judged=cell.judged[:1])
-        for cell in cells
-    ]
-    return {**about(header), "cells": slim}
+def bounds(interval: Interval | None) -> tuple[float, float, float] | tuple[None, None, None]:
+    """The fields of an interval; empty if there is none."""
+    return (interval.estimate, interval.low, interval.high) if interval else (None, None, None)
 
 
 def cell_row(
@@ -89,9 +70,7 @@ def cell_row(
         header.run, header.started, runner and runner.fingerprint, c.cell.workload, c.cell.dataset,
         c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.leaning or "",
         c.acknowledged is not None, metric,
-        *((ratio.estimate, ratio.low, ratio.high) if ratio else (None,) * 3),
-        c.p_value,
-        *((figures.tps.estimate, figures.tps.low, figures.tps.high) if figures else (None,) * 3),
+        *bounds(ratio), c.p_value, *bounds(figures.tps if figures else None),
         base.figures.tps.estimate if base and base.figures else None,
         *((latency.p50_s, latency.p95_s, latency.p99_s) if latency else (None,) * 3),
         *((figures.server_cpu_s, figures.starts, figures.rounds) if figures else (None,) * 3),

@@ -1,22 +1,22 @@
-"""Files for other programs: a feed of regressions, badges, and an index of the site."""
+"""Files for other programs: a feed of regressions, and badges."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
-from shootout import __version__, numbers
+from shootout import numbers
 from shootout.analysis import history
 from shootout.model.history import SeriesKey
-from shootout.model.plan import Cell, Policy
+from shootout.model.plan import Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.report import characters, figures, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.history import Change
-from shootout.report.site.names import cell_stem, run_folder
+from shootout.report.site.names import cell_stem, cell_text, run_folder
+from shootout.report.site.run import tally
 
 ENTRIES_MAX = 200  # in the feed
 LABEL_MAX = 48  # characters of a badge
@@ -60,46 +60,31 @@ COLORS = {  # contrast with white text: at least 4.5
 
 
 def entries(
-    runs: Iterable[JudgedRun],
-    changes: Iterable[Change],
-    detailed: Collection[str],
+    runs: Iterable[JudgedRun], changes: Iterable[Change], detailed: Collection[str]
 ) -> tuple[Entry, ...]:
     """Regressions in verdicts and changes for the worse in histories, newest first.
 
     A persistent regression is one entry, for the run in which it began. `detailed`: the runs whose cells have
     pages of their own.
     """
-    oldest_first = sorted(runs, key=lambda run: run.id)
-    found = [
-        *_verdicts(oldest_first, detailed),
-        *(_change(change) for change in changes if change.worse),
-    ]
-    found.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
-    return tuple(found[:ENTRIES_MAX])
+    verdicts = _verdicts(sorted(runs, key=lambda run: run.id), detailed)
+    every = [*verdicts, *(_change(change) for change in changes if change.worse)]
+    every.sort(key=lambda entry: (entry.updated, entry.id), reverse=True)
+    return tuple(every[:ENTRIES_MAX])
 
 
 def badge(comparison: Comparison, server: str | None = None) -> Badge:
     """A run's result over all servers or for one."""
-    judged = [
-        cell
-        for cell in comparison.cells
-        if (cell.cell != cell.base or cell.verdict is not Verdict.UNJUDGED)
-        and server in (None, cell.cell.server)
-    ]
-    counts = {verdict: sum(cell.verdict is verdict for cell in judged) for verdict in Verdict}
-    worst = next((verdict for verdict in wording.WORST_FIRST if counts[verdict]), Verdict.UNJUDGED)
-    if worst in (Verdict.EQUIVALENT, Verdict.IMPROVED):
+    judged = [c for c in filter(wording.needs_verdict, comparison.cells) if server in (None, c.cell.server)]
+    worst, count = next(((v, count) for v, count in tally(judged).items() if count), (Verdict.UNJUDGED, 0))
+    if worst in _ENDS:
         message = "no regression"
     elif not judged:
         message = "not compared"
     else:
-        message = f"{wording.SYMBOLS[worst]} {counts[worst]} of {len(judged)} {worst}"
+        message = f"{wording.SYMBOLS[worst]} {count} of {len(judged)} {worst}"
     label = "performance" if server is None else server
     return Badge(label=_short(label), message=message, color=COLORS[worst])
-
-
-def index(runs: Sequence[dict[str, Any]], runners: Sequence[dict[str, str]], **places: str) -> dict[str, Any]:
-    return {"shootout": __version__, "newest": runs[0]["run"], **places, "runners": runners, "runs": runs}
 
 
 def site_id(oldest: str) -> str:
@@ -114,14 +99,13 @@ def _verdicts(runs: Iterable[JudgedRun], detailed: Collection[str]) -> Iterator[
     regressed: set[SeriesKey] = set()
     for run in runs:
         for c in run.comparison.cells:
-            if c.verdict is not Verdict.REGRESSED and c.verdict not in _ENDS:
-                continue
-            key = history.key_of(run.comparison.header, c)
             if c.verdict in _ENDS:
-                regressed.discard(key)
-            elif key not in regressed:
-                regressed.add(key)
-                yield _regression(run, c, detailed=run.id in detailed)
+                regressed.discard(history.key_of(run.comparison.header, c))
+            elif c.verdict is Verdict.REGRESSED:
+                key = history.key_of(run.comparison.header, c)
+                if key not in regressed:
+                    regressed.add(key)
+                    yield _regression(run, c, detailed=run.id in detailed)
 
 
 def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
@@ -129,7 +113,7 @@ def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
     sentence = wording.sentence(c, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
-        title=f"{wording.SYMBOLS[c.verdict]} {_cell_text(c.cell)}: {sentence}",
+        title=f"{wording.SYMBOLS[c.verdict]} {cell_text(c.cell)}: {sentence}",
         text=f"{sentence}. {c.reason}.",
         updated=moment(run.comparison.header.started),
         url=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
@@ -142,11 +126,10 @@ def _change(change: Change) -> Entry:
     series, point = change.series, change.point
     since = "since" if point.confirmed else "suspected since"
     sign, size = wording.SYMBOLS[Verdict.REGRESSED], figures.percent(change.size)
+    identity = series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
     return Entry(
-        id=_urn(
-            "change", series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
-        ),
-        title=f"{sign} {_cell_text(series.cell)}: {size} {since} run {point.first_bad}",
+        id=_urn("change", *identity),
+        title=f"{sign} {cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
             f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
             f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "
@@ -157,10 +140,6 @@ def _change(change: Change) -> Entry:
         kind="change" if point.confirmed else "suspicion",
         acknowledged=change.acknowledged,
     )
-
-
-def _cell_text(cell: Cell) -> str:
-    return f"{cell.workload}, {figures.threads(cell.threads)}, {cell.server}"
 
 
 def moment(iso: str) -> str:

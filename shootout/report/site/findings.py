@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
-from functools import cached_property
 
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
@@ -42,22 +42,16 @@ class Finding:
 
         They leave out the metric that decided the verdict and its likeliest cause.
         """
-        policy = self.run.comparison.policy
-        named: set[str] = {each.metric for each in self.comparison.judged[:1]}
-        named |= {cause.name for cause in self.comparison.causes[:1]}
-        found = [
-            (each.name, each.ratio)
-            for each in self.comparison.metrics
-            if each.ratio and each.p_value < 1 - policy.confidence and each.name not in named
+        c, policy = self.comparison, self.run.comparison.policy
+        named = {*(decided.metric for decided in c.judged[:1]), *(cause.name for cause in c.causes[:1])}
+        changes = [
+            (metrics.TITLES[metric.name], metric.ratio)
+            for metric in c.metrics
+            if metric.ratio and metric.p_value < 1 - policy.confidence and metric.name not in named
+            if abs(metric.ratio.estimate - 1) >= policy.margin_of(metric.name, c.cell.workload)
         ]
-        workload = self.comparison.cell.workload
-        large = [
-            (metrics.TITLES[name], ratio)
-            for name, ratio in found
-            if abs(ratio.estimate - 1) >= policy.margin_of(name, workload)
-        ]
-        large.sort(key=lambda each: -abs(each[1].estimate - 1))
-        return tuple(f"{title} {figures.change(ratio)}" for title, ratio in large[:OTHER_CHANGES_MAX])
+        changes.sort(key=lambda change: -abs(change[1].estimate - 1))
+        return tuple(f"{title} {figures.change(ratio)}" for title, ratio in changes[:OTHER_CHANGES_MAX])
 
 
 @dataclass(frozen=True)
@@ -66,12 +60,12 @@ class Group:
 
     server: str
     verdict: Verdict
-    found: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
 
     @property
     def size(self) -> str:
         """The range of their changes, `+42 to +61 %`."""
-        return families.size([each.comparison for each in self.found], self.verdict)
+        return families.size([finding.comparison for finding in self.findings], self.verdict)
 
 
 @dataclass(frozen=True)
@@ -83,34 +77,22 @@ class Failure:
     cells: tuple[CellComparison, ...]
 
 
-@dataclass(frozen=True)
-class Findings:
-    run: Run
+def groups(run: Run) -> tuple[Group, ...]:
+    """Regressions first, each kind by the largest change, descending."""
+    findings: defaultdict[tuple[str, Verdict], list[Finding]] = defaultdict(list)
+    for verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+        changed = [c for c in run.judged if c.verdict is verdict]
+        for c in sorted(changed, key=lambda c: (c.acknowledged is not None, -_size(c))):
+            findings[c.cell.server, verdict].append(Finding(run, c))
+    return tuple(Group(*of, tuple(group)) for of, group in findings.items())
 
-    @cached_property
-    def groups(self) -> tuple[Group, ...]:
-        """Regressions first, each kind by the largest change, descending."""
-        return tuple(
-            Group(server, verdict, tuple(Finding(self.run, c) for c in cells))
-            for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
-            for server, cells in self._by_server(verdict).items()
-        )
 
-    @cached_property
-    def failures(self) -> tuple[Failure, ...]:
-        found: dict[tuple[str, str], list[CellComparison]] = {}
-        for c in self.run.judged:
-            if c.verdict is Verdict.FAILED:
-                found.setdefault((c.cell.server, wording.first_line(c.reason)), []).append(c)
-        return tuple(Failure(*of, tuple(cells)) for of, cells in found.items())
-
-    def _by_server(self, verdict: Verdict) -> dict[str, list[CellComparison]]:
-        cells = [c for c in self.run.judged if c.verdict is verdict]
-        cells.sort(key=lambda c: (c.acknowledged is not None, -_size(c)))
-        found: dict[str, list[CellComparison]] = {}
-        for c in cells:
-            found.setdefault(c.cell.server, []).append(c)
-        return found
+def failures(run: Run) -> tuple[Failure, ...]:
+    failed: defaultdict[tuple[str, str], list[CellComparison]] = defaultdict(list)
+    for c in run.judged:
+        if c.verdict is Verdict.FAILED:
+            failed[c.cell.server, wording.first_line(c.reason)].append(c)
+    return tuple(Failure(*of, tuple(cells)) for of, cells in failed.items())
 
 
 def _size(c: CellComparison) -> float:

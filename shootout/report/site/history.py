@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-import msgspec
+from msgspec.structs import astuple
 
 from shootout.analysis import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
 from shootout.report import figures
 from shootout.report.site.charts import Axis, Chart, Line, Point, Rule, Series, padded, readouts
-from shootout.report.site.downloads import LINE_END, File, lines
 from shootout.report.site.names import history_page
-from shootout.report.site.page import Page, Render
+from shootout.report.site.page import Page
 
 HISTORY_COLUMNS = (
     "runner", "workload", "dataset", "settings", "threads", "server", "anchor", "run", "started",
@@ -52,9 +52,8 @@ class Change:
     @property
     def kind(self) -> str:
         """The verdict that lends it colour and symbol."""
-        if not self.point.confirmed:
-            return "inconclusive"
-        return "regressed" if self.worse else "improved"
+        decided = "regressed" if self.worse else "improved"
+        return decided if self.point.confirmed else "inconclusive"
 
     @property
     def page(self) -> str:
@@ -70,19 +69,19 @@ class Change:
         )  # fmt: skip
 
 
-def changes(
-    series: Sequence[HistorySeries], acknowledged: Sequence[Acknowledgement], newest: str
+def level_changes(
+    every: Iterable[HistorySeries], acknowledged: Sequence[Acknowledgement], newest: str
 ) -> tuple[Change, ...]:
     """All changes of level, newest first; `newest`: ISO time at which the newest run started."""
-    found = []
-    for each in series:
-        started = {point.run: point.started for point in each.points}
-        for change in each.changes:
-            known = None
-            if change.after < change.before:
-                known = acknowledgements.of_change(each, change, acknowledged, newest)
-            found.append(Change(each, change, started[change.first_bad], known))
-    return tuple(sorted(found, key=lambda change: (change.point.first_bad, -change.size), reverse=True))
+    changes = []
+    for series in every:
+        started = {point.run: point.started for point in series.points}
+        for point in series.changes:
+            accepted = None
+            if point.after < point.before:
+                accepted = acknowledgements.of_change(series, point, acknowledged, newest)
+            changes.append(Change(series, point, started[point.first_bad], accepted))
+    return tuple(sorted(changes, key=lambda change: (change.point.first_bad, -change.size), reverse=True))
 
 
 def page_of(series: HistorySeries) -> str:
@@ -113,8 +112,8 @@ class Table:
     @cached_property
     def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
         """Runs, newest first: one point that identifies the run, then each series' own point."""
-        by_run = [{point.run: point for point in each.points} for each in self.series]
-        runs = {point.run: point for each in self.series for point in each.points}
+        by_run = [{point.run: point for point in series.points} for series in self.series]
+        runs = {run: point for points in by_run for run, point in points.items()}
         return tuple(
             (runs[run], tuple(points.get(run) for points in by_run)) for run in sorted(runs, reverse=True)
         )
@@ -139,25 +138,23 @@ class SeriesPage(Page):
     def path(self) -> str:
         return page_of(self.series[0])
 
-    def files(self, render: Render) -> Iterator[File]:
-        """The page, its JSON and CSV; fields shared by a series' lines are formatted once."""
-        yield next(super().files(render))
-        text = lines([HISTORY_COLUMNS])
-        for each in self.series:
-            (start,) = lines([(*_shared(each), each.threads, each.server, each.anchor)])
-            points = lines([msgspec.structs.astuple(point) for point in each.points])
-            text += [f"{start.removesuffix(LINE_END)},{line}" for line in points]
-        stem = self.path.removesuffix(".html")
-        yield f"{stem}.json", msgspec.json.encode(self.series)
-        yield f"{stem}.csv", "".join(text)
+    @property
+    def value(self) -> object:
+        return self.series
+
+    @property
+    def rows(self) -> Iterator[tuple[object, ...]]:
+        for series in self.series:
+            identity = *_shared(series), series.threads, series.server, series.anchor
+            yield from ((*identity, *astuple(point)) for point in series.points)
 
     @cached_property
-    def _several_anchors(self) -> bool:
-        return len({each.anchor for each in self.series}) > 1
+    def anchors(self) -> frozenset[str]:
+        return frozenset(series.anchor for series in self.series)
 
     def label(self, series: HistorySeries) -> str:
         """The server, with its anchor if the page has several."""
-        return f"{series.server} / {series.anchor}" if self._several_anchors else series.server
+        return f"{series.server} / {series.anchor}" if len(self.anchors) > 1 else series.server
 
     @cached_property
     def styles(self) -> dict[str, Series]:
@@ -167,29 +164,31 @@ class SeriesPage(Page):
 
     @property
     def runs(self) -> int:
-        return len({point.run for each in self.series for point in each.points})
+        return len({point.run for series in self.series for point in series.points})
 
     @property
     def most_threads(self) -> dict[str, HistorySeries]:
-        return {self.label(each): each for each in sorted(self.series, key=lambda each: each.threads)}
+        """By label."""
+        return {self.label(series): series for series in sorted(self.series, key=lambda s: s.threads)}
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
         tables = []
-        for threads in sorted({each.threads for each in self.series}):
-            series = tuple(each for each in self.series if each.threads == threads)
+        for threads in sorted({series.threads for series in self.series}):
+            here = tuple(series for series in self.series if series.threads == threads)
             changes = tuple(change for change in self.changes if change.series.threads == threads)
-            styles = tuple(self.styles[self.label(each)] for each in series)
-            tables.append(Table(threads, series, styles, changes))
+            styles = tuple(self.styles[self.label(series)] for series in here)
+            tables.append(Table(threads, here, styles, changes))
         return tuple(tables)
 
 
-def pages(series: Sequence[HistorySeries], found: Sequence[Change]) -> tuple[SeriesPage, ...]:
+def series_pages(every: Iterable[HistorySeries], changes: Iterable[Change]) -> tuple[SeriesPage, ...]:
     """One page per runner, workload, dataset and settings."""
-    grouped: dict[tuple[str, str, str, str], tuple[list[HistorySeries], list[Change]]] = {}
-    for each in series:
-        grouped.setdefault(_shared(each), ([], []))[0].append(each)
-    for change in found:
+    grouped: defaultdict[tuple[str, str, str, str], tuple[list[HistorySeries], list[Change]]]
+    grouped = defaultdict(lambda: ([], []))
+    for series in every:
+        grouped[_shared(series)][0].append(series)
+    for change in changes:
         grouped[_shared(change.series)][1].append(change)
     return tuple(SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
 
@@ -217,8 +216,8 @@ class HistoryPage(Page):
         """Each label's series with most threads, and its changes for the worse and the better."""
         for page in self.pages:
             for label, series in page.most_threads.items():
-                found = [change.worse for change in page.changes if page.label(change.series) == label]
-                yield page, series, sum(found), len(found) - sum(found)
+                worse = [change.worse for change in page.changes if page.label(change.series) == label]
+                yield page, series, worse.count(True), worse.count(False)
 
     @property
     def value(self) -> object:
@@ -244,27 +243,21 @@ def spark(series: HistorySeries) -> str:
     )
 
 
-def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequence[Change]) -> Chart:
+def chart(every: Sequence[HistorySeries], styles: Sequence[Series], changes: Sequence[Change]) -> Chart:
     """Series of one number of threads over time, as changes against the anchor, with their levels."""
-    runs = sorted({(point.run, point.started) for each in series for point in each.points})
+    runs = sorted({(point.run, point.started) for series in every for point in series.points})
     place = {run: number for number, (run, _) in enumerate(runs)}
     few = len(runs) <= MARKED_MAX
-    lines = tuple(
-        Line(
-            style,
-            tuple((place[point.run], _percent(point.ratio)) for point in each.points),
-            intervals=tuple((_percent(point.low), _percent(point.high)) for point in each.points),
-            whiskers=few,
-            marked=few,
-            width=1.75,
-        )
-        for each, style in zip(series, styles, strict=True)
-    )
-    levels = tuple(
-        Line(replace(style, label=""), _levels(each, place), marked=False, dashed=False, opacity=0.5)
-        for each, style in zip(series, styles, strict=True)
-    )
-    marks = {(place[each.point.first_bad], each.acknowledged is not None): each.kind for each in found}
+    levels, lines = [], []
+    for series, style in zip(every, styles, strict=True):
+        steps = _levels(series, place)
+        levels.append(Line(replace(style, label=""), steps, marked=False, dashed=False, opacity=0.5))
+        points = tuple((place[point.run], _percent(point.ratio)) for point in series.points)
+        intervals = tuple((_percent(point.low), _percent(point.high)) for point in series.points)
+        lines.append(Line(style, points, intervals, whiskers=few, marked=few, width=1.75))
+    marks = {
+        (place[change.point.first_bad], change.acknowledged is not None): change.kind for change in changes
+    }
     ends = [0.0, *(end for line in lines for interval in line.intervals for end in interval)]
     return Chart(
         Axis(ticks=_ticks([started for _, started in runs]), ends=(-0.5, len(runs) - 0.5)),
@@ -273,8 +266,8 @@ def chart(series: Sequence[HistorySeries], styles: Sequence[Series], found: Sequ
         rules=(
             Rule(0, "--ink-soft", vertical=False, width=1.25),
             *(
-                Rule(at - 0.5, f"--{kind}", width=1.5, dotted=known)
-                for (at, known), kind in sorted(marks.items())
+                Rule(at - 0.5, f"--{kind}", width=1.5, dotted=acknowledged)
+                for (at, acknowledged), kind in sorted(marks.items())
             ),
         ),
         readouts=readouts(
@@ -293,11 +286,11 @@ def _levels(series: HistorySeries, place: Mapping[str, int]) -> tuple[Point, ...
     """A horizontal line at the median of the runs between two changes."""
     runs = [point.run for point in series.points]
     edges = [0, *(runs.index(change.first_bad) for change in series.changes), len(runs)]
-    found: list[Point] = []
+    points: list[Point] = []
     for first, end in pairwise(edges):
         level = _percent(statistics.median(point.ratio for point in series.points[first:end]))
-        found += [(place[runs[first]] - 0.4, level), (place[runs[end - 1]] + 0.4, level), (0, None)]
-    return tuple(found)
+        points += [(place[runs[first]] - 0.4, level), (place[runs[end - 1]] + 0.4, level), (0, None)]
+    return tuple(points)
 
 
 def _ticks(started: Sequence[str]) -> tuple[tuple[float, str], ...]:

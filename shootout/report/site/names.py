@@ -1,4 +1,4 @@
-"""File names of the site's pages."""
+"""Names of the site's pages and cells."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from shootout.model.plan import Cell
 from shootout.paths import file_stem
+from shootout.report import figures
 
 
 def run_folder(run: str) -> str:
@@ -18,8 +19,12 @@ def run_folder(run: str) -> str:
 @lru_cache(4096)  # many pages link to each cell's page
 def cell_stem(cell: Cell) -> str:
     """A readable file name, unique among the cells of a run."""
-    identity = (cell.workload, cell.dataset, cell.server, str(cell.threads))
-    return _unique(cell.name, identity)
+    return _unique(cell.name, (cell.workload, cell.dataset, cell.server, str(cell.threads)))
+
+
+def cell_text(cell: Cell) -> str:
+    """A cell's name in sentences."""
+    return f"{cell.workload}, {figures.threads(cell.threads)}, {cell.server}"
 
 
 def history_page(runner: str, workload: str, dataset: str, settings: str) -> str:
@@ -29,6 +34,11 @@ def history_page(runner: str, workload: str, dataset: str, settings: str) -> str
 
 def workload_page(workload: str, dataset: str) -> str:
     return f"workload-{file_stem(f'{workload} {dataset}' if dataset else workload)}.html"
+
+
+def runner_page(fingerprint: str) -> str:
+    """The path of a runner's page from the site's root."""
+    return f"runner-{file_stem(fingerprint)}.html"
 
 
 def server_page(label: str) -> str:

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
 from pathlib import Path, PurePosixPath
@@ -43,7 +43,9 @@ def write(out: Path, parts: Callable[[], Iterator[Part]]) -> None:
             folder = Path(name)
             _make(folder, parts)
             made = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
-            _move(folder, out, made)
+            for site_path in sorted(made, key=lambda path: path == LAST):  # each atomically
+                (out / site_path).parent.mkdir(parents=True, exist_ok=True)
+                (folder / site_path).replace(out / site_path)
         for path in earlier.difference(made):
             _remove(out, PurePosixPath(path))
         files.replace(out / LIST, msgspec.json.encode(made))
@@ -78,21 +80,11 @@ def _make_share(
     try:
         for part in islice(parts(), first, None, step):
             for site_path, content in part:
-                _make_file(folder / site_path, content)
+                path = folder / site_path
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
     except Exception as error:
         failures.put(error)
-
-
-def _make_file(path: Path, content: str | bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(content.encode(errors="replace") if isinstance(content, str) else content)
-
-
-def _move(folder: Path, out: Path, paths: Sequence[str]) -> None:
-    """Move the files into place, each of them atomically."""
-    for path in sorted(paths, key=lambda path: path == LAST):
-        (out / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).replace(out / path)
 
 
 def _remove(out: Path, path: PurePosixPath) -> None:

@@ -1,36 +1,41 @@
-"""A run's overview, its page of all cells, the summary page of an old run, and the list of runs."""
+"""A run's overview, its cells and settings on one page each, an old run's summary, and the list of runs."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from shootout.model.verdict import Verdict
-from shootout.report.site.downloads import fingerprints
-from shootout.report.site.findings import Findings
+from shootout.report.site import findings
+from shootout.report.site.downloads import about, fingerprints
+from shootout.report.site.findings import Failure, Group
 from shootout.report.site.history import Change
-from shootout.report.site.page import CellsPage, Page
+from shootout.report.site.page import CellsPage, Page, RunPage
 from shootout.report.site.run import Run, WarningEntry
 
 RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
+SETTING_COLUMNS = (
+    "server", "setting", "requested", "effective", "differs", "lacking", "variables", "note",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
 class OverviewPage(CellsPage):
-    run: Run
     runs: Sequence[Run] = ()  # to list, newest first
     changes: Sequence[Change] = ()  # of level, newest first
     template = "run"
-
-    @property
-    def path(self) -> str:
-        return f"{self.run.folder}/index.html"
+    file = "index.html"
 
     @cached_property
-    def findings(self) -> Findings:
-        return Findings(self.run)
+    def groups(self) -> tuple[Group, ...]:
+        return findings.groups(self.run)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        return findings.failures(self.run)
 
     @cached_property
     def others(self) -> tuple[Run, ...]:
@@ -54,25 +59,42 @@ class SummaryPage(OverviewPage):
     template = "summary"
 
 
-@dataclass(frozen=True)
-class AllCellsPage(Page):
+class AllCellsPage(RunPage):
     """All cells, worst first; its JSON and CSV are the overview's."""
 
-    run: Run
     template = "cells"
+    file = "cells.html"
     data = "index"
-
-    @property
-    def path(self) -> str:
-        return f"{self.run.folder}/cells.html"
 
     @cached_property
     def warnings(self) -> dict[str, list[WarningEntry]]:
         """The cells' own warnings, by code."""
-        found: dict[str, list[WarningEntry]] = {}
+        entries: defaultdict[str, list[WarningEntry]] = defaultdict(list)
         for entry in self.run.warnings_of(self.run.comparison.cells):
-            found.setdefault(entry.warning.code, []).append(entry)
-        return found
+            entries[entry.warning.code].append(entry)
+        return entries
+
+
+class SettingsPage(RunPage):
+    template = "settings"
+    file = "settings.html"
+    columns = SETTING_COLUMNS
+
+    @property
+    def value(self) -> object:
+        header = self.run.document.header
+        return {**about(header), "servers": header.servers}
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        return (
+            (
+                server.label, setting.name, setting.requested, setting.effective, setting.differs,
+                setting.lacking, " ".join(setting.variables), setting.note,
+            )
+            for server in self.run.document.header.servers
+            for setting in server.settings
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -91,7 +113,7 @@ class RunsPage(Page):
         for run in self.runs:
             header = run.document.header
             yield (
-                run.id, header.started, " ".join(fingerprints(header.runners)), f"{run.folder}/index.html",
+                run.id, header.started, " ".join(fingerprints(header)), f"{run.folder}/index.html",
                 *(run.verdicts[verdict] for verdict in Verdict), run.headline.text,
             )  # fmt: skip
 
@@ -100,10 +122,7 @@ def run_value(run: Run) -> dict[str, Any]:
     """A run's result and the paths of its files from the site's root."""
     header = run.document.header
     return {
-        "run": run.id,
-        "started": header.started,
-        "runners": fingerprints(header.runners),
-        "shootout": header.shootout,
+        **about(header),
         "complete": run.complete,
         "description": header.profile.description,
         "servers": [server.label for server in header.servers],

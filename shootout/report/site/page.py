@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, ClassVar, Self
+from typing import ClassVar
+
+import msgspec
+from msgspec import structs
 
 from shootout.model.verdict import CellComparison
 from shootout.report.site import downloads
 from shootout.report.site.downloads import File
-
-if TYPE_CHECKING:
-    from shootout.report.site.run import Run
+from shootout.report.site.run import Run
 
 Render = Callable[..., str]  # fills a template, given its name and its values as keywords
 
@@ -30,11 +31,6 @@ class Page(ABC):
         """Its path from the site's root."""
 
     @property
-    def root(self) -> str:
-        """The relative path to the site's root."""
-        return "../" * self.path.count("/")
-
-    @property
     def data(self) -> str | None:
         """The stem of the JSON and CSV files that it links to, if any."""
         return PurePosixPath(self.path).stem if self.columns else None
@@ -49,12 +45,20 @@ class Page(ABC):
         """The lines of its CSV."""
         return ()
 
+    def html(self, render: Render, data: str | None = None) -> str:
+        """The page; `data`: the stem of the files that it links to."""
+        root = "../" * self.path.count("/")  # the relative path to the site's root
+        return render(
+            f"{self.template}.html", page=self, run=getattr(self, "run", None), root=root, data=data
+        )
+
     def files(self, render: Render) -> Iterator[File]:
         """The page with its JSON and CSV."""
-        run = getattr(self, "run", None)
-        yield self.path, render(f"{self.template}.html", page=self, run=run, root=self.root, data=self.data)
+        yield self.path, self.html(render, self.data)
         if self.columns:
-            yield from downloads.beside(self.path, self.value, self.columns, self.rows)
+            stem = self.path.removesuffix(".html")
+            yield f"{stem}.json", msgspec.json.encode(self.value)
+            yield f"{stem}.csv", downloads.table(self.columns, self.rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,10 +72,6 @@ class ListPage(Page):
     def path(self) -> str:
         return "index.html" if self.first else f"{self.folder}/index.html"
 
-    def at_the_front(self) -> Self:
-        """The same where the site begins."""
-        return replace(self, first=True)
-
 
 @dataclass(frozen=True)
 class Listing:
@@ -82,8 +82,23 @@ class Listing:
     pages: tuple[Page, ...]
 
 
-class CellsPage(Page):
+@dataclass(frozen=True)
+class RunPage(Page):
+    """A page in a run's folder."""
+
     run: Run
+
+    @property
+    @abstractmethod
+    def file(self) -> str:
+        """Its name in the folder."""
+
+    @property
+    def path(self) -> str:
+        return f"{self.run.folder}/{self.file}"
+
+
+class CellsPage(RunPage):
     columns = downloads.CELL_COLUMNS
 
     @property
@@ -93,7 +108,12 @@ class CellsPage(Page):
 
     @property
     def value(self) -> object:
-        return downloads.cells_value(self.run.document.header, self.cells)
+        """The cells in brief; the JSON of each cell's own page has the details."""
+        slim = [
+            structs.replace(c, metrics=(), statements=(), warnings=(), judged=c.judged[:1])
+            for c in self.cells
+        ]
+        return {**downloads.about(self.run.document.header), "cells": slim}
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:

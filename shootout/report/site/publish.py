@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
+from shootout import __version__
 from shootout.analysis import history
 from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
@@ -16,31 +17,21 @@ from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.sections import Section
-from shootout.report.site import (
-    feeds,
-    output,
-    overview,
-    published,
-    published_index,
-    retention,
-    runner,
-    single,
-)
-from shootout.report.site import history as history_pages
+from shootout.report.site import feeds, output, overview, published, runner, single
 from shootout.report.site.cell import CellPage
 from shootout.report.site.downloads import File
-from shootout.report.site.history import HistoryPage
+from shootout.report.site.history import Change, HistoryPage, level_changes, series_pages
 from shootout.report.site.output import Part
-from shootout.report.site.overview import AllCellsPage, FrontPage, OverviewPage, RunsPage, SummaryPage
+from shootout.report.site.overview import OverviewPage
 from shootout.report.site.page import Listing, Page, Render
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
-from shootout.report.site.settings import SettingsPage
 from shootout.report.site.workload import WorkloadPage
 
 ASSETS = ("style.css", "site.js")
+CELLS_MAX = 1200  # with pages, over all runs; each runner's newest run has all pages, whatever its size
 
 Sections = Callable[[str, Sequence[Cell]], Mapping[Cell, tuple[Section, ...]]]  # of a run's cells
 
@@ -66,8 +57,7 @@ def build(
     """
     if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")
-    _require_profile(runs, front)
-    site = _Site(_newest_first(runs), tuple(acknowledged), tuple(listings), sections, front)
+    site = _Site(_newest_first(runs, front), acknowledged, listings, sections, front)
     try:
         output.write(out, site.parts if runs else site.beside_runs)
     except OSError as error:
@@ -79,35 +69,33 @@ def report(runs: Sequence[JudgedRun], front: str | None = None) -> str:
     """The overview of the newest run, or of profile `front`'s, as one file. Raises InputError without one."""
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
-    _require_profile(runs, front)
-    site = _Site(_newest_first(runs), front=front)
-    return single.of(OverviewPage(site._load(site.first)), renderer())
-
-
-def _newest_first(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
-    return tuple(sorted(runs, key=lambda run: run.id, reverse=True))
-
-
-def _require_profile(runs: Iterable[JudgedRun], front: str | None) -> None:
-    """Raise InputError if no run is of the profile `front`."""
-    profiles = sorted({_profile(run) for run in runs})
-    if front is not None and front not in profiles:
-        raise InputError(
-            f"no run of profile {front!r} for the first page; expected one of {', '.join(profiles)}"
-        )
-
-
-def _profile(run: JudgedRun) -> str:
-    return run.comparison.header.profile_name
+    site = _Site(_newest_first(runs, front), front=front)
+    return single.of(OverviewPage(site.load(site.first)), renderer())
 
 
 def run_pages(run: Run) -> Iterator[Page]:
     yield OverviewPage(run)
-    yield AllCellsPage(run)
-    yield SettingsPage(run)
+    yield overview.AllCellsPage(run)
+    yield overview.SettingsPage(run)
     yield from (WorkloadPage(run, cells) for cells in run.sets)
     yield from (ServerPage(run, record) for record in run.servers.values())
     yield from (CellPage(run, comparison) for comparison in run.comparison.cells)
+
+
+def detailed(runs: Sequence[JudgedRun]) -> frozenset[str]:
+    """The ids of the runs that get all pages, so that years of runs build in seconds; `runs`: newest first.
+
+    An old run's slices stay in its document: `shootout site` with that document alone builds all its pages.
+    """
+    chosen: set[str] = set()
+    runners: set[str] = set()
+    cells = 0
+    for run in runs:
+        cells += len(run.comparison.cells)
+        if cells <= CELLS_MAX or not runners.issuperset(run.runners):
+            chosen.add(run.id)
+        runners.update(run.runners)
+    return frozenset(chosen)
 
 
 class ReadingPage(Page):
@@ -120,79 +108,72 @@ class ReadingPage(Page):
 @dataclass(frozen=True)
 class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
-    acknowledged: tuple[Acknowledgement, ...] = ()
-    listings: tuple[Listing, ...] = ()
+    acknowledged: Sequence[Acknowledgement] = ()
+    listings: Sequence[Listing] = ()
     sections: Sections = _no_sections
     front: str | None = None  # the profile on the first page; None: that of the newest run
 
     @cached_property
     def first(self) -> JudgedRun:
         """The run on the first page."""
-        return next(run for run in self.runs if self.front in (None, _profile(run)))
+        return next(run for run in self.runs if self.front in (None, run.comparison.header.profile_name))
 
     def parts(self) -> Iterator[Part]:
-        yield from self._history()
+        pages = series_pages(self._series, self._changes)
+        yield from self._parts(HistoryPage(pages, self._changes, len(self.runs)), *pages)
+        yield self._feed()
         yield from self._front()
         for run in self.runs:
             yield from self._of_run(run)
-        yield from self._published(published.newest(self.runs))
-        yield from self._parts(RunsPage(self._listed), *self._runners, ReadingPage())
+        yield from self._published()
+        yield from self._parts(overview.RunsPage(self._listed), *self._runners, ReadingPage())
         yield from self.beside_runs()
 
     def beside_runs(self) -> Iterator[Part]:
-        for each in self.listings:
-            yield from self._parts(*each.pages, each.front)
+        for listing in self.listings:
+            yield from self._parts(*listing.pages, listing.front)
         if not self.runs:
-            yield from self._parts(self.listings[0].front.at_the_front())
+            yield from self._parts(replace(self.listings[0].front, first=True))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
-    def _history(self) -> Iterator[Part]:
-        pages = history_pages.pages(self._series, self._changes)
-        yield from self._parts(HistoryPage(pages, self._changes, len(self.runs)), *pages)
-        yield self._feed()
-
     def _feed(self) -> Iterator[File]:
-        yield (
-            "feed.xml",
-            self._render(
-                "feed.xml",
-                id=feeds.site_id(self.runs[-1].id),
-                entries=feeds.entries(self.runs, self._changes, self._detailed),
-                updated=feeds.moment(self.runs[0].comparison.header.started),
-            ),
-        )
+        feed_id = feeds.site_id(self.runs[-1].id)
+        entries = feeds.entries(self.runs, self._changes, self._detailed)
+        updated = feeds.moment(self.runs[0].comparison.header.started)
+        yield "feed.xml", self._render("feed.xml", id=feed_id, entries=entries, updated=updated)
 
     def _front(self) -> Iterator[Part]:
-        run = self._load(self.first)
-        index = feeds.index(
-            [overview.run_value(each) for each in self._listed],
-            [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
-            history="history.json",
-            feed="feed.xml",
-            front=run.id,
-            badge="badge.svg",
-            published=f"{published.FOLDER}/index.json",
-        )
-        yield from self._parts(FrontPage(run, self._listed, self._changes, index))
+        run = self.load(self.first)
+        index = {
+            "shootout": __version__,
+            "newest": self.runs[0].id,
+            "history": "history.json",
+            "feed": "feed.xml",
+            "front": run.id,
+            "badge": "badge.svg",
+            "published": f"{published.FOLDER}/index.json",
+            "runners": [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
+            "runs": [overview.run_value(listed) for listed in self._listed],
+        }
+        yield from self._parts(overview.FrontPage(run, self._listed, self._changes, index))
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
     def _of_run(self, judged: JudgedRun) -> Iterator[Part]:
         if judged.id in self._detailed:
-            run = self._load(judged)
+            run = self.load(judged)
             yield from self._parts(*run_pages(run))
         else:
             run = Run.summary(judged)
-            yield from self._parts(SummaryPage(run))
+            yield from self._parts(overview.SummaryPage(run))
         yield [self._badge(f"{run.folder}/badge.svg", run)]
 
-    def _published(self, repeated: Iterable[JudgedRun]) -> Iterator[Part]:
+    def _published(self) -> Iterator[Part]:
         pages = []
-        for judged in repeated:
-            run = self._load(judged)
-            pages.append(published.page_of(run))
+        for judged in published.newest(self.runs):
+            pages.append(published.page_of(self.load(judged)))
             yield from self._parts(pages[-1])
-        yield from self._parts(published_index.page_of(pages))
+        yield from self._parts(published.list_page(pages))
 
     def _parts(self, *pages: Page) -> Iterator[Part]:
         return (page.files(self._render) for page in pages)
@@ -204,12 +185,12 @@ class _Site:
 
     @cached_property
     def _render(self) -> Render:
-        listed = tuple((each.title, each.front.path) for each in self.listings)
+        listed = tuple((listing.title, listing.front.path) for listing in self.listings)
         return partial(renderer(), alone=not self.runs, listed=listed, front=self.front)
 
     @cached_property
     def _detailed(self) -> frozenset[str]:
-        return retention.detailed(self.runs) | {self.first.id}
+        return detailed(self.runs) | {self.first.id}
 
     @cached_property
     def _listed(self) -> tuple[Run, ...]:
@@ -229,40 +210,41 @@ class _Site:
         return history.of_points(chain.from_iterable(self._points.values()))
 
     @cached_property
-    def _changes(self) -> tuple[history_pages.Change, ...]:
-        newest = self.runs[0].comparison.header.started
-        return history_pages.changes(self._series, self.acknowledged, newest)
+    def _changes(self) -> tuple[Change, ...]:
+        return level_changes(self._series, self.acknowledged, self.runs[0].comparison.header.started)
 
     @cached_property
     def _loaded(self) -> dict[str, Run]:
         return {}
 
-    def _load(self, judged: JudgedRun) -> Run:
+    def load(self, judged: JudgedRun) -> Run:
         """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
-            whole = judged.whole()
-            cells = [each.cell for each in whole.comparison.cells]
-            self._loaded[judged.id] = Run(
-                whole.document,
-                whole.comparison,
-                self._known(judged),
-                self.sections(judged.id, cells),
-                whole.aa_before,
-            )
+            document, comparison, aa_before = judged.whole()
+            sections = self.sections(judged.id, [c.cell for c in comparison.cells])
+            self._loaded[judged.id] = Run(document, comparison, self._latest(judged), sections, aa_before)
         return self._loaded[judged.id]
 
-    def _known(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
+    def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
         """The latest change of level for each changed cell of a run.
 
         Ignores later runs, so that a run's pages never change.
         """
-        changed = {
-            each.cell
-            for each in run.comparison.cells
-            if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
-        }
+        verdicts = (Verdict.REGRESSED, Verdict.IMPROVED)
+        changed = {c.cell for c in run.comparison.cells if c.verdict in verdicts}
+        keys = {key for key, _ in self._points[run.id] if key.cell in changed}
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
-        own = {key for key, _ in self._points[run.id] if key.cell in changed}
-        found = history.of_points((key, point) for key, point in until_then if key in own)
-        return {series.cell: series.changes[-1] for series in found if series.changes}
+        series = history.of_points((key, point) for key, point in until_then if key in keys)
+        return {one.cell: one.changes[-1] for one in series if one.changes}
+
+
+def _newest_first(runs: Iterable[JudgedRun], front: str | None) -> tuple[JudgedRun, ...]:
+    """Raises InputError if no run is of the profile `front`."""
+    newest_first = tuple(sorted(runs, key=lambda run: run.id, reverse=True))
+    profiles = sorted({run.comparison.header.profile_name for run in newest_first})
+    if front is not None and front not in profiles:
+        raise InputError(
+            f"no run of profile {front!r} for the first page; expected one of {', '.join(profiles)}"
+        )
+    return newest_first

@@ -1,8 +1,9 @@
-"""The page of a published comparison with the newest run that repeats it."""
+"""The pages of published comparisons, each with the newest run that repeats it, and the list of all."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from shootout.paths import file_stem
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
+from shootout.report.site.downloads import bounds, fingerprints
 from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 
@@ -24,6 +26,7 @@ CLAIM_COLUMNS = (
     "claim", "text", "outcome", "published_ratio", "published_outcome", "ratio", "ratio_low", "ratio_high",
     "bound_low", "bound_high", "reason",
 )  # fmt: skip
+LIST_COLUMNS = ("name", "title", "year", "claims", *Outcome, "run", "started", "scale", "page")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ class ComparedServer:
     name: str
     published: PublishedServer | None
     record: ServerRecord | None
-    note: str = ""  # what was measured in its place, or why nothing was
+    note: str  # what was measured in its place, or why nothing was
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,10 @@ class PublishedPage(Page):
     def servers(self) -> tuple[ComparedServer, ...]:
         """The published servers and those measured in addition."""
         header = self.run.document.header
-        theirs = [ComparedServer(s.name, s, published.record_of(s, header)) for s in self.publication.servers]
-        more = published.unpublished(self.publication, header)
-        every = (*theirs, *(ComparedServer(record.label, None, record) for record in more))
-        return tuple(replace(one, note=_note(one)) for one in every)
+        return (
+            *(_compared(s.name, s, published.record_of(s, header)) for s in self.publication.servers),
+            *(_compared(r.label, None, r) for r in published.unpublished(self.publication, header)),
+        )
 
     @cached_property
     def claims(self) -> tuple[ClaimResult, ...]:
@@ -85,8 +88,8 @@ class PublishedPage(Page):
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
         """The number of claims by outcome, without zeros."""
-        counts = {outcome: sum(c.outcome is outcome for c in self.claims) for outcome in Outcome}
-        return {outcome: count for outcome, count in counts.items() if count}
+        counts = Counter(claim.outcome for claim in self.claims)
+        return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
 
     @cached_property
     def cpus(self) -> tuple[int, ...]:
@@ -101,7 +104,7 @@ class PublishedPage(Page):
             "title": self.publication.title,
             "run": header.run,
             "started": header.started,
-            "runners": [runner.fingerprint for runner in header.runners],
+            "runners": fingerprints(header),
             "given": header.given,
             "claims": self.claims,
             "statements": self.publication.statements,
@@ -113,8 +116,7 @@ class PublishedPage(Page):
         return [
             (
                 result.claim.name, result.claim.text, result.outcome,
-                theirs.estimate if (theirs := result.published_ratio) else None, result.published_outcome,
-                *((ours.estimate, ours.low, ours.high) if (ours := result.ratio) else (None,) * 3),
+                bounds(result.published_ratio)[0], result.published_outcome, *bounds(result.ratio),
                 result.claim.low, result.claim.high, result.reason,
             )
             for result in self.claims
@@ -126,28 +128,22 @@ class PublishedPage(Page):
     def figures(self) -> tuple[Row, ...]:
         """The published and measured figures by workload and threads, without empty rows."""
         rows = (
-            Row(
-                workload,
-                threads,
-                one.name,
-                one.note,
-                published=self._relative(self._published, one, workload, threads),
-                measured=self._relative(self._measured, one, workload, threads),
-            )
+            Row(workload, threads, server.name, server.note, theirs, ours)
             for workload in self._workloads
             for threads in self._counts(workload)
-            for one in self.servers
+            for server, theirs, ours in zip(
+                self.servers,
+                self._relative([self._published(server, workload, threads) for server in self.servers]),
+                self._relative([self._measured(server, workload, threads) for server in self.servers]),
+                strict=True,
+            )
         )
         return tuple(row for row in rows if row.published != Figure() or row.measured != Figure())
 
     @property
     def without_figures(self) -> tuple[str, ...]:
-        known = {row.server for row in self.figures}
-        return tuple(one.name for one in self.servers if one.name not in known)
-
-    @cached_property
-    def _reference(self) -> ComparedServer:
-        return next(one for one in self.servers if one.name == self.publication.reference)
+        shown = {row.server for row in self.figures}
+        return tuple(server.name for server in self.servers if server.name not in shown)
 
     @cached_property
     def _workloads(self) -> tuple[str, ...]:
@@ -160,48 +156,43 @@ class PublishedPage(Page):
         peaks = any(workload in server.peaks for server in self.publication.servers)
         return (*sorted({*self.run.threads, *theirs}), *((None,) if peaks else ()))
 
-    def _relative(
-        self,
-        figure: Callable[[ComparedServer, str, int | None], Figure],
-        one: ComparedServer,
-        workload: str,
-        threads: int | None,
-    ) -> Figure:
-        """A figure with its ratio to the reference's, if there are both."""
-        found = figure(one, workload, threads)
-        reference = figure(self._reference, workload, threads)
-        if one == self._reference or not found.tps or not reference.tps:
-            return found
-        return replace(found, ratio=Interval.exactly(found.tps / reference.tps))
+    def _relative(self, figures: Sequence[Figure]) -> list[Figure]:
+        """The servers' figures with their ratios to the reference's, where there are both."""
+        at = [server.name for server in self.servers].index(self.publication.reference)
+        base = figures[at].tps
+        return [
+            replace(figure, ratio=Interval.exactly(figure.tps / base))
+            if figure.tps and base and place != at
+            else figure
+            for place, figure in enumerate(figures)
+        ]
 
-    def _published(self, one: ComparedServer, workload: str, threads: int | None) -> Figure:
-        tps = self.publication.figure(one.name, workload, threads) if one.published else None
+    def _published(self, server: ComparedServer, workload: str, threads: int | None) -> Figure:
+        tps = self.publication.figure(server.name, workload, threads) if server.published else None
         return Figure(failed=True) if tps == "error" else Figure(tps)
 
-    def _measured(self, one: ComparedServer, workload: str, threads: int | None) -> Figure:
-        cells = [c for c in self._cells(one, workload) if threads in (None, c.cell.threads)]
+    def _measured(self, server: ComparedServer, workload: str, threads: int | None) -> Figure:
+        cells = [c for c in self._cells(server, workload) if threads in (None, c.cell.threads)]
         tps = max((c.figures.tps.estimate for c in cells if c.figures), default=None)
         return Figure(tps, failed=tps is None and any(c.verdict is Verdict.FAILED for c in cells))
 
-    def _cells(self, one: ComparedServer, workload: str) -> Sequence[CellComparison]:
+    def _cells(self, server: ComparedServer, workload: str) -> Sequence[CellComparison]:
         """The server's cells by threads, ascending."""
-        label = one.record.label if one.record else None
-        found = [
-            c for c in self.run.comparison.cells if (c.cell.server, c.cell.workload) == (label, workload)
-        ]
-        return sorted(found, key=lambda c: c.cell.threads)
+        here = (server.record.label if server.record else None, workload)
+        cells = (c for c in self.run.comparison.cells if (c.cell.server, c.cell.workload) == here)
+        return sorted(cells, key=lambda c: c.cell.threads)
 
     # --- charts -----------------------------------------------------------------------------------
 
     @cached_property
     def series(self) -> dict[str, Series]:
         """Each server's series in all charts; number 0 is reserved for the run's base."""
-        return {one.name: Series(one.name, number) for number, one in enumerate(self.servers, 1)}
+        return {server.name: Series(server.name, number) for number, server in enumerate(self.servers, 1)}
 
     @property
     def charted(self) -> tuple[Series, ...]:
-        measured = {one.name for one in self.servers if one.record and not one.record.absent}
-        charted = measured | {s.name for s in self.publication.servers if s.tps}
+        charted = {server.name for server in self.publication.servers if server.tps}
+        charted |= {server.name for server in self.servers if server.record and not server.record.absent}
         return tuple(series for name, series in self.series.items() if name in charted)
 
     @property
@@ -209,42 +200,91 @@ class PublishedPage(Page):
         """Published throughput over threads; None with a single number of threads."""
         if len(self.publication.threads) < 2:
             return None
-        found = {
-            self.series[s.name]: [
+        points = {
+            self.series[server.name]: [
                 (threads, Interval.exactly(tps))
-                for threads, tps in zip(self.publication.threads, s.tps, strict=False)
+                for threads, tps in zip(self.publication.threads, server.tps, strict=False)
                 if not isinstance(tps, str)
             ]
-            for s in self.publication.servers
+            for server in self.publication.servers
         }
-        return charts.throughput_and_cpus(found, self.publication.cpus)
+        return charts.throughput_and_cpus(points, self.publication.cpus)
 
     @property
     def measured_charts(self) -> dict[str, Chart]:
         """Measured throughput over threads by workload; empty with a single number of threads."""
-        found = {
-            workload: charts.throughput_and_cpus(
-                {
-                    self.series[one.name]: [
-                        (c.cell.threads, c.figures.tps) for c in self._cells(one, workload) if c.figures
-                    ]
-                    for one in self.servers
-                },
-                self.cpus[0] if len(self.cpus) == 1 else None,
-            )
-            for workload in (self._workloads if len(self.run.threads) > 1 else ())
-        }
-        return {workload: chart for workload, chart in found.items() if chart is not None}
+        cpus = self.cpus[0] if len(self.cpus) == 1 else None
+        shown = {}
+        for workload in self._workloads if len(self.run.threads) > 1 else ():
+            points = {
+                self.series[server.name]: [
+                    (c.cell.threads, c.figures.tps) for c in self._cells(server, workload) if c.figures
+                ]
+                for server in self.servers
+            }
+            if (chart := charts.throughput_and_cpus(points, cpus)) is not None:
+                shown[workload] = chart
+        return shown
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """A published comparison and the page of its newest run, if any."""
+
+    name: str
+    publication: Published
+    page: PublishedPage | None
+
+    @property
+    def command(self) -> str:
+        return f"shootout run --profile {self.name} --scale small"
+
+    @property
+    def scale(self) -> str:
+        """The scale of the run; empty: full."""
+        return self.page.run.document.header.given.get("--scale", "") if self.page else ""
+
+    @property
+    def row(self) -> tuple[object, ...]:
+        """Its fields in the order of LIST_COLUMNS."""
+        about = (self.name, self.publication.title, self.publication.year, len(self.publication.claims))
+        if (page := self.page) is None:
+            return (*about, *[None] * (len(LIST_COLUMNS) - len(about)))
+        outcomes = (page.outcomes.get(outcome, 0) for outcome in Outcome)
+        started = page.run.document.header.started
+        return (*about, *outcomes, page.run.id, started, self.scale or "full", page.path)
+
+
+@dataclass(frozen=True)
+class RepetitionsPage(Page):
+    """All comparisons that ship with shootout."""
+
+    every: tuple[Repetition, ...]
+    template = "repetitions"
+    path = f"{FOLDER}/index.html"
+    columns = LIST_COLUMNS
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        return [repetition.row for repetition in self.every]
+
+    @property
+    def done(self) -> tuple[PublishedPage, ...]:
+        return tuple(repetition.page for repetition in self.every if repetition.page)
+
+    @property
+    def outcomes(self) -> dict[Outcome, int]:
+        return {outcome: sum(page.outcomes.get(outcome, 0) for page in self.done) for outcome in Outcome}
 
 
 def newest(runs: Iterable[JudgedRun]) -> tuple[JudgedRun, ...]:
     """The newest run of each repeated comparison; `runs`: newest first."""
-    found: dict[str, JudgedRun] = {}
+    newest: dict[str, JudgedRun] = {}
     for run in runs:
         name = run.comparison.header.profile.published
         if name is not None and name in published.known():
-            found.setdefault(name, run)
-    return tuple(found.values())
+            newest.setdefault(name, run)
+    return tuple(newest.values())
 
 
 def page_of(run: Run) -> PublishedPage:
@@ -252,14 +292,23 @@ def page_of(run: Run) -> PublishedPage:
     return PublishedPage(name, published.load(name), run)
 
 
-def _note(one: ComparedServer) -> str:
-    if one.record is None:
-        return "not in this run"
-    if one.record.absent:
-        return "not available here"
-    if one.published is None:
-        return "not published"
-    if one.record.reference.startswith("path:"):
-        return ""
-    own = one.record.reference == one.published.server
-    return one.record.label if own else f"stand-in: {one.record.label}"
+def list_page(repeated: Iterable[PublishedPage]) -> RepetitionsPage:
+    """`repeated`: the pages of the comparisons that were repeated."""
+    pages = {page.name: page for page in repeated}
+    every = [Repetition(name, published.load(name), pages.get(name)) for name in published.known()]
+    every.sort(key=lambda repetition: (repetition.publication.year or 0, repetition.publication.title))
+    return RepetitionsPage(tuple(every))
+
+
+def _compared(name: str, theirs: PublishedServer | None, record: ServerRecord | None) -> ComparedServer:
+    if record is None:
+        note = "not in this run"
+    elif record.absent:
+        note = "not available here"
+    elif theirs is None:
+        note = "not published"
+    elif record.reference.startswith("path:"):
+        note = ""
+    else:
+        note = record.label if record.reference == theirs.server else f"stand-in: {record.label}"
+    return ComparedServer(name, theirs, record, note)

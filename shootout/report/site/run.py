@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
@@ -12,7 +12,7 @@ from msgspec import structs
 
 from shootout.analysis import history, lineage
 from shootout.model.history import ChangePoint, LedgerEntry
-from shootout.model.plan import THROUGHPUT, Block, Cell, Dataset
+from shootout.model.plan import THROUGHPUT, Cell, Dataset, block_key
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
@@ -75,33 +75,27 @@ class Run:
         policy = self.comparison.policy
 
         def words(step: lineage.Step, workload: str) -> str:
-            cells = [each for each in step.cells if each.cell.workload == workload]
-            return ", ".join(families.parts(cells, wording.margins(cells, policy))) or (
-                "undecided" if cells else ""
-            )
+            cells = [c for c in step.cells if c.cell.workload == workload]
+            words = ", ".join(families.parts(cells, wording.margins(cells, policy)))
+            return words or ("undecided" if cells else "")
 
         steps = lineage.steps(self.document, policy, self.aa_before)
-        return tuple((step, tuple(words(step, each) for each in self.workloads)) for step in steps)
+        return tuple((step, tuple(words(step, workload) for workload in self.workloads)) for step in steps)
 
-    @property
-    def fastest(self) -> tuple[str, ...]:
-        """For each workload, the servers with the highest throughput, and where."""
-        return tuple("; ".join(self._fastest(each)) for each in self.workloads)
-
-    def _fastest(self, workload: str) -> Iterator[str]:
-        best: dict[str, list[int]] = {}
-        for threads in self.threads:
-            here = [
-                (c.figures.tps.estimate, c.cell.server)
-                for c in self.comparison.cells
-                if (c.cell.workload, c.cell.threads) == (workload, threads) and c.figures
-            ]
-            if here:
-                best.setdefault(max(here)[1], []).append(threads)
-        every = sum(map(len, best.values()))
-        for server, where in sorted(best.items(), key=lambda each: -len(each[1])):
-            named = ", ".join(map(str, where)) + (" thread" if where == [1] else " threads")
-            yield server if len(where) == every else f"{server} at {named}"
+    def fastest(self, workload: str) -> str:
+        """The servers with a workload's highest throughput, and at which numbers of threads."""
+        ascending = sorted(
+            (c.cell.threads, c.figures.tps.estimate, c.cell.server)
+            for c in self.comparison.cells
+            if c.figures and c.cell.workload == workload
+        )
+        best = {threads: server for threads, _, server in ascending}
+        texts = []
+        for server, count in Counter(best.values()).most_common():
+            counts = [threads for threads in best if best[threads] == server]
+            at = figures.threads(1) if counts == [1] else f"{', '.join(map(str, counts))} threads"
+            texts.append(server if count == len(best) else f"{server} at {at}")
+        return "; ".join(texts)
 
     @cached_property
     def workloads(self) -> tuple[str, ...]:
@@ -129,8 +123,7 @@ class Run:
     @property
     def decided_by_others(self) -> bool:
         """Whether a metric other than throughput decided any cell's verdict."""
-        found = map(wording.decisive, self.judged)
-        return any(each is not None and each[0] != THROUGHPUT for each in found)
+        return any(c.judged and c.judged[0].metric != THROUGHPUT for c in self.judged)
 
     @cached_property
     def verdicts(self) -> dict[Verdict, int]:
@@ -158,11 +151,10 @@ class Run:
     @cached_property
     def scale(self) -> RatioAxis:
         """A common axis for the intervals of all cells."""
-        found = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
+        ratios = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
         policy = self.comparison.policy
-        return RatioAxis.over(
-            found, max((wording.margin(c, policy) for c in self.judged), default=policy.margin)
-        )
+        margins = (wording.margin(c, policy) for c in self.judged)
+        return RatioAxis.over(ratios, max(margins, default=policy.margin))
 
     @property
     def margins(self) -> str:
@@ -175,12 +167,12 @@ class Run:
 
     @cached_property
     def sets(self) -> tuple[CellSet, ...]:
-        keys: dict[tuple[str, str], list[CellComparison]] = {}
+        keys: defaultdict[tuple[str, str], list[CellComparison]] = defaultdict(list)
         for c in self.comparison.cells:
-            keys.setdefault((c.cell.workload, c.cell.dataset), []).append(c)
-        several = Counter(workload for workload, _ in keys)
+            keys[c.cell.workload, c.cell.dataset].append(c)
+        datasets = Counter(workload for workload, _ in keys)
         return tuple(
-            CellSet(self, workload, dataset, tuple(cells), alone=several[workload] == 1)
+            CellSet(self, workload, dataset, tuple(cells), alone=datasets[workload] == 1)
             for (workload, dataset), cells in keys.items()
         )
 
@@ -203,8 +195,8 @@ class Run:
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
         """The history pages that these cells add to, by the runner's fingerprint."""
-        found = ((self.document.header.runner_of(c.cell), self.history(c)) for c in cells)
-        return {runner.fingerprint: page for runner, page in found if runner and page}
+        pages = ((self.document.header.runner_of(c.cell), self.history(c)) for c in cells)
+        return {runner.fingerprint: page for runner, page in pages if runner and page}
 
     def set_of(self, cell: Cell) -> CellSet:
         return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
@@ -213,9 +205,9 @@ class Run:
     def datasets(self) -> tuple[Dataset, ...]:
         header = self.document.header
         ran_on = {block.dataset for block in header.blocks}
-        known = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
         dumped = any(key.startswith("dump-") for key in ran_on)
-        return tuple(each for each in known if each.key in ran_on or (each.kind == "dump" and dumped))
+        datasets = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
+        return tuple(data for data in datasets if data.key in ran_on or (data.kind == "dump" and dumped))
 
     @cached_property
     def settings(self) -> tuple[tuple[str, tuple[SettingRow, ...]], ...]:
@@ -244,50 +236,46 @@ class Run:
             *(WarningEntry(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
         )
 
-    def warnings_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
-        """Each of these cells' own warnings once, without those of their servers."""
-        found: dict[Warning, list[CellComparison]] = {}
-        for c in cells:
-            for warning in c.warnings:
-                if warning not in self.server_warnings:
-                    found.setdefault(warning, []).append(c)
-        return tuple(WarningEntry(_places(places), warning) for warning, places in found.items())
+    def own_warnings(self, c: CellComparison) -> tuple[Warning, ...]:
+        """A cell's warnings without those of its servers."""
+        return tuple(warning for warning in c.warnings if warning not in self.server_warnings)
 
-    @cached_property
+    def warnings_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
+        """Each of these cells' own warnings once."""
+        places: defaultdict[Warning, list[Cell]] = defaultdict(list)
+        for c in cells:
+            for warning in self.own_warnings(c):
+                places[warning].append(c.cell)
+        return tuple(WarningEntry(_places(places[warning]), warning) for warning in places)
+
+    @property
     def warning_summary(self) -> tuple[WarningEntry, ...]:
         """The warnings about the machine and the servers, and a summary of those about cells."""
         return (*self.shared_warnings, *self.warning_summary_of(self.comparison.cells))
 
     def warning_summary_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
-        """One warning per code of these cells, with the number of cells that have it."""
-        kinds: dict[str, list[CellComparison]] = {}
+        """One of these cells' own warnings per code, with the number of cells that have it."""
+        by_code: defaultdict[str, list[tuple[Cell, Warning]]] = defaultdict(list)
         for c in cells:
-            for code in dict.fromkeys(w.code for w in c.warnings if w not in self.server_warnings):
-                kinds.setdefault(code, []).append(c)
-        found = []
-        for code, having in kinds.items():
-            own = [w for c in having for w in c.warnings if w.code == code and w not in self.server_warnings]
-            example = ", for instance" if len(set(own)) > 1 else ""
-            found.append(WarningEntry(about=f"{_places(having)}{example}", warning=own[0]))
-        return tuple(found)
-
-    @cached_property
-    def _blocks(self) -> dict[Cell, Block]:
-        return {cell: block for block in self.document.header.blocks for cell in block.cells}
-
-    def block(self, cell: Cell) -> Block:
-        return self._blocks[cell]
+            for warning in self.own_warnings(c):
+                by_code[warning.code].append((c.cell, warning))
+        entries = []
+        for warned in by_code.values():
+            example = ", for instance" if len({warning for _, warning in warned}) > 1 else ""
+            places = _places([*dict.fromkeys(cell for cell, _ in warned)])
+            entries.append(WarningEntry(f"{places}{example}", warning=warned[0][1]))
+        return tuple(entries)
 
     @cached_property
     def _samples(self) -> dict[tuple[str, str], list[tuple[int, Samples]]]:
-        found: dict[tuple[str, str], list[tuple[int, Samples]]] = {}
+        by_block: defaultdict[tuple[str, str], list[tuple[int, Samples]]] = defaultdict(list)
         for record in self.document.starts:
             for samples in record.samples:
-                found.setdefault((record.block, samples.server), []).append((record.start, samples))
-        return found
+                by_block[record.block, samples.server].append((record.start, samples))
+        return by_block
 
     def samples(self, cell: Cell) -> tuple[tuple[int, Samples], ...]:
-        return tuple(self._samples.get((self.block(cell).key, cell.server), ()))
+        return tuple(self._samples.get((block_key(cell.workload, cell.threads), cell.server), ()))
 
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
         """Records of why the cell's measurement failed or ended early."""
@@ -349,9 +337,8 @@ class CellSet:
 
     @cached_property
     def laws(self) -> dict[str, ScalingLaw]:
-        here = (self.workload, self.dataset)
-        found = self.run.comparison.laws
-        return {law.server: law for law in found if (law.workload, law.dataset) == here}
+        here, laws = (self.workload, self.dataset), self.run.comparison.laws
+        return {law.server: law for law in laws if (law.workload, law.dataset) == here}
 
     @property
     def chart(self) -> charts.Chart:
@@ -375,9 +362,7 @@ class CellSet:
     @property
     def thumbnail(self) -> charts.Chart | None:
         series = tuple(self.run.series.values())
-        return charts.over_threads(
-            self.cells, series, lambda c: c.figures.tps.estimate if c.figures else None
-        )
+        return charts.over_threads(self.cells, series, lambda figures: figures.tps.estimate)
 
 
 def _with_change_interval(c: CellComparison) -> CellComparison:
@@ -395,9 +380,6 @@ def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:
     return {verdict: counts[verdict] for verdict in wording.WORST_FIRST}
 
 
-def _places(cells: Sequence[CellComparison]) -> str:
+def _places(cells: Sequence[Cell]) -> str:
     """The cells' names, or their number if they are more than three."""
-    if len(cells) > 3:
-        return f"{len(cells)} cells"
-    named = (f"{c.cell.workload}, {figures.threads(c.cell.threads)}, {c.cell.server}" for c in cells)
-    return "; ".join(named)
+    return f"{len(cells)} cells" if len(cells) > 3 else "; ".join(map(names.cell_text, cells))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +14,10 @@ from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
-from shootout.paths import file_stem
 from shootout.report import figures
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
+from shootout.report.site.names import runner_page
 from shootout.report.site.page import Page
 from shootout.report.site.run import Machine, Run
 from shootout.runner import doctor
@@ -53,12 +53,12 @@ class Share:
 
     @cached_property
     def aa_entries(self) -> tuple[LedgerEntry, ...]:
-        return tuple(each for each in self.judged.aa_entries if each.runner == self.runner.fingerprint)
+        return tuple(entry for entry in self.judged.aa_entries if entry.runner == self.runner.fingerprint)
 
     @property
     def others(self) -> tuple[Machine, ...]:
         """The runners that measured the rest."""
-        return tuple(each for each in self.run.machines if each != self.machine)
+        return tuple(machine for machine in self.run.machines if machine != self.machine)
 
     @property
     def alarms(self) -> int:
@@ -79,7 +79,7 @@ class RunnerPage(Page):
 
     @property
     def path(self) -> str:
-        return page_of(self.runner.fingerprint)
+        return runner_page(self.runner.fingerprint)
 
     @property
     def value(self) -> object:
@@ -91,16 +91,16 @@ class RunnerPage(Page):
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(each.runner.kernel for each in self.shares))
+        return tuple(dict.fromkeys(share.runner.kernel for share in self.shares))
 
     @cached_property
     def warnings(self) -> tuple[tuple[Warning, str, int], ...]:
         """One per code, the most recent first, with the newest run and the number of runs that have it."""
         newest: dict[str, tuple[Warning, str]] = {}
         count: Counter[str] = Counter()
-        for each in self.shares:
-            for warning in each.runner.warnings:
-                newest.setdefault(warning.code, (warning, each.judged.id))
+        for share in self.shares:
+            for warning in share.runner.warnings:
+                newest.setdefault(warning.code, (warning, share.judged.id))
                 count[warning.code] += 1
         return tuple((warning, run, count[code]) for code, (warning, run) in newest.items())
 
@@ -141,72 +141,53 @@ class RunnerPage(Page):
         if len(kinds) > 2:
             places[len(kinds) // 2] = "median"
         return tuple(
-            (Series(f"{places[place]}: {_name(kinds[place])}", number), kinds[place])
+            (Series(f"{places[place]}: {kind.workload}, {figures.threads(kind.threads)}", number), kind)
             for number, place in enumerate(sorted(places), 1)
-            if kinds
+            for kind in kinds[place : place + 1]
         )
 
     @property
     def power(self) -> Chart | None:
-        return _power_chart(self.charted) if self.charted else None
+        """The share of runs that would flag a loss, by its size; None without A/A cells."""
+        lines = [
+            Line(series, tuple((float(loss) * 100, share * 100) for loss, share in kind.power.items()))
+            for series, kind in self.charted
+        ]
+        if not lines:
+            return None
+        losses = [x for x, _ in lines[0].points]
+        ticks = tuple((loss, numbers.number(loss, 0)) for loss in losses)
+        return Chart(
+            Axis(title="loss of throughput, %", ticks=ticks, ends=(0, max(losses) * 1.05)),
+            Axis(title="runs that would flag it, %", ends=(0, 103)),
+            tuple(lines),
+            readouts=readouts(
+                lines,
+                lambda loss: f"a loss of {loss:g}{numbers.SPACE}%",
+                lambda share: f"{share:.0f}{numbers.SPACE}%",
+            ),
+        )
 
     @property
     def rows(self) -> list[tuple[object, ...]]:
         return [
             (
-                e.run,
-                e.workload,
-                e.dataset,
-                e.settings,
-                e.threads,
-                e.verdict.value,
-                e.starts,
-                e.spreads.get("throughput"),
+                entry.run, entry.workload, entry.dataset, entry.settings, entry.threads, entry.verdict.value,
+                entry.starts, entry.spreads.get("throughput"),
             )
-            for e in self.entries
-        ]
-
-
-def page_of(fingerprint: str) -> str:
-    """The path of a runner's page from the site's root."""
-    return f"runner-{file_stem(fingerprint)}.html"
+            for entry in self.entries
+        ]  # fmt: skip
 
 
 def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
     """One page per runner, the most recent first; `runs`: newest first."""
-    grouped: dict[str, list[Share]] = {}
+    shares: defaultdict[str, list[Share]] = defaultdict(list)
     for run in runs:
         summary = Run.summary(run)
         for machine in summary.machines:
-            grouped.setdefault(machine.runner.fingerprint, []).append(Share(run, summary, machine))
-    return tuple(RunnerPage(tuple(group)) for group in grouped.values())
+            shares[machine.runner.fingerprint].append(Share(run, summary, machine))
+    return tuple(map(RunnerPage, map(tuple, shares.values())))
 
 
 def _key(of: LedgerEntry | CellNoise) -> tuple[str, str, str, int]:
     return of.workload, of.dataset, of.settings, of.threads
-
-
-def _name(noise: CellNoise) -> str:
-    return f"{noise.workload}, {figures.threads(noise.threads)}"
-
-
-def _power_chart(charted: Sequence[tuple[Series, CellNoise]]) -> Chart:
-    lines = tuple(
-        Line(series, tuple((float(loss) * 100, share * 100) for loss, share in noise.power.items()))
-        for series, noise in charted
-    )
-    losses = [x for x, _ in lines[0].points]
-    return Chart(
-        Axis(
-            title="loss of throughput, %",
-            ticks=tuple((loss, numbers.number(loss, 0)) for loss in losses),
-            ends=(0, max(losses) * 1.05),
-        ),
-        Axis(title="runs that would flag it, %", ends=(0, 103)),
-        lines,
-        readouts=readouts(
-            lines,
-            lambda loss: f"a loss of {loss:g}{numbers.SPACE}%",
-            lambda share: f"{share:.0f}{numbers.SPACE}%",
-        ),
-    )

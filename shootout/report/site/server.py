@@ -11,18 +11,18 @@ from shootout.report import headlines, wording
 from shootout.report.site import charts
 from shootout.report.site.names import server_page
 from shootout.report.site.page import CellsPage
-from shootout.report.site.run import CellSet, Run, WarningEntry, tally
+from shootout.report.site.run import CellSet, WarningEntry, tally
+from shootout.report.site.settings import compared_settings
 
 
 @dataclass(frozen=True)
 class ServerPage(CellsPage):
-    run: Run
     record: ServerRecord
     template = "server"
 
     @property
-    def path(self) -> str:
-        return f"{self.run.folder}/{server_page(self.label)}"
+    def file(self) -> str:
+        return server_page(self.label)
 
     @property
     def label(self) -> str:
@@ -32,7 +32,7 @@ class ServerPage(CellsPage):
     def cells(self) -> tuple[CellComparison, ...]:
         return tuple(c for c in self.run.comparison.cells if c.cell.server == self.label)
 
-    @cached_property
+    @property
     def sets(self) -> tuple[CellSet, ...]:
         return tuple(s for s in self.run.sets if self.label in s.servers)
 
@@ -48,29 +48,19 @@ class ServerPage(CellsPage):
     def bases(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(c.base.server for c in self.cells if c.base.server != self.label))
 
-    @cached_property
+    @property
     def verdicts(self) -> dict[Verdict, int]:
         return tally(filter(wording.needs_verdict, self.cells))
 
     @property
     def warnings(self) -> tuple[WarningEntry, ...]:
-        return tuple(WarningEntry(about=self.label, warning=warning) for warning in self.record.warnings)
+        return tuple(WarningEntry(self.label, warning) for warning in self.record.warnings)
 
     def chart(self, cells: CellSet) -> charts.Chart:
         series = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
         return charts.throughput(cells.cells, series, {})
 
-    @cached_property
+    @property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
         """Its settings with the base's effective values, deviations first."""
         return compared_settings(self.record, self.run.servers.get(self.bases[0]) if self.bases else None)
-
-
-def compared_settings(
-    here: ServerRecord, base: ServerRecord | None
-) -> tuple[tuple[SettingRecord, str | None], ...]:
-    """A server's settings with its base's effective values, deviations first."""
-    theirs = {setting.name: setting.effective for setting in base.settings} if base else {}
-    rows = [(setting, theirs.get(setting.name)) for setting in here.settings]
-    as_requested = {setting.name: not (setting.differs or setting.lacking) for setting in here.settings}
-    return tuple(sorted(rows, key=lambda row: (as_requested[row[0].name], row[0].requested is None)))

@@ -2,20 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from shootout.model.run import ServerRecord, SettingRecord
-from shootout.report.site.downloads import about
-from shootout.report.site.page import Page
-
-if TYPE_CHECKING:
-    from shootout.report.site.run import Run
-
-SETTING_COLUMNS = (
-    "server", "setting", "requested", "effective", "differs", "lacking", "variables", "note",
-)  # fmt: skip
 
 GROUPS = (
     "Not as requested, or lacking",
@@ -26,33 +16,6 @@ GROUPS = (
 
 
 @dataclass(frozen=True)
-class SettingsPage(Page):
-    run: Run
-    template = "settings"
-    columns = SETTING_COLUMNS
-
-    @property
-    def path(self) -> str:
-        return f"{self.run.folder}/settings.html"
-
-    @property
-    def value(self) -> object:
-        header = self.run.document.header
-        return {**about(header), "servers": header.servers}
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        return (
-            (
-                server.label, each.name, each.requested, each.effective, each.differs, each.lacking,
-                " ".join(each.variables), each.note,
-            )
-            for server in self.run.document.header.servers
-            for each in server.settings
-        )  # fmt: skip
-
-
-@dataclass(frozen=True)
 class SettingRow:
     """One setting of all servers in the run's order; None if unknown."""
 
@@ -60,31 +23,31 @@ class SettingRow:
     records: tuple[SettingRecord | None, ...]
 
     @property
-    def known(self) -> tuple[SettingRecord, ...]:
+    def recorded(self) -> tuple[SettingRecord, ...]:
         return tuple(record for record in self.records if record is not None)
 
     @property
     def group(self) -> str:
         """One of GROUPS."""
         deviating, requested, differing, same = GROUPS
-        if any(record.differs or record.lacking for record in self.known):
+        if any(record.differs or record.lacking for record in self.recorded):
             return deviating
-        if any(record.requested is not None for record in self.known):
+        if any(record.requested is not None for record in self.recorded):
             return requested
         return differing if len({record and record.effective for record in self.records}) > 1 else same
 
     @property
     def requested(self) -> tuple[str | None, ...]:
-        return tuple(dict.fromkeys(record.requested for record in self.known))
+        return tuple(dict.fromkeys(record.requested for record in self.recorded))
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(r.note for r in self.known if r.note and not r.lacking))
+        return tuple(dict.fromkeys(r.note for r in self.recorded if r.note and not r.lacking))
 
     @property
     def variables(self) -> tuple[str, ...]:
         """Its variables, if they have the same names in all versions."""
-        names = {record.variables for record in self.known if record.variables}
+        names = {record.variables for record in self.recorded if record.variables}
         return next(iter(names)) if len(names) == 1 else ()
 
 
@@ -99,3 +62,14 @@ def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRo
         row = SettingRow(name=name, records=tuple(records.get(name) for records in by_name))
         groups[row.group].append(row)
     return tuple((title, tuple(rows)) for title, rows in groups.items() if rows)
+
+
+def compared_settings(
+    here: ServerRecord, base: ServerRecord | None
+) -> tuple[tuple[SettingRecord, str | None], ...]:
+    """A server's settings with its base's effective values, deviations first."""
+    theirs = {setting.name: setting.effective for setting in base.settings} if base else {}
+    deviations_first = sorted(
+        here.settings, key=lambda s: (not (s.differs or s.lacking), s.requested is None)
+    )
+    return tuple((setting, theirs.get(setting.name)) for setting in deviations_first)

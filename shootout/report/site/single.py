@@ -19,9 +19,7 @@ _ELSEWHERE = re.compile(
 
 def of(page: Page, render: Render) -> str:
     """The page with style and script inside, and without links to other files."""
-    run = getattr(page, "run", None)
-    text = render(f"{page.template}.html", page=page, run=run, root=page.root, data=None)
     style, script = ((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "site.js"))
-    text = _STYLE.sub(lambda _: f"<style>\n{style}</style>", text)
-    text = _ELSEWHERE.sub(lambda found: found[1] or "", text)
+    text = _STYLE.sub(lambda _: f"<style>\n{style}</style>", page.html(render))
+    text = _ELSEWHERE.sub(lambda link: link[1] or "", text)
     return _SCRIPT.sub(lambda _: f"<script>\n{script}</script>", text)

@@ -23,6 +23,17 @@ DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
 TICKS = 6
 PADDING = 0.05  # beyond the outermost values, as a share of an axis
 SYMBOL_RADIUS = 4.5  # this and the following: CSS pixels
+SYMBOLS = {  # path data; a circle is none
+    "diamond": "M0.0 -4.5L4.5 -0.0L0.0 4.5L-4.5 0.0z",
+    "square": "M-3.8 -3.8L3.8 -3.8L3.8 3.8L-3.8 3.8z",
+    "triangle-up": "M0.0 -4.5L3.9 2.2L-3.9 2.3z",
+    "cross": "M-1.6 -4.5L1.6 -4.5L1.6 -1.6L4.5 -1.6L4.5 1.6L1.6 1.6L1.6 4.5L-1.6 4.5L-1.6 1.6L-4.5 1.6"
+    "L-4.5 -1.6L-1.6 -1.6z",
+    "x": "M2.1 -4.3L4.3 -2.1L2.2 0.0L4.3 2.1L2.1 4.3L0.0 2.2L-2.1 4.3L-4.3 2.1L-2.2 0.0L-4.3 -2.1"
+    "L-2.1 -4.3L0.0 -2.2z",
+    "star": "M0.0 -4.5L1.2 -1.6L4.3 -1.4L1.9 0.6L2.6 3.6L0.0 2.0L-2.6 3.6L-1.9 0.6L-4.3 -1.4L-1.2 -1.6z",
+    "pentagon": "M0.0 -4.5L4.3 -1.4L2.6 3.6L-2.6 3.6L-4.3 -1.4z",
+}
 RING_RADIUS = 8.5
 NARROW, WIDE = 190, 480  # widths of the plot area for few and for more labels of x
 CHARACTER = 7.0
@@ -90,12 +101,12 @@ class Drawing:
     @cached_property
     def thumbnail(self) -> Markup:
         """The lines only; a single point is a dot."""
-        parts = (
-            part
-            for line in self.chart.lines
-            for points in [self._pieces(line)]
-            for part in (_stroke(line, points), _dots(line, points, 8) if sum(map(len, points)) == 1 else "")
-        )
+        parts = []
+        for line in self.chart.lines:
+            pieces = self._pieces(line)
+            parts.append(_stroke(line, pieces))
+            if sum(map(len, pieces)) == 1:
+                parts.append(_dots(line, pieces, 8))
         return _nested(parts)
 
     @cached_property
@@ -115,11 +126,11 @@ class Drawing:
     @property
     def _stretched(self) -> Markup:
         """The elements that stretch with the plot area."""
-        grid = (_down(self.y(value)) for value, _ in _ticks(self.chart.y, self.y))
+        ticks = _ticks(self.chart.y, self.y)
         return _nested(
             [
                 *self._bands(),
-                *(f'<path class="grid" d="M0 {y:.1f}H{UNIT}"/>' for y in grid),
+                *(f'<path class="grid" d="M0 {_down(self.y(value)):.1f}H{UNIT}"/>' for value, _ in ticks),
                 f'<path class="axis" d="M0 {UNIT}H{UNIT}"/>',
                 *self._rules(),
                 *(part for line in self.chart.lines for part in self._line(line)),
@@ -145,25 +156,20 @@ class Drawing:
     def _line(self, line: Line) -> Iterator[str]:
         pieces = self._pieces(line)
         color = line.series.color
-        if len(line.intervals) > 1 and not line.whiskers:
-            low, high = (
-                [
-                    (x, _down(self.y(ends[side])))
-                    for (x, _), ends in zip(pieces[0], line.intervals, strict=True)
-                ]
-                for side in (0, 1)
-            )
-            yield f'<path d="{_path([*high, *low[::-1]])}z" style="fill:{_faint(color, line.band_opacity)}"/>'
-        elif line.intervals:
-            d = "".join(
-                f"M{UNIT * self.x(x):.1f} {_down(self.y(ends[0])):.1f}V{_down(self.y(ends[1])):.1f}"
-                for (x, _), ends in zip(line.points, line.intervals, strict=True)
-            )
+        ends = [
+            (UNIT * self.x(x), _down(self.y(low)), _down(self.y(high)))
+            for (x, _), (low, high) in zip(line.points, line.intervals, strict=False)
+        ]
+        if len(ends) > 1 and not line.whiskers:
+            d = _path([*((x, high) for x, _, high in ends), *((x, low) for x, low, _ in reversed(ends))])
+            yield f'<path d="{d}z" style="fill:{color_of(f"{color}/{line.band_opacity}")}"/>'
+        elif ends:
+            d = "".join(f"M{x:.1f} {low:.1f}V{high:.1f}" for x, low, high in ends)
             yield f'<path d="{d}" style="stroke:{color_of(color)};stroke-width:1.5"/>'
         if line.filled:
             for piece in pieces:
                 d = f"{_path(piece)}V{UNIT}H{piece[0][0]:.1f}z"
-                yield f'<path d="{d}" style="fill:{_faint(color, 0.14)}"/>'
+                yield f'<path d="{d}" style="fill:{color_of(f"{color}/0.14")}"/>'
         if line.width:
             yield _stroke(line, pieces)
         if line.dots:
@@ -218,7 +224,7 @@ class Drawing:
         return [piece for piece in pieces if piece]
 
 
-def inline(chart: Chart) -> Markup:
+def chart(chart: Chart) -> Markup:
     """A chart as an inline SVG element, styled by its page."""
     drawing = Drawing(chart)
     return Markup(f'<svg class="plot">{drawing.plot}{drawing.readouts}</svg>')
@@ -233,10 +239,6 @@ def color_of(role: str) -> str:
     """`--series-1/0.2` as CSS."""
     name, _, opacity = role.partition("/")
     return f"color-mix(in srgb,var({name}) {float(opacity):.0%},transparent)" if opacity else f"var({name})"
-
-
-def _faint(color: str, opacity: float) -> str:
-    return color_of(f"{color}/{opacity:.2g}")
 
 
 def _down(share: float) -> float:
@@ -268,37 +270,12 @@ def _path(points: Points) -> str:
     return "M" + "L".join([f"{x:.1f} {y:.1f}" for x, y in points])
 
 
-# --- symbols --------------------------------------------------------------------------------------
-
-
-def _polygon(corners: int, inner: float = 1.0) -> tuple[tuple[float, float], ...]:
-    """Corners around the origin, the first at the top; every second one at radius `inner`."""
-    turns = [(2 * math.pi * number / corners, inner if number % 2 else 1.0) for number in range(corners)]
-    return tuple((math.sin(turn) * reach, -math.cos(turn) * reach) for turn, reach in turns)
-
-
-_CROSS = (
-    (-0.35, -1), (0.35, -1), (0.35, -0.35), (1, -0.35), (1, 0.35), (0.35, 0.35),
-    (0.35, 1), (-0.35, 1), (-0.35, 0.35), (-1, 0.35), (-1, -0.35), (-0.35, -0.35),
-)  # fmt: skip
-_CORNERS = {
-    "square": ((-0.85, -0.85), (0.85, -0.85), (0.85, 0.85), (-0.85, 0.85)),
-    "diamond": _polygon(4),
-    "triangle-up": _polygon(3),
-    "cross": _CROSS,
-    "x": tuple((0.71 * (x - y), 0.71 * (x + y)) for x, y in _CROSS),
-    "star": _polygon(10, inner=0.45),
-    "pentagon": _polygon(5),
-}
-
-
 def symbols() -> Markup:
     """Definitions of the points' symbols, which a page's other SVG elements reference by id."""
-    radius = SYMBOL_RADIUS
     shapes = [
-        f'<path id="mark-{name}" d="{_path([(x * radius, y * radius) for x, y in _CORNERS[name]])}z"/>'
-        if name in _CORNERS
-        else f'<circle id="mark-{name}" r="{radius}"/>'
+        f'<path id="mark-{name}" d="{SYMBOLS[name]}"/>'
+        if name in SYMBOLS
+        else f'<circle id="mark-{name}" r="{SYMBOL_RADIUS}"/>'
         for name in MARKERS
     ]
     return Markup(f"<defs>{''.join(shapes)}</defs>")
@@ -311,12 +288,11 @@ def _apart(
     ticks: Sequence[tuple[float, str]], width: float, placed: Sequence[tuple[float, str]] = ()
 ) -> list[tuple[float, str]]:
     """The labels that fit on an axis of `width` without overlap, including those already placed."""
-    found = [*placed]
+    labels = [*placed]
     for x, label in ticks:
-        room = ((CHARACTER * (len(label) + len(other)) / 2 + 8) / width for _, other in found)
-        if all(abs(x - at) > least for (at, _), least in zip(found, room, strict=True)):
-            found.append((x, label))
-    return found
+        if all(abs(x - at) > (CHARACTER * (len(label) + len(text)) / 2 + 8) / width for at, text in labels):
+            labels.append((x, label))
+    return labels
 
 
 def _ticks(axis: Axis, span: Span) -> Iterator[tuple[float, str]]:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shootout.analysis import odd
-from shootout.model.plan import Cell
 from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
 from shootout.report import figures
 from shootout.report.site import charts
-from shootout.report.site.charts import Chart, Series
+from shootout.report.site.charts import Chart, Series, points
 from shootout.report.site.page import CellsPage
-from shootout.report.site.run import CellSet, Run, WarningEntry
+from shootout.report.site.run import CellSet, WarningEntry
 
 KILO = 1000.0
 PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
@@ -56,13 +55,12 @@ class Peak:
 
 @dataclass(frozen=True)
 class WorkloadPage(CellsPage):
-    run: Run
     set: CellSet
     template = "workload"
 
     @property
-    def path(self) -> str:
-        return f"{self.run.folder}/{self.set.page}"
+    def file(self) -> str:
+        return self.set.page
 
     @property
     def cells(self) -> Sequence[CellComparison]:
@@ -82,26 +80,16 @@ class WorkloadPage(CellsPage):
 
     @cached_property
     def peaks(self) -> tuple[Peak, ...]:
-        found = []
+        peaks = []
         for label in self.set.servers:
-            cells = [c for c in self.set.cells if c.cell.server == label]
-            measured = [(c.figures.tps, c) for c in cells if c.figures]
-            if not measured:
-                continue
-            best, at = max(measured, key=lambda pair: pair[0].estimate)
-            single = next((c for c in cells if c.cell.threads == 1), None)
-            found.append(
-                Peak(
-                    server=label,
-                    single=single.figures.tps if single and single.figures else None,
-                    single_change=single.ratio if single else None,
-                    tps=best,
-                    threads=at.cell.threads,
-                    law=self.set.laws.get(label),
-                    counts=tuple(sorted(c.cell.threads for _, c in measured)),
-                )
-            )
-        return tuple(found)
+            tps = dict(points(self.set.cells, label, lambda figures: figures.tps))
+            if tps:
+                peak = max(tps, key=lambda threads: tps[threads].estimate)
+                single = self.set.at(label, 1)
+                change = single.ratio if single else None
+                law = self.set.laws.get(label)
+                peaks.append(Peak(label, tps.get(1), change, tps[peak], peak, law, tuple(sorted(tps))))
+        return tuple(peaks)
 
     @property
     def by_threads(self) -> dict[int, Series]:
@@ -133,32 +121,19 @@ class WorkloadPage(CellsPage):
         sets = {s.workload: s for s in self.run.sets if s.dataset == self.set.dataset}
         if READS not in sets or WRITES not in sets:
             return ()
-        found = []
+        quotients = []
         for label in self.set.servers:
-            both = [
-                {c.cell.threads: c.figures.tps.estimate for c in sets[name].cells
-                 if c.figures and c.cell.server == label}
+            reads, writes = (
+                dict(points(sets[name].cells, label, lambda figures: figures.tps.estimate))
                 for name in (READS, WRITES)
-            ]  # fmt: skip
-            reads, writes = both
+            )
             of_threads = tuple(
                 reads[count] / writes[count] if count in reads and writes.get(count) else None
                 for count in self.set.threads
             )
             peaks = max(reads.values()) / max(writes.values()) if reads and any(writes.values()) else None
-            found.append((label, of_threads, peaks))
-        return tuple(found)
-
-    @cached_property
-    def odd(self) -> frozenset[tuple[str, Cell]]:
-        """Titles and cells of costs that are odd against the same server's at fewer and more threads."""
-        found: set[tuple[str, Cell]] = set()
-        for _, title, of in EFFICIENCY:
-            for label in self.set.servers:
-                cells = {c.cell.threads: c for c in self.measured if c.cell.server == label}
-                values = {n: value for n, c in cells.items() if c.figures and (value := of(c.figures))}
-                found |= {(title, cells[threads].cell) for threads in odd.among(values)}
-        return frozenset(found)
+            quotients.append((label, of_threads, peaks))
+        return tuple(quotients)
 
     @property
     def measured(self) -> tuple[CellComparison, ...]:
@@ -167,32 +142,37 @@ class WorkloadPage(CellsPage):
         return tuple(sorted(cells, key=lambda c: (order[c.cell.server], c.cell.threads)))
 
     @property
-    def latencies(self) -> tuple[SmallChart, ...]:
-        return tuple(
-            small
-            for field, title in PERCENTILES
-            if (
-                small := self._small(f"latency-{field}", f"{title} latency, ms", _latency_ms(field), log=True)
-            )
-        )
+    def latencies(self) -> Iterator[SmallChart]:
+        for field, title in PERCENTILES:
+            yield from self._small(f"latency-{field}", f"{title} latency, ms", _latency_ms(field), log=True)
 
     @property
-    def efficiency(self) -> tuple[SmallChart, ...]:
-        return tuple(small for each in (*EFFICIENCY, FLUSH) if (small := self._small(*each)))
+    def efficiency(self) -> Iterator[SmallChart]:
+        for id, title, of in (*EFFICIENCY, FLUSH):
+            yield from self._small(id, title, of)
+
+    @cached_property
+    def odd(self) -> frozenset[tuple[str, str, int]]:
+        """Titles, servers and threads of costs that are odd against the same server's at fewer and more."""
+        return frozenset(
+            (title, label, threads)
+            for _, title, of in EFFICIENCY
+            for label in self.set.servers
+            for threads in odd.among({n: cost for n, cost in points(self.set.cells, label, of) if cost})
+        )
 
     @property
     def costs(self) -> Iterator[tuple[CellComparison, list[tuple[float | None, bool]]]]:
         """Each measured cell's EFFICIENCY, and whether it is odd."""
         for c in self.measured:
             if c.figures:
-                yield c, [(of(c.figures), (title, c.cell) in self.odd) for _, title, of in EFFICIENCY]
+                place = c.cell.server, c.cell.threads
+                yield c, [(of(c.figures), (title, *place) in self.odd) for _, title, of in EFFICIENCY]
 
-    def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> SmallChart | None:
-        series = tuple(self.run.series.values())
-        chart = charts.over_threads(
-            self.set.cells, series, lambda c: of(c.figures) if c.figures else None, log=log
-        )
-        return None if chart is None else (id, title, chart)
+    def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> Iterator[SmallChart]:
+        chart = charts.over_threads(self.set.cells, tuple(self.run.series.values()), of, log=log)
+        if chart is not None:
+            yield id, title, chart
 
 
 def scaled(value: float | None, factor: float) -> float | None:

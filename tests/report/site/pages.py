@@ -5,21 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from xml.etree import ElementTree
 
 from axe_playwright_python.sync_playwright import Axe
+from msgspec.structs import replace
 from playwright.sync_api import Browser, Page
 
-from shootout.model.run import RunDocument
+from shootout.analysis import compare
+from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Comparison
 from shootout.report import judgement_cache, site
 from shootout.report.site import publish
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
+from tests import builders
 
 VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
 
@@ -60,6 +63,23 @@ class Document(HTMLParser):
         return " ".join("".join(self.words).split())
 
 
+def compared(
+    threads: Sequence[int] = (1,),
+    servers: Sequence[str] = (builders.BASE, builders.HEAD),
+    workload: str = "oltp_point_select",
+    **changes: object,
+) -> tuple[RunDocument, Comparison]:
+    """A run of one workload without failures, as it is judged; `changes` of its header."""
+    document = builders.a_run(builders.a_header(servers, [workload], threads, **changes), failing=False)
+    return document, compare.compare(document)
+
+
+def with_samples(document: RunDocument, change: Callable[[Samples], Samples]) -> RunDocument:
+    """The run with each server's samples changed."""
+    starts = (replace(start, samples=tuple(map(change, start.samples))) for start in document.starts)
+    return replace(document, starts=tuple(starts))
+
+
 def a_site(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
     """The index page of a site of these runs."""
     return site.build([judgement_cache.in_memory(*result) for result in results], out)
@@ -76,10 +96,10 @@ def a_page(index: Path, start: str) -> Path:
 
 def tables(page: Path) -> dict[str, str]:
     """A page's tables, by their captions."""
-    found = re.findall(r"<table.*?</table>", page.read_text("utf-8"), flags=re.DOTALL)
-    captions = [re.search(r"<caption.*?</caption>", table, flags=re.DOTALL) for table in found]
+    every = re.findall(r"<table.*?</table>", page.read_text("utf-8"), flags=re.DOTALL)
+    captions = [re.search(r"<caption.*?</caption>", table, flags=re.DOTALL) for table in every]
     return {
-        Document(caption[0]).text: table for caption, table in zip(captions, found, strict=True) if caption
+        Document(caption[0]).text: table for caption, table in zip(captions, every, strict=True) if caption
     }
 
 
@@ -145,6 +165,15 @@ def entries_of(path: Path) -> list[ElementTree.Element]:
     return ElementTree.parse(path).getroot().findall(f"{ATOM}entry")
 
 
+def check_entry_link(entry: ElementTree.Element, out: Path) -> None:
+    """It leads to a place that is there."""
+    link = entry.find(f"{ATOM}link")
+    assert link is not None
+    place, _, anchor = str(link.get("href")).partition("#")
+    text = (out / place).read_text("utf-8")
+    assert not anchor or f'id="{anchor}"' in text
+
+
 def opened(
     browser: Browser, page: Path, width: int = 1440, scheme: str = "light", before: str = ""
 ) -> tuple[Page, list[str]]:
@@ -170,9 +199,8 @@ def opened(
 def serious(tab: Page) -> list[str]:
     """What axe-core finds on the page that keeps people from using it, each with the first place."""
     options = {"preload": False, "resultTypes": ["violations"]}  # preloading fetches, which file: forbids
-    found = Axe().run(tab, options=options).response["violations"]
     return [
-        f"{each['id']}: {each['nodes'][0]['html']} {each['nodes'][0]['failureSummary']}"
-        for each in found
-        if each["impact"] in ("serious", "critical")
+        f"{fault['id']}: {fault['nodes'][0]['html']} {fault['nodes'][0]['failureSummary']}"
+        for fault in Axe().run(tab, options=options).response["violations"]
+        if fault["impact"] in ("serious", "critical")
     ]

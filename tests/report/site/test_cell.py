@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import msgspec
 from msgspec.structs import replace
 
 from shootout.analysis import compare
@@ -20,8 +19,11 @@ from tests.report.site.pages import (
     a_page,
     a_site,
     check_figures,
+    compared,
+    rendered,
     rows_in,
     tables,
+    with_samples,
 )
 
 
@@ -63,19 +65,15 @@ def test_starts_keep_their_numbers_where_one_was_not_steady(built: Path) -> None
 
 
 def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
-    document = builders.a_run(failing=False)
     hidden = ("context_switches", "write_bytes")
 
     def unseen(samples: Samples) -> Samples:
         if samples.server != builders.BASE:
             return samples
         left = {name: value for name, value in samples.counters.items() if name not in hidden}
-        return msgspec.structs.replace(samples, server_cpu_s=None, counters=left)
+        return replace(samples, server_cpu_s=None, counters=left)
 
-    starts = tuple(
-        msgspec.structs.replace(start, samples=tuple(map(unseen, start.samples))) for start in document.starts
-    )
-    document = msgspec.structs.replace(document, starts=starts)
+    document = with_samples(compared()[0], unseen)
     index = a_site([(document, compare.compare(document))], tmp_path)
     base = a_page(index, f"oltp_point_select-t1-{builders.BASE}").read_text()
     head = a_page(index, f"oltp_point_select-t1-{builders.HEAD}").read_text()
@@ -88,48 +86,31 @@ def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
     assert cells[2] == figures.NONE  # it is not new there
 
 
-def test_counters_of_any_size_are_shown(tmp_path: Path) -> None:
+def test_counters_of_any_size_are_shown() -> None:
     """Those of old documents may have gone back."""
     values = {builders.BASE: -0.5, builders.HEAD: 0.0}
-    document = builders.a_run(failing=False)
-    starts = tuple(
-        msgspec.structs.replace(
-            start,
-            samples=tuple(
-                msgspec.structs.replace(each, counters={"pending": values[each.server]})
-                for each in start.samples
-            ),
-        )
-        for start in document.starts
-    )
-    document = msgspec.structs.replace(document, starts=starts)
-    a_site([(document, compare.compare(document))], tmp_path)
+    document = with_samples(compared()[0], lambda s: replace(s, counters={"pending": values[s.server]}))
+    pages = rendered(Run(document, compare.compare(document)))
+    assert sum("pending" in text for name, text in pages.items() if name.endswith(".html")) == 2
 
 
 def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     header = builders.a_header(workloads=("oltp_read_only", "oltp_point_select"), threads=(1,))
     load = Load(protocol="prepared", reconnect=True)
     options = {"range_size": 10}
-    profile = msgspec.structs.replace(header.profile, load=load, options=options)
-    header = msgspec.structs.replace(
+    profile = replace(header.profile, load=load, options=options)
+    header = replace(
         header,
         profile=profile,
         given={
-            "--profile": "quick",
-            "--servers": "x,y",
-            "--threads": "1,2",
-            "--option": "range_size=10",
-            "--protocol": "prepared",
-            "--reconnect": "",
-            "--port": "2000",
+            "--profile": "quick", "--servers": "x,y", "--threads": "1,2", "--option": "range_size=10",
+            "--protocol": "prepared", "--reconnect": "", "--port": "2000",
         },
         workloads=(
-            builders.a_record("oltp_read_only", protocol="prepared", options={"range_size": 10}),
-            builders.a_record(
-                "oltp_point_select", protocol="prepared", written="my dir/oltp_point_select.toml"
-            ),
+            builders.a_record("oltp_read_only", protocol="prepared", options=options),
+            builders.a_record("oltp_point_select", protocol="prepared", written="my dir/points.toml"),
         ),
-    )
+    )  # fmt: skip
     a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
     said = "prepared statements, lost connections reopened"
     assert f"{said}, range_size = 10" in (tmp_path / "index.html").read_text()
@@ -139,7 +120,7 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     assert f'<p class="eyebrow">{said}</p>' in points.read_text()
     command = "--workloads {} --threads 1 --seed 20261120{} --protocol prepared --reconnect</code>"
     assert command.format("oltp_read_only", " --option range_size=10") in reads.read_text()
-    assert command.format("&#39;my dir/oltp_point_select.toml&#39;", "") in points.read_text()
+    assert command.format("&#39;my dir/points.toml&#39;", "") in points.read_text()
 
 
 def test_warnings_of_the_machine_stand_on_the_overview_only(built: Path) -> None:
@@ -159,10 +140,7 @@ def test_a_drift_that_noise_hides_is_not_called_steady() -> None:
 
 
 def test_a_base_that_is_odd_is_marked() -> None:
-    document = builders.a_run(
-        builders.a_header(workloads=["oltp_read_write"], threads=[1, 8, 32]), failing=False
-    )
-    comparison = compare.compare(document)
+    document, comparison = compared([1, 8, 32], workload="oltp_read_write")
     cells = tuple(
         replace(
             c, metrics=tuple(replace(m, base=m.base * (9 if c.cell.threads == 8 else 1)) for m in c.metrics)

@@ -21,22 +21,6 @@ def a_chart(laws: dict[str, ScalingLaw] | None = None) -> Chart:
     return charts.throughput(cells, SERIES, laws or {})
 
 
-def test_throughput_has_a_line_with_intervals_and_a_peak_for_each_server() -> None:
-    chart = a_chart()
-    assert [line.series for line in chart.lines] == [*SERIES]
-    assert all(line.peak and len(line.points) == len(line.intervals) == 3 for line in chart.lines)
-    assert [label for _, label in chart.x.ticks] == ["1", "8", "32"]
-
-
-def test_each_place_has_the_values_of_every_server() -> None:
-    (_, first), *_, (_, last) = a_chart().readouts
-    heading, base, head = first.split("\n")
-    assert heading == "1 thread"
-    assert base.startswith(f"{builders.BASE}: ")
-    assert head.startswith(f"{builders.HEAD}: ")
-    assert last.startswith("32 threads\n")
-
-
 def test_a_law_is_a_thin_line_through_its_throughputs() -> None:
     law = ScalingLaw(
         workload="w", dataset="d", server=builders.HEAD, one=10_000, contention=0.1, coherency=0.001,
@@ -63,13 +47,8 @@ def test_servers_of_different_families_are_not_joined() -> None:
     families = {"a": "mysql", "b": "mysql", "c": "mariadb", "d": "mariadb", "e": "mysql"}
     values = {"a": 0.0, "b": 1.0, "d": 3.0, "e": 4.0}
     assert charts.by_family(values, families) == (
-        (0, 0.0),
-        (1, 1.0),
-        (3, None),
-        (3, 3.0),
-        (4, None),
-        (4, 4.0),
-    )
+        (0, 0.0), (1, 1.0), (3, None), (3, 3.0), (4, None), (4, 4.0),
+    )  # fmt: skip
 
 
 def test_starts_lie_between_margin_and_interval() -> None:

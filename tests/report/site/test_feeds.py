@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from shootout.analysis import history
 from shootout.model.verdict import Verdict
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import feeds, retention
-from shootout.report.site import history as history_pages
+from shootout.report.site import feeds, publish
+from shootout.report.site.history import level_changes
 from tests import builders
-from tests.report.site.pages import ATOM, csv_rows, entries_of
+from tests.report.site.pages import ATOM, check_entry_link, csv_rows, entries_of
 from tests.report.site.weeks import FIRST, REGRESSED_AT, a_week
 
 
@@ -28,17 +28,13 @@ def test_a_regression_is_one_entry_however_many_runs_have_it(weekly: Path, weeks
     assert sorted(kinds) == ["change", "change", "verdict", "verdict"]
     for entry in entries:
         assert entry.findtext(f"{ATOM}updated") == weeks[REGRESSED_AT].comparison.header.started
-        link = entry.find(f"{ATOM}link")
-        assert link is not None
-        place, _, anchor = str(link.get("href")).partition("#")
-        assert (weekly / place).is_file()
-        assert not anchor or f'id="{anchor}"' in (weekly / place).read_text("utf-8")
+        check_entry_link(entry, weekly)
 
 
 def test_entries_keep_their_ids_when_runs_are_added(weeks: list[JudgedRun]) -> None:
     def ids(runs: Sequence[JudgedRun]) -> set[str]:
-        changes = history_pages.changes(history.series(run.comparison for run in runs), (), FIRST.isoformat())
-        found = feeds.entries(runs, changes, retention.detailed(runs))
+        changes = level_changes(history.series(run.comparison for run in runs), (), FIRST.isoformat())
+        found = feeds.entries(runs, changes, publish.detailed(runs))
         assert len({entry.id for entry in found}) == len(found)
         return {entry.id for entry in found}
 

@@ -13,8 +13,8 @@ from shootout.analysis import history
 from shootout.model.verdict import Acknowledgement
 from shootout.report import site
 from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import history as history_pages
 from shootout.report.site.charts import Series
+from shootout.report.site.history import HistoryPage, chart, level_changes, series_pages
 from tests.report.site.pages import Document, csv_rows
 from tests.report.site.weeks import REGRESSED_AT
 
@@ -45,35 +45,35 @@ def test_an_acknowledgement_that_is_over_or_too_small_marks_no_change(
         (replace(known, expires=date(2026, 1, 1)), 0),
         (replace(known, server="mariadb-*"), 0),
     ):
-        found = history_pages.changes(series, [changed], newest)
+        found = level_changes(series, [changed], newest)
         assert sum(change.acknowledged is not None for change in found) == marked
 
 
 def test_a_history_is_drawn_with_intervals_levels_and_zero(weeks: list[JudgedRun]) -> None:
     series = history.series(run.comparison for run in weeks)
     (changed,) = [each for each in series if each.changes and each.threads == 1]
-    found = history_pages.changes([changed], [], weeks[-1].comparison.header.started)
-    chart = history_pages.chart([changed], [Series("a", 1)], found)
-    levels, line = chart.lines
+    found = level_changes([changed], [], weeks[-1].comparison.header.started)
+    drawn = chart([changed], [Series("a", 1)], found)
+    levels, line = drawn.lines
     assert line.whiskers
     assert len(line.intervals) == len(weeks)
     before, after = ([y for _, y in levels.points][at] for at in (0, 3))
     assert before == pytest.approx(0, abs=0.5)
     assert after == pytest.approx(-8, abs=0.5)
-    assert [rule.at for rule in chart.rules] == [0, REGRESSED_AT - 0.5]
-    assert chart.y.ends
-    assert chart.y.ends[1] > 0
+    assert [rule.at for rule in drawn.rules] == [0, REGRESSED_AT - 0.5]
+    assert drawn.y.ends
+    assert drawn.y.ends[1] > 0
 
 
 def test_a_server_beside_two_anchors_has_two_lines_of_different_looks(weeks: list[JudgedRun]) -> None:
     (one,) = [each for each in history.series(run.comparison for run in weeks) if each.changes][:1]
     two = [one, replace(one, anchor="another", changes=())]
-    found = history_pages.changes(two, [], weeks[-1].comparison.header.started)
-    (page,) = history_pages.pages(two, found)
+    found = level_changes(two, [], weeks[-1].comparison.header.started)
+    (page,) = series_pages(two, found)
     (table,) = page.tables
     assert table.columns == (f"{one.server} / {one.anchor}", f"{one.server} / another")
     assert [style.number for style in table.styles] == [1, 2]
-    newest = history_pages.HistoryPage((page,), found, len(weeks)).newest
+    newest = HistoryPage((page,), found, len(weeks)).newest
     assert [(series.anchor, worse) for _, series, worse, _ in newest] == [(one.anchor, 1), ("another", 0)]
 
 
@@ -81,9 +81,9 @@ def test_runs_of_one_day_are_told_apart_by_their_time(weeks: list[JudgedRun]) ->
     series = history.series(run.comparison for run in weeks)[0]
     times = ("2026-11-21T20:19:00+00:00", "2026-11-21T20:24:00+00:00", "2026-11-22T02:41:00+00:00")
     points = tuple(replace(point, started=at) for point, at in zip(series.points, times, strict=False))
-    chart = history_pages.chart([replace(series, points=points, changes=())], [Series("a", 1)], [])
-    assert [label for _, label in chart.x.ticks] == ["21 Nov 2026", "20:24", "22 Nov 2026"]
-    assert chart.readouts[1][1].startswith("21 November 2026, 20:24 UTC\n")
+    drawn = chart([replace(series, points=points, changes=())], [Series("a", 1)], [])
+    assert [label for _, label in drawn.x.ticks] == ["21 Nov 2026", "20:24", "22 Nov 2026"]
+    assert drawn.readouts[1][1].startswith("21 November 2026, 20:24 UTC\n")
 
 
 def test_a_single_run_is_told_in_words(weeks: list[JudgedRun], tmp_path: Path) -> None:

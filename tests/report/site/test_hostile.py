@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Browser
@@ -24,7 +23,7 @@ from shootout.report import characters, lines, terminal
 from shootout.report.github import markdown
 from shootout.report.site import downloads
 from tests import builders
-from tests.report.site.pages import Document, a_site, opened, pages
+from tests.report.site.pages import Document, opened, with_samples
 
 pytestmark = pytest.mark.slow
 
@@ -47,7 +46,7 @@ def hostile_result() -> RunDocument:
             label, reference=HOSTILE, version=HOSTILE, comment=HOSTILE, build=HOSTILE,
             settings_name=HOSTILE, checksum=HOSTILE, warnings=(warning,),
             settings=tuple(
-                msgspec.structs.replace(
+                replace(
                     s, name=s.name + HOSTILE, requested=HOSTILE, effective=HOSTILE, note=HOSTILE,
                     variables=(HOSTILE, HOSTILE),
                 )
@@ -60,50 +59,39 @@ def hostile_result() -> RunDocument:
         fingerprint=HOSTILE, cpu=HOSTILE, kernel=HOSTILE, system=HOSTILE, virtual=HOSTILE, filesystem=HOSTILE,
         disk=HOSTILE, warnings=(warning,),
     )  # fmt: skip
-    profile = msgspec.structs.replace(plain.profile, description=HOSTILE)
-    header = msgspec.structs.replace(
+    profile = replace(plain.profile, description=HOSTILE)
+    header = replace(
         plain, servers=servers, runner=runner, profile=profile, started=HOSTILE, shootout=HOSTILE
     )
     document = builders.a_run(header)
-    starts = tuple(
-        msgspec.structs.replace(
-            start,
-            samples=tuple(
-                msgspec.structs.replace(
-                    s,
-                    errors={HOSTILE: 1},
-                    counters={HOSTILE: 7.0},
-                    statements={HOSTILE: s.latencies},
-                )
-                for s in start.samples
-            ),
-        )
-        for start in document.starts
+    document = with_samples(
+        document,
+        lambda s: replace(s, errors={HOSTILE: 1}, counters={HOSTILE: 7.0}, statements={HOSTILE: s.latencies}),
     )
-    failures = tuple(msgspec.structs.replace(f, reason=HOSTILE + "\n" + HOSTILE) for f in document.failures)
-    return msgspec.structs.replace(document, starts=starts, failures=failures)
+    failures = tuple(replace(f, reason=f"{HOSTILE}\n{HOSTILE}") for f in document.failures)
+    return replace(document, failures=failures)
 
 
 def hostile_documents() -> list[RunDocument]:
     """Five runs with names of each kind, one of them endless; the last of them has measured nothing."""
     first = hostile_result()
     runner = replace(first.header.runner, fingerprint="5e7c0f2a91d4")  # a hostile one is refused: test_ledger
-    found = []
+    documents = []
     for number in range(3):
         header = replace(first.header, run=f"2026112{number}-{HOSTILE}", profile_name=NASTY, runner=runner)
-        found.append(replace(first, header=header))
+        documents.append(replace(first, header=header))
     plain = builders.a_header(
         [NASTY, LONG], workloads=["oltp_point_select", FORMULA], threads=[1], run="20261125T024100Z-7f3a"
     )
-    found.append(builders.a_run(replace(plain, profile_name=LONG)))
+    documents.append(builders.a_run(replace(plain, profile_name=LONG)))
     failures = tuple(
         FailureRecord(cell=cell, start=1, reason=f"{NASTY}{LONG}")
         for block in plain.blocks
         for cell in block.cells
     )
     header = replace(plain, run="20261126T024100Z-7f3a")
-    found.append(RunDocument(header=header, starts=(), failures=failures, end=None))
-    return found
+    documents.append(RunDocument(header=header, starts=(), failures=failures, end=None))
+    return documents
 
 
 @pytest.fixture(scope="module")
@@ -122,9 +110,16 @@ def built(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def files(out: Path, ending: str) -> Iterator[Path]:
-    found = sorted(out.rglob(f"*.{ending}"))
-    assert found
-    yield from found
+    paths = sorted(out.rglob(f"*.{ending}"))
+    assert paths
+    yield from paths
+
+
+def of_hostile_run(out: Path) -> list[Path]:
+    """The pages of a run whose every text is hostile: its own three, of workloads, servers, cells."""
+    pages = [*out.glob("runs/20261120-*/*.html")]
+    assert len(pages) == 3 + 1 + 2 + 4
+    return pages
 
 
 def test_pages_have_no_element_that_is_not_ours(built: Path) -> None:
@@ -135,9 +130,18 @@ def test_pages_have_no_element_that_is_not_ours(built: Path) -> None:
         assert read.open == [], page
         assert not any(name.startswith("on") for _, attributes in read.tags for name in attributes)
         assert {"img", "iframe", "object", "form", "base"}.isdisjoint(tag for tag, _ in read.tags)
+        sources = [attributes for tag, attributes in read.tags if tag == "script"]
+        assert all("src" in script or script.get("type") == "application/json" for script in sources)
         links = [value for _, attributes in read.tags if (value := attributes.get("href"))]
         assert not [link for link in links if link.startswith(("http", "javascript", "//"))]
         assert not ACTING.search(text), page
+
+
+def test_hostile_text_stays_text(built: Path) -> None:
+    for page in of_hostile_run(built):
+        text = Document(page.read_text("utf-8")).text
+        assert "<script>alert(1)</script>" in text  # shown, letter by letter
+        assert "␛[31mred" in text
 
 
 def test_data_can_be_read_and_calculates_nothing(built: Path) -> None:
@@ -192,43 +196,8 @@ def test_an_endless_text_has_an_end() -> None:
 
 @pytest.mark.browser
 def test_nothing_runs_in_a_browser(built: Path, chromium: Browser) -> None:
-    for page in (
-        built / "history.html",
-        built / "index.html",
-        built / "runs/index.html",
-    ):
-        tab, faults = opened(chromium, page, width=390)
-        assert faults == []
-        assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
-        tab.close()
-
-
-@pytest.fixture(scope="module")
-def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return a_site([builders.a_result(hostile_result())], tmp_path_factory.mktemp("hostile"))
-
-
-def test_hostile_text_stays_text(hostile: Path) -> None:
-    # The site's, of its history and runner, the run's, of workloads, servers, cells.
-    assert len(pages(hostile)) == 4 + 3 + 3 + 1 + 2 + 4
-    for page in pages(hostile):
-        text = page.read_text("utf-8")
-        document = Document(text)
-        assert document.open == []
-        assert not any(name.startswith("on") for _, attributes in document.tags for name in attributes)
-        assert {"img", "iframe", "object", "form"}.isdisjoint(tag for tag, _ in document.tags)
-        sources = [attributes for tag, attributes in document.tags if tag == "script"]
-        assert all("src" in script or script.get("type") == "application/json" for script in sources)
-        assert not re.search("[\x00-\x08\x0b-\x1f\x7f\u202a-\u202e\u2066-\u2069]", text)
-        others = page.parent.name in ("published", "work", "bisections")
-        if page.name not in ("how-to-read.html", "history.html") and not others:
-            assert "<script>alert(1)</script>" in document.text  # shown, letter by letter
-            assert "␛[31mred" in document.text
-
-
-@pytest.mark.browser
-def test_hostile_text_runs_nowhere(hostile: Path, chromium: Browser) -> None:
-    for page in pages(hostile):
+    lists = (built / "history.html", built / "index.html", built / "runs/index.html")
+    for page in (*lists, *of_hostile_run(built)):
         tab, faults = opened(chromium, page, width=390)
         assert faults == []
         assert tab.locator("svg[onload], img, main script:not([type])").count() == 0

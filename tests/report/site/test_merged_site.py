@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pytest
@@ -91,8 +90,8 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
         assert (f"Fingerprintrunner{int(mine)}" in text, RUNNERS[mine].cpu in text) == (True, True)
         assert RUNNERS[not mine].cpu not in text
     theirs = matrix.shard(BLOCKS, 2, 3)
-    with (folder / "index.csv").open(encoding="utf-8", newline="") as file:
-        measured_by = {(row["workload"], int(row["threads"])): row["runner"] for row in csv.DictReader(file)}
+    rows = csv_rows(folder / "index.csv")
+    measured_by = {(row["workload"], int(row["threads"])): row["runner"] for row in rows}
     assert measured_by == {
         (block.workload, block.threads): f"runner{int(block in theirs)}" for block in BLOCKS
     }

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import re
-from datetime import date
 from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from shootout.analysis import acknowledgements, compare
 from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, RunDocument
-from shootout.model.verdict import Acknowledgement, Comparison, Verdict
+from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.report import judgement_cache, site, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.run import Run
@@ -22,6 +22,7 @@ from tests.report.site.pages import (
     Document,
     a_page,
     a_site,
+    compared,
     csv_rows,
     pages,
     rendered,
@@ -54,10 +55,9 @@ def test_undecided_and_unjudged_cells_are_told_apart_where_nothing_changed() -> 
     document, found = builders.a_result(builders.a_run(failing=False))
     verdicts = {1: Verdict.EQUIVALENT, 8: Verdict.INCONCLUSIVE, 32: Verdict.UNJUDGED}
     cells = tuple(
-        c if c.cell == c.base else msgspec.structs.replace(c, verdict=verdicts[c.cell.threads])
-        for c in found.cells
+        c if c.cell == c.base else replace(c, verdict=verdicts[c.cell.threads]) for c in found.cells
     )
-    page = rendered(Run(document, msgspec.structs.replace(found, cells=cells)))["index.html"]
+    page = rendered(Run(document, replace(found, cells=cells)))["index.html"]
     assert "Nothing changed or failed; 3 of 9 cells are inconclusive; 3 of 9 cells are unjudged." in page
 
 
@@ -72,14 +72,10 @@ def test_the_table_of_all_cells_has_every_judged_one_with_its_numbers(built: Pat
     assert "18\u202f900" in rows[0]
 
 
-def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
-    document = builders.a_run(
-        builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1]), failing=False
-    )
-    known = Acknowledgement(
-        workload="*", server="b", at_most=0.9, expires=date(2027, 1, 1), owner="ann", reason="known"
-    )
-    run = Run(document, acknowledgements.applied(compare.compare(document), [known]))
+def test_an_acknowledged_regression_is_told_apart_among_many_servers(known: Acknowledgement) -> None:
+    document, comparison = compared(servers=[builders.BASE, "a", "b"])
+    accepted = replace(known, workload="*", server="b", threads=None, at_most=0.9)
+    run = Run(document, acknowledgements.applied(comparison, [accepted]))
     text = rendered(run)["index.html"]
     (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
     assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]
@@ -87,11 +83,9 @@ def test_an_acknowledged_regression_is_told_apart_among_many_servers() -> None:
 
 
 def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
-    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1])
-    document = builders.a_run(header, failing=False)
-    found = compare.compare(document)
-    cells = [*found.cells[:2], builders.decided_by(found.cells[2], "latency_p99", 1.3)]
-    for comparison, marked in ((found, False), (msgspec.structs.replace(found, cells=tuple(cells)), True)):
+    document, found = compared(servers=[builders.BASE, "a", "b"])
+    cells = (*found.cells[:2], builders.decided_by(found.cells[2], "latency_p99", 1.3))
+    for comparison, marked in ((found, False), (replace(found, cells=cells), True)):
         text = rendered(Run(document, comparison))["index.html"]
         row = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)[0]
         assert ("+30\u202f%*<i> regressed, 99 % latency</i>" in row) is marked
@@ -99,7 +93,7 @@ def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
 
 
 def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
-    document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
+    document, _ = compared()
     run = Run(document, compare.compare(document, policy=Policy(false_alarms_max=0.05)))
     (_, head) = run.comparison.cells
     causes = [wording.cause(each) for each in head.causes]
@@ -120,7 +114,7 @@ def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
     stopped = builders.a_run(interrupted=True)
     index = a_site([builders.a_result(stopped)], tmp_path / "stopped")
     assert "This run was interrupted after 5 min 31 s" in Document(index.read_text("utf-8")).text
-    cut = msgspec.structs.replace(stopped, end=None)
+    cut = replace(stopped, end=None)
     index = a_site([builders.a_result(cut)], tmp_path / "cut")
     assert "This run was cut short" in Document(index.read_text("utf-8")).text
 
@@ -138,21 +132,19 @@ def test_any_number_of_servers(servers: list[str], tmp_path: Path) -> None:
     assert all(Document(page.read_text("utf-8")).open == [] for page in pages(index))
 
 
-def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
-    def a_result(day: int, profile: str, *, slower: bool = True) -> tuple[RunDocument, Comparison]:
-        header = builders.a_header(
-            [builders.BASE, builders.HEAD] if slower else [builders.BASE], ["oltp_point_select"], [1],
-            run=f"202611{day}T024100Z-{day}", started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
-        )  # fmt: skip
-        return builders.a_result(builders.a_run(header, failing=False))
-
-    index = a_site(
-        [
-            a_result(20, "quick"), a_result(19, "nightly"), a_result(18, "nightly"), a_result(17, "quick"),
-            a_result(16, "weekly", slower=False), a_result(15, "weekly"),
-        ],
-        tmp_path,
+def of_profile(day: int, profile: str, *heads: str) -> JudgedRun:
+    """A run of a day in November."""
+    result = compared(
+        servers=[builders.BASE, *heads], run=f"202611{day}T024100Z-{day}",
+        started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
     )  # fmt: skip
+    return judgement_cache.in_memory(*result)
+
+
+def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
+    slower = [(20, "quick"), (19, "nightly"), (18, "nightly"), (17, "quick"), (15, "weekly")]
+    runs = [of_profile(day, profile, builders.HEAD) for day, profile in slower]
+    index = site.build([*runs, of_profile(16, "weekly")], tmp_path)
     shown = index.read_text("utf-8").split('id="others"')[1].split("</section>")[0]
     # The newest run of each other profile, those with open regressions first.
     assert re.findall(r'href="runs/(\w+)-', shown) == ["20261119T024100Z", "20261116T024100Z"]
@@ -163,14 +155,7 @@ def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
 
 
 def test_a_profile_may_have_the_home_page_though_others_are_newer(tmp_path: Path) -> None:
-    def a_run(day: int, profile: str) -> JudgedRun:
-        header = builders.a_header(
-            workloads=["oltp_point_select"], threads=[1],
-            run=f"202611{day}T024100Z-{day}", started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
-        )  # fmt: skip
-        return judgement_cache.in_memory(*builders.a_result(builders.a_run(header, failing=False)))
-
-    runs = [a_run(20, "quick"), a_run(19, "weekly"), a_run(18, "weekly")]
+    runs = [of_profile(20, "quick"), of_profile(19, "weekly"), of_profile(18, "weekly")]
     index = site.build(runs, tmp_path / "site", front="weekly").read_text("utf-8")
     assert "runs/20261119T024100Z-19/cells.html" in Document(index).links
     assert "Newest weekly" in Document(index).text
@@ -183,13 +168,12 @@ def test_a_profile_may_have_the_home_page_though_others_are_newer(tmp_path: Path
 
 
 def test_what_is_likely_is_drawn_as_such_with_the_p_that_it_lacks(tmp_path: Path) -> None:
-    document = builders.a_run(builders.a_header(workloads=["oltp_point_select"], threads=[1]), failing=False)
-    found = compare.compare(document)
+    document, found = compared()
     base, head = found.cells
-    likely = msgspec.structs.replace(
+    likely = replace(
         head, verdict=Verdict.INCONCLUSIVE, leaning="slower", p_value=0.061, causes=(), judged=()
     )
-    index = a_site([(document, msgspec.structs.replace(found, cells=(base, likely)))], tmp_path)
+    index = a_site([(document, replace(found, cells=(base, likely)))], tmp_path)
     text = Document(index.read_text("utf-8")).text
     assert "1 inconclusive ▽ 1 likely slower" in text
     assert '<td class="tile likely-slower">' in index.read_text("utf-8")
@@ -198,10 +182,8 @@ def test_what_is_likely_is_drawn_as_such_with_the_p_that_it_lacks(tmp_path: Path
     assert "▽ likely slower, unproven Likely slower than mysql-5.7.22, −25" in cell
     run = index.parent / "runs" / found.header.run
     assert [row["leaning"] for row in csv_rows(run / "index.csv")] == ["", "slower"]
-    assert [c["leaning"] for c in msgspec.json.decode((run / "index.json").read_bytes())["cells"]] == [
-        None,
-        "slower",
-    ]
+    value = msgspec.json.decode((run / "index.json").read_bytes())
+    assert [c["leaning"] for c in value["cells"]] == [None, "slower"]
 
 
 def test_a_run_in_which_nothing_was_measured(tmp_path: Path) -> None:

@@ -7,20 +7,27 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.model.verdict import Interval
 from shootout.report import judgement_cache, site
 from shootout.report.judgement_cache import JudgedRun
+from shootout.report.site import publish
+from shootout.report.site.overview import OverviewPage, SummaryPage
+from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
     Document,
     a_site,
+    check_entry_link,
     check_figures,
     check_links,
+    compared,
+    entries_of,
     pages,
 )
-from tests.report.site.weeks import REGRESSED_AT
+from tests.report.site.weeks import REGRESSED_AT, a_week
 
 
 @pytest.mark.slow
@@ -65,19 +72,24 @@ def test_every_table_is_complete_and_described_without_scripts(built: Path) -> N
             assert 'aria-label="' in chart
 
 
+def test_every_page_has_its_json_and_csv(weekly: Path) -> None:
+    for page in weekly.rglob("*.html"):
+        if page.name not in ("how-to-read.html", "cells.html"):
+            assert page.with_suffix(".csv").is_file(), page
+            msgspec.json.decode(page.with_suffix(".json").read_bytes())
+
+
 def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
     results = []
     for number in range(9):
-        header = builders.a_header(
-            workloads=["oltp_point_select"], threads=[1], seed=number,
-            run=f"202611{number + 10}T024100Z-7f3a", started=f"2026-11-{number + 10}T02:41:00+00:00",
+        document, comparison = compared(
+            seed=number, run=f"202611{number + 10}T024100Z-7f3a",
+            started=f"2026-11-{number + 10}T02:41:00+00:00",
         )  # fmt: skip
-        document, comparison = builders.a_result(builders.a_run(header, failing=False))
         base, head = comparison.cells
         level = 0.76 if number < 8 else 0.5
-        ratio = Interval(estimate=level, low=level - 0.01, high=level + 0.01)
-        cells = (base, msgspec.structs.replace(head, ratio=ratio))
-        results.append((document, msgspec.structs.replace(comparison, cells=cells)))
+        head = replace(head, ratio=Interval(estimate=level, low=level - 0.01, high=level + 0.01))
+        results.append((document, replace(comparison, cells=(base, head))))
     index = a_site(results, tmp_path)
     said = "suspected since run 20261118T024100Z-7f3a"
     assert said in Document(index.read_text("utf-8")).text
@@ -115,8 +127,30 @@ def test_a_page_of_an_older_run_stays_as_it_was(weeks: list[JudgedRun], tmp_path
     assert {path: path.read_bytes() for path in pages_of_first.iterdir()} == before
 
 
-def test_a_removed_run_leaves_nothing_behind(weeks: list[JudgedRun], tmp_path: Path) -> None:
-    site.build(weeks[:3], tmp_path)
-    site.build(weeks[1:3], tmp_path)
-    assert not (tmp_path / "runs" / weeks[0].id).exists()
-    assert weeks[0].id not in (tmp_path / "runs" / "index.html").read_text("utf-8")
+def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
+    weeks: list[JudgedRun], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(publish, "CELLS_MAX", 2 * 8)
+    other = a_week(-1, fingerprint="another")
+    runs = [*weeks[-4:], other]
+    assert publish.detailed([*weeks[:-5:-1], other]) == {weeks[-1].id, weeks[-2].id, other.id}
+    out = site.build(runs, tmp_path).parent
+    old = out / "runs" / weeks[-3].id
+    assert sorted(path.name for path in old.iterdir()) == [
+        "badge.svg", "index.csv", "index.html", "index.json",
+    ]  # fmt: skip
+    text = " ".join((old / "index.html").read_text("utf-8").split())
+    assert "This run is archived" in text
+    assert text.count('class="badge regressed"') == 2
+    check_figures(text)
+    assert "mysql-8.0.12 is slower than mysql-5.7.22 in 2 of 4 cells" in text
+    for entry in entries_of(out / "feed.xml"):
+        check_entry_link(entry, out)
+
+
+def test_an_archived_run_keeps_its_csv(weeks: list[JudgedRun]) -> None:
+    document, comparison = builders.a_result()
+    for judged in (weeks[0], weeks[-1], judgement_cache.in_memory(document, comparison)):
+        whole = judged.whole()
+        full = OverviewPage(Run(whole.document, whole.comparison))
+        assert [*SummaryPage(Run.summary(judged)).rows] == [*full.rows]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 from msgspec import structs
 from playwright.sync_api import Browser
 
+from benchmarks.showcase import repetitions
 from shootout import app
 from shootout.analysis import claims
 from shootout.inputs import published
@@ -19,7 +19,16 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import Outcome
 from tests import builders
 from tests.repeated import NAMES, a_repetition, concluded
-from tests.report.site.pages import Document, a_site, check_links, opened, rows_in, serious, tables
+from tests.report.site.pages import (
+    Document,
+    a_site,
+    check_links,
+    csv_rows,
+    opened,
+    rows_in,
+    serious,
+    tables,
+)
 
 THREADS = {"flavours": "12", "thread-pool": "1,16"}
 
@@ -188,13 +197,11 @@ def test_claims_and_figures_are_there_for_machines(tmp_path: Path) -> None:
     assert row["published"]["tps"] == 525.8
     assert row["published"]["ratio"]["estimate"] == pytest.approx(525.8 / 531.07)
     assert row["measured"]["ratio"]["estimate"] > 0
-    with (tmp_path / "published" / "shootout.csv").open(encoding="utf-8", newline="") as file:
-        rows = list(csv.DictReader(file))
+    rows = csv_rows(tmp_path / "published" / "shootout.csv")
     assert [(row["claim"], row["outcome"]) for row in rows] == [
         (each.claim.name, str(each.outcome)) for each in judged
     ]
-    with (tmp_path / "published" / "index.csv").open(encoding="utf-8", newline="") as file:
-        states = {row["name"]: row["run"] for row in csv.DictReader(file)}
+    states = {row["name"]: row["run"] for row in csv_rows(tmp_path / "published" / "index.csv")}
     assert states == {name: document.header.run if name == "shootout" else "" for name in NAMES}
 
 
@@ -209,3 +216,21 @@ def test_pages_are_drawn_whole_at_every_width(everything: Path, chromium: Browse
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") == 0, width
     assert serious(tab) == []
     assert faults == []
+
+
+@pytest.fixture(scope="module")
+def findings() -> dict[str, str]:
+    """What docs/published.md should say of the recorded runs, by what is repeated."""
+    return {
+        run.header.profile.published or "": "\n".join(repetitions.table(run)) for run in repetitions.runs()
+    }
+
+
+def test_each_comparison_has_been_repeated_here(findings: dict[str, str]) -> None:
+    assert sorted(findings) == sorted(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_findings_are_the_runs_own(findings: dict[str, str], name: str) -> None:
+    text = repetitions.FINDINGS.read_text("utf-8")
+    assert findings[name] in text, "If it is meant: python -m benchmarks.showcase.repetitions"

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import msgspec
 import pytest
+from msgspec.structs import replace
 
 from shootout.model.run import Warning
 from shootout.report import wording
 from shootout.report.site.run import Run
 from tests import builders
-from tests.report.site.pages import (
-    Document,
-    rendered,
-)
-
-ONE_WORKLOAD = builders.a_header(workloads=["oltp_read_write"], threads=[1, 8])
+from tests.report.site.pages import Document, compared, rendered
 
 
 def test_a_workload_sums_the_warnings_that_stand_with_all_cells() -> None:
-    header = builders.a_header([builders.BASE, "a", "b"], ["oltp_point_select"], [1, 8])
-    document = builders.a_run(header, failing=False)
-    found = builders.a_comparison(document)
+    document, comparison = compared([1, 8], [builders.BASE, "a", "b"])
     cells = tuple(
-        msgspec.structs.replace(cell, warnings=(Warning(code="wide", text=f"± {number} %"),))
-        for number, cell in enumerate(found.cells)
+        replace(cell, warnings=(Warning(code="wide", text=f"± {number} %"),))
+        for number, cell in enumerate(comparison.cells)
     )
-    run = Run(document, msgspec.structs.replace(found, cells=cells))
-    made = rendered(run)
+    made = rendered(Run(document, replace(comparison, cells=cells)))
     workload = made["workload-oltp_point_select.html"]
     assert workload.count("<code>wide</code>") == 1
     assert f"{len(cells)} cells,<wbr> for instance</strong> ± 0 %" in workload
@@ -35,7 +27,7 @@ def test_a_workload_sums_the_warnings_that_stand_with_all_cells() -> None:
 
 
 def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
-    (cells,) = Run(*builders.a_result(builders.a_run(ONE_WORKLOAD, failing=False))).sets
+    (cells,) = Run(*compared([1, 8])).sets
     for drawn, c in zip(cells.with_change_intervals, cells.cells, strict=True):
         assert drawn.figures
         assert c.figures
@@ -50,9 +42,8 @@ def test_bands_are_the_intervals_of_verdicts_around_the_lines() -> None:
 
 
 def test_a_server_alone_is_not_called_the_base_of_others() -> None:
-    alone = builders.a_header([builders.BASE], ["oltp_read_write"], [1])
-    made = rendered(Run(*builders.a_result(builders.a_run(alone))))
-    starts = ("server-", "oltp_read_write-t1")
+    made = rendered(Run(*compared(servers=[builders.BASE])))
+    starts = ("server-", "oltp_point_select-t1")
     pages = [text for name, text in made.items() if name.startswith(starts) and name.endswith(".html")]
     assert len(pages) == 2
     for page in pages:
@@ -62,6 +53,5 @@ def test_a_server_alone_is_not_called_the_base_of_others() -> None:
 
 
 def test_without_a_base_bands_are_the_throughputs_own() -> None:
-    alone = builders.a_header([builders.BASE], ["oltp_read_write"], [1, 8])
-    (cells,) = Run(*builders.a_result(builders.a_run(alone))).sets
+    (cells,) = Run(*compared([1, 8], [builders.BASE])).sets
     assert cells.with_change_intervals == cells.cells

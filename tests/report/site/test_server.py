@@ -7,13 +7,7 @@ from pathlib import Path
 from shootout.analysis import compare
 from shootout.report.site.run import Run
 from tests import builders
-from tests.report.site.pages import (
-    Document,
-    a_page,
-    rendered,
-    rows_in,
-    tables,
-)
+from tests.report.site.pages import Document, a_page, rendered, rows_in, tables
 
 
 def test_the_page_of_a_server_that_is_not_available_says_so() -> None:

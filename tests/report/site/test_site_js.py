@@ -11,20 +11,14 @@ from playwright.sync_api import Browser
 from shootout.numbers import MINUS
 from shootout.report import judgement_cache, site
 from tests import builders
-from tests.report.site.pages import (
-    a_page,
-    opened,
-    serious,
-)
+from tests.report.site.pages import a_page, opened, serious
 
 
 def kinds_of_pages(index: Path) -> dict[Path, int]:
     """One page of each kind, and how many charts it has."""
+    plain = ("index.html", "how-to-read.html", "runs/index.html", "published/index.html")
     return {
-        index: 0,
-        index.parent / "how-to-read.html": 0,
-        index.parent / "runs" / "index.html": 0,
-        index.parent / "published" / "index.html": 0,
+        **{index.parent / place: 0 for place in plain},
         a_page(index, "cells"): 0,
         a_page(index, "settings"): 0,
         a_page(index, "workload-oltp_read_write"): 8,
@@ -35,8 +29,8 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "dark"), (390, "light")])
-def test_pages_are_drawn_whole_at_every_width(
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "light"), (390, "dark")])
+def test_pages_are_drawn_whole_and_can_be_used_by_everybody_at_every_width(
     small: Path, chromium: Browser, width: int, scheme: str
 ) -> None:
     for page, count in kinds_of_pages(small).items():
@@ -45,18 +39,8 @@ def test_pages_are_drawn_whole_at_every_width(
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page
         dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(251, 251, 250)"
         assert dark == (scheme == "dark")
-        assert faults == []
-        tab.close()
-
-
-@pytest.mark.browser
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
-def test_every_kind_of_page_can_be_used_by_everybody(
-    small: Path, chromium: Browser, width: int, scheme: str
-) -> None:
-    for page in kinds_of_pages(small):
-        tab, _ = opened(chromium, page, width, scheme)
         assert serious(tab) == [], page
+        assert faults == []
         tab.close()
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from xml.etree import ElementTree as ET
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from shootout.model.plan import Cell
-from shootout.model.verdict import CellComparison, Verdict
-from shootout.report.site import charts
+from shootout.model.verdict import CellComparison
+from shootout.report.site import charts, svg
 from shootout.report.site.charts import MARKERS, Axis, Chart, Line, Series
-from shootout.report.site.svg import UNIT, Drawing, inline, symbols, thumbnail
+from shootout.report.site.svg import UNIT, Drawing, symbols, thumbnail
 from tests import builders
 from tests.report.site.test_charts import a_chart
 
@@ -21,7 +22,7 @@ Element = ET.Element
 
 
 def drawn(chart: Chart) -> Element:
-    return ET.fromstring(inline(chart))
+    return ET.fromstring(svg.chart(chart))
 
 
 def places(path: Element) -> list[tuple[float, float]]:
@@ -98,29 +99,32 @@ def test_what_is_missing_interrupts_a_line() -> None:
     assert line.attrib["d"].count("M") == 2
 
 
+@cache
+def a_cell() -> CellComparison:
+    return builders.a_comparison().cells[0]
+
+
 numbers = st.just(0.0) | st.floats(1e-9, 1e9)
 
 
 @given(st.dictionaries(st.integers(1, 65_535), numbers, min_size=1, max_size=12), st.booleans())
 def test_nothing_lies_outside_of_the_picture(values: dict[int, float], log: bool) -> None:
     cells = [
-        CellComparison(
-            cell=cell, base=cell, verdict=Verdict.UNJUDGED, figures=None, ratio=None, p_value=None,
-            per_start=(), reason="", warnings=(),
-        )
-        for threads in values
-        for cell in [Cell(workload="w", dataset="d", server="a", threads=threads)]
-    ]  # fmt: skip
+        replace(c, cell=replace(c.cell, threads=threads), figures=replace(c.figures, client_cpu_s=value))
+        for threads, value in values.items()
+        for c in [a_cell()]
+        if c.figures
+    ]
     shown = {threads: value for threads, value in values.items() if value > 0 or not log}
-    chart = charts.over_threads(cells, [Series("a", 1)], lambda c: values[c.cell.threads], log=log)
+    chart = charts.over_threads(cells, [Series(builders.BASE, 1)], lambda f: f.client_cpu_s, log=log)
     assert bool(chart) == bool(shown)
     if not chart:
         return
     (line,) = styled(ET.fromstring(f"<svg>{Drawing(chart).plot}</svg>"), "stroke-width:2.25")
-    found = places(line)
-    assert len(found) == len(shown)
-    assert all(0 <= x <= UNIT and 0 <= y <= UNIT for x, y in found)
-    assert [x for x, _ in found] == sorted(x for x, _ in found)
+    drawn_at = places(line)
+    assert len(drawn_at) == len(shown)
+    assert all(0 <= x <= UNIT and 0 <= y <= UNIT for x, y in drawn_at)
+    assert drawn_at == sorted(drawn_at, key=lambda at: at[0])
 
 
 def test_every_symbol_can_be_drawn() -> None:

@@ -8,20 +8,13 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from shootout.analysis import compare
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval, ScalingLaw, Verdict
 from shootout.report import figures
 from shootout.report.site.run import Run
 from shootout.report.site.workload import Peak, WorkloadPage
 from tests import builders
-from tests.report.site.pages import (
-    a_page,
-    a_site,
-    rendered,
-    rows_in,
-    tables,
-)
+from tests.report.site.pages import a_page, a_site, compared, rendered, rows_in, tables
 from tests.report.test_families import Shown, comparison_of
 
 
@@ -85,8 +78,7 @@ def test_a_laws_peak_is_compared_with_the_measured_one(
 
 
 def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_them() -> None:
-    document = builders.a_run(builders.a_header(workloads=["oltp_read_write"], threads=[1, 8]), failing=False)
-    comparison = compare.compare(document)
+    document, comparison = compared([1, 8], workload="oltp_read_write")
 
     def page(flushes: float) -> str:
         counters = {"disk_flushes": flushes, "disk_flush_s": 0.7e-3 * flushes}
@@ -102,15 +94,10 @@ def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_t
 
 
 def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
-    document = builders.a_run(
-        builders.a_header(workloads=["oltp_read_write"], threads=[1, 8, 32]), failing=False
-    )
-    comparison = compare.compare(document)
+    document, comparison = compared([1, 8, 32], workload="oltp_read_write")
+    counters = {threads: {"disk_written_bytes": 62e3 if threads == 8 else 7e3} for threads in (1, 8, 32)}
     cells = tuple(
-        replace(
-            c,
-            figures=replace(c.figures, counters={"disk_written_bytes": 62e3 if c.cell.threads == 8 else 7e3}),
-        )
+        replace(c, figures=replace(c.figures, counters=counters[c.cell.threads]))
         if c.figures and c.cell.server == builders.BASE
         else c
         for c in comparison.cells
