@@ -1,4 +1,4 @@
-"""Likely causes of a change in throughput: slower statements, and more work per transaction."""
+"""Likely causes of a change in throughput: slower statements, and a higher cost per transaction."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 def of_cell(
     pair: Pair,
     decision: Decision,
-    work: Sequence[MetricComparison],
+    costs: Sequence[MetricComparison],
     statements: Sequence[StatementTime],
     policy: Policy,
     *,
@@ -32,13 +32,13 @@ def of_cell(
 
     Where both servers keep their CPUs busy, server CPU only says again what throughput says, and comes last.
     A regressed cell lists what increased, an improved one what decreased. Where throughput decides nothing,
-    only work counts, and must be significant among the metrics of all `cells` of the run. The metric that
+    only costs count, and must be significant among the metrics of all `cells` of the run. The metric that
     decided is no cause of itself. `cpus`: how many the server may use. Raises ValueError for latencies that
     cannot be read.
     """
     alpha, margin = 1 - policy.confidence, math.log1p(policy.margin_of(THROUGHPUT, pair.cell.workload))
     transaction_s = metrics.transaction_s(pair.base_starts)
-    if not work or not transaction_s:
+    if not costs or not transaction_s:
         return ()
     changed = decision.verdict in _CHANGED
     # A CPU second of one transaction delays every transaction under way (Little's law).
@@ -48,7 +48,7 @@ def of_cell(
         for metric in metrics.METRICS
         if metric.cpu_s or metric.wait_s
     }
-    causes = [*_work(work, parts, margin, alpha if changed else alpha / cells)]
+    causes = [*_costs(costs, parts, margin, alpha if changed else alpha / cells)]
     if changed:
         causes += _statements(statements, transaction_s, margin)
         sign = 1 if decision.verdict is Verdict.REGRESSED else -1
@@ -59,11 +59,11 @@ def of_cell(
     return tuple(causes)
 
 
-def _work(
-    work: Sequence[MetricComparison], parts: Mapping[str, float], margin: float, alpha: float
+def _costs(
+    costs: Sequence[MetricComparison], parts: Mapping[str, float], margin: float, alpha: float
 ) -> Iterator[Cause]:
     """`parts`: the share of a transaction's time that one unit of each metric takes."""
-    for metric in work:
+    for metric in costs:
         moved = metric.ratio is None or abs(math.log(metric.ratio.estimate)) >= margin
         if metric.name in parts and moved and metric.p_value < alpha:
             yield Cause(

@@ -68,10 +68,10 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided) -> Cell
     figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
-    work = metrics.compare(*steady, policy.trim, policy.confidence)
+    costs = metrics.compare(*steady, policy.trim, policy.confidence)
     statements = metrics.statement_times(*steady, policy.confidence)
     if figures_ is not None and pair.throughput is not None:
-        cpu = next((each for each in work if each.name == "server_cpu"), None)
+        cpu = next((each for each in costs if each.name == "server_cpu"), None)
         base_tps = figures.tps(pair.base_starts, policy)
         figures_ = figures.as_compared(figures_, base_tps, pair.throughput.ratio, cpu)
     place = header.part(pair.cell).runner.placement
@@ -79,12 +79,12 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided) -> Cell
         decisions.as_cell(decided, policy),
         figures=figures_,
         warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
-        metrics=work,
+        metrics=costs,
         statements=statements,
         causes=causes.of_cell(
             pair,
             decision,
-            work,
+            costs,
             statements,
             policy,
             cpus=len(place.of(pair.cell.threads, writes=figures_ is not None and figures_.writes > 0)[1]),

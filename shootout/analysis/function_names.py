@@ -46,7 +46,7 @@ def library(file: str) -> str:
 
 
 def counted(title: str) -> str:
-    """The name of a function as profiles have it; `title`: as in a document of work, `free [libc.so.6]`."""
+    """The name of a function as profiles have it; `title`: as in a count, `free [libc.so.6]`."""
     match = _OF_LIBRARY.fullmatch(title)
     symbol, file = match.groups() if match else (title, "")
     if symbol == UNNAMED:

@@ -1,4 +1,4 @@
-"""The one rule that turns an interval into a verdict: of work, of soaks and of claims.
+"""The one rule that turns an interval into a verdict: of counts, of soaks and of claims.
 
 A change is proven if the interval excludes every value that is no change, and counts if the estimate reaches
 a bound. Nothing changed if the whole interval lies within the bounds. Cells of a run, also beside a stored

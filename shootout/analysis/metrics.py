@@ -1,6 +1,6 @@
-"""Metrics beside throughput: latencies, work per transaction, and where a transaction's time goes.
+"""Metrics beside throughput: latencies, cost per transaction, and where a transaction's time goes.
 
-Work per transaction hardly depends on the state of the machine, so a change shows there even where throughput
+Cost per transaction hardly depends on the state of the machine, so a change shows there even where throughput
 is inconclusive. Each start gives one value per metric and server, and intervals are over starts. Server CPU
 is known by round, too, and its ratio is formed there, as throughput's is. Percentiles pool the latencies of
 all starts (percentiles.py).

@@ -136,7 +136,7 @@ class Regression(SeriesKey):
     newest: str  # run
     before: float  # ratio to the anchor of the level that ended with `last_good`
     after: float  # ratio to the anchor of the newest level
-    changed: tuple[str, ...]  # what else changed in `first_bad` (builds, settings, work), as sentences
+    changed: tuple[str, ...]  # what else changed in `first_bad` (builds, settings, costs), as sentences
     repeat: str  # the command that measures it again
     acknowledged: Acknowledgement | None = None  # at the time of the newest run
 

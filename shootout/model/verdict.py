@@ -96,7 +96,7 @@ class Cause(Value):
     base: float  # this and the next: per transaction, in seconds or the metric's unit
     head: float
     difference: Interval  # head - base
-    # Time added to a transaction, as a share of the base's; an estimate for work (causes.py).
+    # Time added to a transaction, as a share of the base's; an estimate for costs (causes.py).
     share: float
 
 
@@ -143,7 +143,7 @@ class CellComparison(Value):
     judged: tuple[MetricVerdict, ...] = ()  # the metric that decided the verdict comes first
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes; largest change first
-    # Largest first. Of a regression or improvement; without one, the work that changed.
+    # Largest first. Of a regression or improvement; without one, the costs that changed.
     causes: tuple[Cause, ...] = ()
     acknowledged: Acknowledgement | None = None  # if set, the regression fails nothing
     # What an inconclusive cell still shows: its whole interval lies beyond the margin, without significance.

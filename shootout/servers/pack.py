@@ -11,7 +11,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.servers import layout, libraries
-from shootout.servers.fetch import unpack as archives
+from shootout.servers.fetch.unpack import ArchiveError, Destination, extract
 
 
 def pack(directory: Path, file: Path, commit: str = "") -> None:
@@ -52,14 +52,14 @@ def unpack(file: Path, directory: Path) -> None:
         fresh = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=directory.parent))
         try:
             with file.open("rb") as opened:
-                archives.unpack(opened, archives.Destination(fresh))
+                extract(opened, Destination(fresh))
             layout.find(fresh)
             fresh.chmod(0o755)
             fresh.rename(directory)
         except BaseException:
             shutil.rmtree(fresh, ignore_errors=True)
             raise
-    except archives.ArchiveError as error:
+    except ArchiveError as error:
         raise InputError(f"{file}: {error}") from None
     except OSError as error:
         raise InputError(f"{file}: cannot be unpacked as {directory}: {error.strerror}") from None

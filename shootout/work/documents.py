@@ -107,4 +107,4 @@ def _fault(document: WorkDocument) -> str:
     return ""
 
 
-COUNTS = Store("a document of work", "work/*.json", WorkDocument, "valgrind", _fault)
+COUNTS = Store("a count of instructions", "work/*.json", WorkDocument, "valgrind", _fault)

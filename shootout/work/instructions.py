@@ -102,7 +102,7 @@ class Statement:
 
 @dataclass(frozen=True)
 class Instructions:
-    """What a document of work says of a cell's servers and workload."""
+    """What a count says of a cell's servers and workload."""
 
     run: str  # of the document
     statements: tuple[Statement, ...]  # the whole transaction last

@@ -80,7 +80,7 @@ def damaged() -> list[WorkDocument]:
 @pytest.mark.parametrize("document", damaged())
 def test_a_document_that_points_nowhere_is_refused(document: WorkDocument, tmp_path: Path) -> None:
     path = COUNTS.write(tmp_path, document.run, document)
-    with pytest.raises(InputError, match="not a document of work"):
+    with pytest.raises(InputError, match="not a count of instructions"):
         COUNTS.read(path)
 
 
@@ -88,7 +88,7 @@ def test_a_document_that_points_nowhere_is_refused(document: WorkDocument, tmp_p
 def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(content)
-    with pytest.raises(InputError, match="not a document of work"):
+    with pytest.raises(InputError, match="not a count of instructions"):
         COUNTS.read(path)
 
 

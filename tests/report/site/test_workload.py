@@ -40,9 +40,9 @@ def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
     tps_, reads, writes, other, total = (float(text.replace(" ", "")) for text in kinds[0][2:])
     assert (reads / tps_, writes / tps_, other / tps_) == pytest.approx((14, 4, 2), rel=0.01)
     assert total == pytest.approx(reads + writes + other, rel=0.01)
-    work = rows_in(found["Work per transaction, and the server's use of CPUs and disk under load"])
-    assert work[0][3] == figures.NOT_VISIBLE
-    cpu_us, busy = (float(work[0][at].replace(" ", "")) for at in (2, 5))
+    costs = rows_in(found["Cost per transaction, and the server's use of CPUs and disk under load"])
+    assert costs[0][3] == figures.NOT_VISIBLE
+    cpu_us, busy = (float(costs[0][at].replace(" ", "")) for at in (2, 5))
     assert busy == pytest.approx(cpu_us * tps_ / 1e6, rel=0.02)
 
 

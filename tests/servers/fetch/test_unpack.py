@@ -62,7 +62,7 @@ def unpacked(archive: Path, directory: Path, folder: str = "", keep: Sequence[st
     """All that lies in the directory afterwards: files by content, links by target, folders as such."""
     directory.mkdir(exist_ok=True)
     with archive.open("rb") as file:
-        unpack.unpack(file, Destination(directory, folder, keep))
+        unpack.extract(file, Destination(directory, folder, keep))
     return tree(directory)
 
 
@@ -265,7 +265,7 @@ def test_an_archive_in_an_archive(tmp_path: Path) -> None:
         archive.write(inner, "some/inner.tar.gz")
     (tmp_path / "tree").mkdir()
     with unpack.member(outer, "some/inner.tar.gz") as file:
-        unpack.unpack(file, Destination(tmp_path / "tree"))
+        unpack.extract(file, Destination(tmp_path / "tree"))
     assert tree(tmp_path / "tree") == {"a": "1"}
     with (
         pytest.raises(ArchiveError, match=r"there is no 'inner\.tar' in it"),
