@@ -2,9 +2,9 @@
 
 Supports what the project's workflows use of expressions, `needs`, matrices, called workflows and composite
 actions; anything else is an error. Callers and callees may be of different repositories: each takes its own
-actions from the commit that it is called at, gets only the secrets that it declares and is passed, and no
-more permissions than its caller has. Emulates the checkout, artifact and cache actions; a step with another
-third-party action must have a condition that skips it if the variable ACT is set, as `act` sets it.
+actions from the commit that it is called at, and gets no more permissions than its caller has. Emulates the
+checkout, artifact and cache actions; a step with another third-party action must have a condition that skips
+it if the variable ACT is set, as `act` sets it.
 """
 
 from __future__ import annotations
@@ -46,8 +46,6 @@ class Hub:
     environment: Mapping[str, str]
     event_name: str = "workflow_dispatch"
     event: Mapping[str, Any] = field(default_factory=dict)
-    secrets: Mapping[str, str] = field(default_factory=dict)
-    variables: Mapping[str, str] = field(default_factory=dict)
     scope: str = "main"  # whose caches it writes; it reads those of main, too
 
     @property
@@ -84,12 +82,11 @@ def run(
     hub: Hub,
     workflow: Path,
     inputs: Mapping[str, Any] | None = None,
-    secrets: Mapping[str, str] | None = None,
     granted: Mapping[str, str] | None = None,
 ) -> dict[str, Job]:
     """Run a workflow; returns jobs by id: `id`, `id[0]` in a matrix, `id/job` in a called workflow.
 
-    `inputs`, `secrets` and `granted`, permissions, are what its caller passes on; None: an event starts it.
+    `inputs` and `granted`, permissions, are what its caller passes on; None: an event starts it.
     """
     found = _load(workflow)
     jobs: dict[str, Any] = found["jobs"]
@@ -110,10 +107,6 @@ def run(
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
-            "secrets": _secrets(
-                found, hub.secrets if secrets is None else secrets, called=inputs is not None
-            ),
-            "vars": hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
         if not _wanted(job.get("if"), context, failed=any(each != "success" for each in before)):
@@ -125,12 +118,10 @@ def run(
             strategy = {"job-index": number, "job-total": len(matrix)}
             own = context | {"matrix": values, "strategy": strategy}
             if "uses" in job:
-                passed = _passed(job, own)
                 inner = run(
                     hub,
                     called(hub, workflow, job["uses"]),
                     _filled(job.get("with", {}), own),
-                    passed,
                     permissions,
                 )
                 prefix = f"{name}[{number}]" if "strategy" in job else name
@@ -212,14 +203,6 @@ def _check_permissions(where: str, wanted: Mapping[str, str], granted: Mapping[s
     for name, level in wanted.items():
         if granted is not None and _LEVELS.index(level) > _LEVELS.index(granted.get(name, "none")):
             raise UnsupportedError(f"{where}: wants {name}: {level}, which its caller does not grant")
-
-
-def _passed(job: Mapping[str, Any], context: Mapping[str, Any]) -> dict[str, str]:
-    """The secrets that a job passes to the workflow that it calls."""
-    passed = job.get("secrets", {})
-    if not isinstance(passed, Mapping):
-        raise UnsupportedError(f"secrets: {passed}: works within one organisation only")
-    return _filled(passed, context)
 
 
 def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) -> Any:
@@ -524,15 +507,6 @@ def _inputs(workflow: Mapping[Any, Any], given: Mapping[str, Any] | None) -> dic
             raise UnsupportedError(f"workflow: input {key}: expected a {each['type']}, not {value!r}")
         values[key] = _text(value) if each["type"] == "string" else value
     return values
-
-
-def _secrets(workflow: Mapping[Any, Any], passed: Mapping[str, str], *, called: bool) -> Mapping[str, str]:
-    """A called workflow gets the secrets that its caller passes on; it must declare all of them."""
-    if called:
-        declared = (triggers(workflow).get("workflow_call") or {}).get("secrets", {})
-        if unknown := passed.keys() - declared.keys():
-            raise UnsupportedError(f"workflow: has no secret {', '.join(sorted(unknown))}")
-    return passed
 
 
 def concurrency(workflow: Path, hub: Hub, inputs: Mapping[str, Any]) -> str:

@@ -1,1 +1,1 @@
-"""What shootout writes to GitHub and to chat: comments, issues, annotations, messages."""
+"""What shootout writes to GitHub: comments, issues, annotations."""

@@ -40,7 +40,6 @@ class GitHub:
     comments: list[Record] = field(default_factory=list)  # of pull requests and issues
     issues: list[Record] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
-    said: list[Record] = field(default_factory=list)  # to the webhook
     status: int | None = None  # what every request is refused with
     meanwhile: Record = field(default_factory=dict)  # what has changed in a pull request since it was listed
     changed: list[str] = field(default_factory=list)  # files, between any two commits
@@ -133,9 +132,6 @@ def _handler(state: GitHub) -> type[BaseHTTPRequestHandler]:
         def _any(self) -> None:
             url = urlsplit(self.path)
             content = json.loads(self.rfile.read(int(self.headers.get("Content-Length", 0))) or b"{}")
-            if url.path == "/hook":
-                state.said.append(content)
-                return self._reply(state.status or 200, "ok")
             state.asked.append(f"{self.command} {url.path}")
             if state.status is not None:
                 return self._reply(state.status, {"message": "no"})
