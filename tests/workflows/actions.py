@@ -47,6 +47,8 @@ class Hub:
     event_name: str = "workflow_dispatch"
     event: Mapping[str, Any] = field(default_factory=dict)
     scope: str = "main"  # whose caches it writes; it reads those of main, too
+    run_id: int = 1
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the repository
 
     @property
     def artifacts(self) -> Path:
@@ -107,6 +109,7 @@ def run(
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
+            "vars": hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
         if not _wanted(job.get("if"), context, failed=any(each != "success" for each in before)):
@@ -553,7 +556,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "ref": "refs/heads/main",
         "repository": hub.repository,
         "repository_id": "7",
-        "run_id": "1",
+        "run_id": str(hub.run_id),
         "server_url": "https://github.example",
         "sha": hub.sha,
         "token": "a-token",

