@@ -194,16 +194,30 @@ def orchestrated(ours: Hub, tmp_path: Path) -> Hub:
 
 @pytest.fixture(scope="module")
 def hub_of(ours: Hub, lab: Lab) -> Hub:
-    """A repository of servers, whose newest commit changes build and settings, and its pull request 3."""
+    """A repository of servers, and its pull request 3, merged, which changes build and settings."""
     origin = ours.origin / REPOSITORY
     origin.mkdir(parents=True)
     (origin / "known.toml").write_text(KNOWN)
     for message, tree, settings in (("Before", BASE, SETTINGS), ("After", HEAD, FLUSHED)):
         (origin / "tree").write_text(str(lab.tree(tree)))
         (origin / "my.toml").write_text(settings)
-        sha = committed(origin, message)
-    git(origin, "update-ref", "refs/pull/3/merge", sha)
-    return replace(ours, repository=REPOSITORY, sha=sha)
+        committed(origin, message)
+        git(origin, "branch", message)
+    git(origin, "reset", "--quiet", "--hard", "Before")
+    git(origin, "merge", "--quiet", "--no-ff", "--message=Merge", "After")
+    git(origin, "update-ref", "refs/pull/3/merge", "HEAD")
+    return replace(ours, repository=REPOSITORY, sha=git(origin, "rev-parse", "HEAD"))
+
+
+def commit(hub: Hub, revision: str) -> str:
+    """The hash of a commit of the repository: `^1` is the pull request's base, `^2` its newest commit."""
+    return git(hub.origin / hub.repository, "rev-parse", hub.sha + revision)
+
+
+def asking(state: GitHub, hub: Hub) -> dict[str, str]:
+    """The environment of a run that asks this GitHub about the repository."""
+    state.git = hub.origin / hub.repository
+    return {**hub.environment, "GITHUB_API_URL": state.url}
 
 
 def taking_the_token(hub: Hub, *words: object) -> str:
@@ -216,10 +230,14 @@ def pull_request(
     hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = (), label: str | None = None
 ) -> dict[str, object]:
     """The event of a pull request from a branch of that repository: a push, or a `label` that it got."""
-    head = {"sha": hub.sha, "repo": {"full_name": repository}}
+    head = {"sha": commit(hub, "^2"), "repo": {"full_name": repository}}
     named = [{"name": label} for label in labels]
-    event = {"action": "synchronize"} if label is None else {"action": "labeled", "label": {"name": label}}
-    return event | {"pull_request": {"number": 3, "labels": named, "base": {"sha": hub.sha}, "head": head}}
+    event: dict[str, object] = (
+        {"action": "synchronize"} if label is None else {"action": "labeled", "label": {"name": label}}
+    )
+    return event | {
+        "pull_request": {"number": 3, "labels": named, "base": {"sha": commit(hub, "^1")}, "head": head}
+    }
 
 
 # --- the workflows as a whole ---------------------------------------------------------------------
@@ -249,7 +267,7 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
     gate = WORKFLOWS / "gate.yml"
     inputs = {"base": "a", "head": "b"}
     groups = [actions.concurrency(gate, hub_of, inputs | {"name": name}) for name in ("build", "upgrade")]
-    groups += [actions.concurrency(gate, hub_of, inputs | {"ref": f"refs/pull/{n}/merge"}) for n in (1, 2)]
+    groups += [actions.concurrency(gate, hub_of, inputs | {"pull": f"{n}"}) for n in (1, 2)]
     assert len({*groups, actions.concurrency(gate, hub_of, inputs)}) == 5
 
 
@@ -372,7 +390,7 @@ def gate(
         hub = replace(
             hub_of,
             folder=tmp_path_factory.mktemp("gate"),
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
             event_name="pull_request",
             event=pull_request(hub_of),
             scope="pull-3",
@@ -460,7 +478,7 @@ def forks(
             hub = replace(
                 measured,
                 folder=folder / f"{reviewers}",
-                environment={**measured.environment, "GITHUB_API_URL": state.url},
+                environment=asking(state, measured),
                 event=pull_request(measured, "someone/servers"),
             )
             found.append(actions.run(hub, caller))
@@ -508,7 +526,7 @@ def test_what_need_not_be_measured_passes_the_one_check(
         hub = replace(
             hub_of,
             folder=tmp_path / "run",
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
             event=pull_request(hub_of, labels=[label]),
         )
         jobs = actions.run(hub, caller)
@@ -532,7 +550,7 @@ def test_only_its_own_label_starts_a_measurement_again(
         again = label == "measure"
         assert (actions.concurrency(WORKFLOWS / "gate.yml", hub, inputs) == group) == again
         with github_server.running() as state:
-            environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+            environment = asking(state, hub_of)
             state.changed = ["README.md"]
             jobs = actions.run(replace(hub, environment=environment), caller)
         checks = [each["name"] for each in actions.records(jobs)]
@@ -545,8 +563,8 @@ def test_a_merge_group_gets_the_same_check(gate: tuple[Hub, Path, dict[str, Job]
     before, caller, _ = gate
     with github_server.running() as state:
         state.changed = ["README.md"]
-        environment = {**before.environment, "GITHUB_API_URL": state.url}
-        event = {"merge_group": {"base_sha": f"{before.sha}^", "head_sha": before.sha}}
+        environment = asking(state, before)
+        event = {"merge_group": {"base_sha": commit(before, "^1"), "head_sha": before.sha}}
         hub = replace(before, folder=tmp_path, environment=environment, event_name="merge_group", event=event)
         jobs = actions.run(hub, caller)
     assert jobs["build/decide"].outputs["measure"] == "false", jobs["build/decide"].log
@@ -565,7 +583,7 @@ def of_a_fork(orchestrated: Hub, hub_of: Hub) -> Iterator[Hub]:
             hub_of,
             folder=orchestrated.folder,
             tools=orchestrated.tools,
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
             event_name="pull_request",
             event=pull_request(hub_of, "someone/servers"),
         )
@@ -576,6 +594,29 @@ def gate_with(hub: Hub, attack: str) -> dict[str, Job]:
     build = f'mkdir build && basename "$PWD" >build/server && if [ -z "${{PWD##*/head}}" ]; then {attack}; fi'
     inputs = {"base": "path:base/build", "head": "path:head/build", "build": build}
     return actions.run(hub, WORKFLOWS / "gate.yml", inputs)
+
+
+def test_a_gate_measures_what_merges_the_newest_commit(of_a_fork: Hub) -> None:
+    """Soon after a push GitHub's event and its reference may have the merge of the commit before."""
+    origin, stale = of_a_fork.origin / REPOSITORY, commit(of_a_fork, "^1")
+    git(origin, "update-ref", "refs/pull/3/merge", stale)
+    late = of_a_fork.folder.parent / "bin"
+    late.mkdir()
+    sleep = late / "sleep"
+    sleep.write_text(f"#!/bin/sh\ngit -C {origin} update-ref refs/pull/3/merge {of_a_fork.sha}\n")
+    environment = {**of_a_fork.environment, "PATH": f"{late}{os.pathsep}{os.environ['PATH']}"}
+    hub = replace(of_a_fork, sha=stale, environment=environment)
+    sleep.chmod(0o755)
+    jobs = gate_with(hub, "git rev-parse HEAD HEAD^1 >build/server")
+    assert jobs["measure"].result == "success", jobs["decide"].log
+    measured = hub.artifacts / "shootout-gate" / "results" / "run.jsonl"
+    assert measured.read_text().split() == ["base", of_a_fork.sha, stale]
+    sleep.write_text("#!/bin/sh\n")
+    git(origin, "update-ref", "refs/pull/3/merge", stale)
+    jobs = gate_with(replace(hub, folder=of_a_fork.folder.parent / "again"), "true")
+    git(origin, "update-ref", "refs/pull/3/merge", of_a_fork.sha)
+    assert (jobs["decide"].result, jobs["verdict"].result) == ("failure", "failure")
+    assert "has not merged" in jobs["decide"].log
 
 
 def test_a_forks_gate_measures_what_each_side_built(of_a_fork: Hub) -> None:
@@ -652,7 +693,7 @@ def comment(
         entries.write_text("no ledger\n")
     with github_server.running() as state:
         state.pulls.append(a_pull("someone:$(touch injected)", measured.sha, "sql/sql_parse.cc"))
-        environment = {**measured.environment, "GITHUB_API_URL": state.url}
+        environment = asking(state, measured)
         hub = replace(
             measured, folder=folder, event_name="workflow_run", event=event, environment=environment
         )
@@ -717,7 +758,7 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
             document.write_text(document.read_text().replace('"transactions":[', '"transactions":[9e99,', 1))
         with github_server.running() as state:
             state.pulls.append(a_pull("someone:$(touch injected)", before.sha, *files))
-            environment = {**before.environment, "GITHUB_API_URL": state.url}
+            environment = asking(state, before)
             hub = replace(before, folder=tmp_path, environment=environment)
             state.artifacts, state.jobs = hub.service.records, state_before.jobs
             jobs = actions.run(hub, written(tmp_path, ours.sha, example("comment")))
@@ -740,7 +781,7 @@ def commented(hub: Hub, caller: Path, repository: str, *measured: dict[str, obje
             hub,
             event_name="workflow_run",
             event={"workflow_run": run | {"head_repository": head}},
-            environment={**hub.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub),
         )
         jobs = actions.run(hub, caller)
         assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
@@ -832,7 +873,7 @@ def test_a_request_passes_on_what_a_gate_takes() -> None:
     passed = request["jobs"]["gate"]["with"].keys()
     of_events = {"label", "ignore", "environment", "base-artifact", "head-artifact"}
     assert passed == takes.keys() - of_events
-    assert asks.keys() == passed - {"name", "ref"}
+    assert asks.keys() == passed - {"name", "pull", "sha"}
     assert all(each.get("default") == takes[name].get("default") for name, each in asks.items())
 
 
@@ -859,12 +900,12 @@ def request_(
     with github_server.running() as state:
         state.writers = {"ann"}
         state.pulls.append(
-            a_pull("owner:faster", hub_of.sha, ".github/workflows/gate.yml", repository=REPOSITORY)
+            a_pull("owner:faster", commit(hub_of, "^2"), ".github/workflows/gate.yml", repository=REPOSITORY)
         )
         hub = replace(
             asked(hub_of, f"/shootout head={HEAD}@head/my.toml threads=2\r\nPlease."),
             folder=folder / "run",
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
         )
         state.artifacts = hub.service.records
         jobs = actions.run(hub, caller)
@@ -907,8 +948,8 @@ def test_a_comment_that_may_not_ask_measures_nothing(
     with github_server.running() as state:
         state.writers = {"ann", "eve"}
         repository = "eve/servers" if author == "eve" else REPOSITORY
-        state.pulls.append(a_pull("owner:faster", hub_of.sha, repository=repository))
-        environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+        state.pulls.append(a_pull("owner:faster", commit(hub_of, "^2"), repository=repository))
+        environment = asking(state, hub_of)
         hub = replace(asked(hub_of, body, author), folder=tmp_path / "run", environment=environment)
         jobs = actions.run(hub, caller)
     assert jobs["request/read"].result == ("failure" if message else "skipped")
@@ -951,7 +992,7 @@ def weekly(
         hub = replace(
             hub_of,
             folder=folder / "run",
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
         )
         jobs = actions.run(hub, caller)
     return hub, state, jobs
@@ -1120,7 +1161,7 @@ def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """What a repository whose environment lacks reviewers is told."""
     with github_server.running() as state:
         state.jobs = [{"steps": [{"name": "Hand over artifact 11"}]}]
-        environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+        environment = asking(state, hub_of)
         hub = replace(hub_of, folder=tmp_path_factory.mktemp("selftest"), environment=environment)
         return actions.run(hub, WORKFLOWS / "selftest.yml", {})
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,6 +48,7 @@ class GitHub:
     reviewers: int = 0  # of the environment shootout-fork
     artifacts: Callable[[], list[Record]] = list  # of any run, as they are now
     jobs: list[Record] = field(default_factory=list)  # likewise
+    git: Path = Path()  # a clone
 
     @property
     def environment(self) -> dict[str, str]:
@@ -108,7 +110,16 @@ class GitHub:
                 return {"artifacts": self.artifacts()}
             case ["actions", "runs", _, "jobs"]:
                 return {"jobs": self.jobs}
+            case ["git", "ref", *ref]:
+                return {"object": {"sha": self._git("rev-parse", "refs/" + "/".join(ref))}}
+            case ["git", "commits", sha]:
+                parents = self._git("show", "--no-patch", "--format=%P", sha).split()
+                return {"sha": sha, "parents": [{"sha": each} for each in parents]}
         return None
+
+    def _git(self, *words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=self.git, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
 
 def _matches(record: Record, query: dict[str, str]) -> bool:
