@@ -225,7 +225,7 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
             python.append(_OPERATORS.get(found["operator"] or "", found["operator"] or found["number"]))
     names = {
         "_value": lambda name: _WORDS[name] if name in _WORDS else _value(name, context),
-        "_contains": lambda where, what: what in (where or ()),
+        "_contains": _contains,
         "_endsWith": lambda text, end: (text or "").endswith(end),
         "_format": lambda text, *values: text.format(*map(_text, values)),
         "_fromJSON": json.loads,
@@ -236,6 +236,13 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
         "_success": lambda: not failed,
     }
     return eval("".join(python).strip(), {"__builtins__": {}}, names)
+
+
+def _contains(where: Any, what: Any) -> bool:
+    """Whether a list has a value, or a text a part, in upper or lower case; lists are never equal."""
+    if isinstance(where, str):
+        return _text(what).lower() in where.lower()
+    return _text(what).lower() in [_text(each).lower() for each in where or ()]
 
 
 def _value(name: str, context: Mapping[str, Any]) -> Any:
@@ -301,7 +308,10 @@ def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: 
     runner = _Runner(hub, where, place / "workspace", place / "temp", done, _top(workflow))
     for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)
-    context = context | {"runner": {"tool_cache": str(hub.tools), "temp": str(runner.temp)}, "steps": {}}
+    context = context | {
+        "runner": {"tool_cache": str(hub.tools), "temp": str(runner.temp), "environment": "self-hosted"},
+        "steps": {},
+    }
     context["github"] = context["github"] | {"workspace": str(runner.workspace)}
     context["env"] = context["env"] | _filled(job.get("env", {}), context)
     runner.run(job["steps"], context)

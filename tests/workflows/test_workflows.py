@@ -274,20 +274,25 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
     gate = yaml.safe_load((WORKFLOWS / "gate.yml").read_text())
     assert set(actions.triggers(gate)) == {"workflow_call"}
+    hosted = gate["jobs"]["decide"]["outputs"]["hosted"]
     for theirs in ("someone/servers", None, REPOSITORY):
         pull = {"head": {"repo": {"full_name": theirs} if theirs else None}}
         expected = "" if theirs == REPOSITORY else "shootout-fork"
         for job, builder, environment in (
-            ("measure", "", expected),
+            ("measure", '"ubuntu-24.04"', expected),
             ("build-base", '"ubuntu-24.04"', ""),
             ("build-base", '["self-hosted"]', expected),
+            ("build-base", '"ubuntu-perf"', expected),
             ("build-head", '"ubuntu-24.04"', ""),
-            ("build-head", '["self-hosted"]', expected),
+            ("build-head", '["ubuntu-24.04", "self-hosted"]', expected),
+            ("build-head", '"ubuntu-perf"', expected),
         ):
             context = {
                 "github": {"repository": REPOSITORY, "event": {"pull_request": pull}},
                 "inputs": {"environment": "shootout-fork", "build-runner": builder},
             }
+            decided = {"hosted": str(actions.filled(hosted, context)).lower()}
+            context["needs"] = {"decide": {"outputs": decided}}
             assert actions.filled(gate["jobs"][job]["environment"], context) == environment
 
 
@@ -297,8 +302,8 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
 def test_a_machine_of_ours_builds_with_the_shootout_that_it_has(workflow: str, job: str) -> None:
     found = yaml.safe_load((WORKFLOWS / f"{workflow}.yml").read_text())
     (build,) = (step for step in found["jobs"][job]["steps"] if step["name"] == "Build")
-    for builder, command in (('"ubuntu-24.04"', ""), ('["self-hosted"]', "/mine")):
-        context = {"inputs": {"command": "/mine", "build-runner": builder}}
+    for environment, command in (("github-hosted", ""), ("self-hosted", "/mine")):
+        context = {"inputs": {"command": "/mine"}, "runner": {"environment": environment}}
         assert actions.filled(build["with"]["command"], context) == command
 
 
@@ -1248,6 +1253,11 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     os.utime(home, (0, 0))
     assert installed() != first
     assert not home.exists()  # unused for a month
+    (tmp_path / "tools" / "shootout" / "run-1").mkdir()
+    os.utime(tmp_path / "tools" / "shootout" / "run-1", (0, 0))
+    done = subprocess.run([install, "/mine"], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "/mine\n"
+    assert not (tmp_path / "tools" / "shootout" / "run-1").exists()
 
 
 @pytest.fixture
@@ -1352,6 +1362,30 @@ def test_a_machine_measures_for_one_runner_at_a_time(stub: dict[str, str], tmp_p
         )
     assert [process.wait(30) for process in running] == [0, 0]
     assert log.read_text().split() == ["begin", "end"] * 2
+
+
+@pytest.mark.parametrize("action", ["build", "measure", "server"])
+def test_nothing_is_downloaded_or_uploaded_while_others_measure(action: str) -> None:
+    steps = yaml.safe_load((ACTIONS / action / "action.yml").read_text())["runs"]["steps"]
+    assert steps[0]["run"] == 'exec "$GITHUB_ACTION_PATH/../hold"'
+    assert (steps[-1]["run"], steps[-1]["if"]) == (
+        'exec "$GITHUB_ACTION_PATH/../hold" end',
+        "${{ always() }}",
+    )
+
+
+def test_a_job_holds_the_machine_from_step_to_step(stub: dict[str, str], tmp_path: Path) -> None:
+    own = stub | {"RUNNER_TEMP": str(tmp_path)}
+
+    def free(environment: dict[str, str] = stub) -> bool:
+        script = f". {ACTIONS / 'lock.sh'}"
+        asked = ["timeout", "0.3", "bash", "-eu", "-c", script]
+        return subprocess.run(asked, env=environment, capture_output=True, check=False).returncode == 0
+
+    for words, others in (([], False), ([], False), (["end"], True), (["end"], True)):
+        subprocess.run([str(ACTIONS / "hold"), *words], env=own, check=True)
+        assert free(own)
+        assert free() == others
 
 
 def test_what_a_build_leaves_running_does_not_keep_the_machine(stub: dict[str, str], tmp_path: Path) -> None:
