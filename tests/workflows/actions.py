@@ -27,7 +27,7 @@ from tests.workflows.artifacts import Artifacts, now
 
 PATIENCE_S = 180.0
 _TOKEN = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<name>[A-Za-z_][\w.*-]*))"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<member>(?<=\))\.[A-Za-z_]\w*)|(?P<name>[A-Za-z_][\w.*-]*))"
 )
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
@@ -221,6 +221,8 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
         elif found["name"] is not None:
             follows = text[position:].lstrip().startswith("(")
             python.append(f"_{found['name']}" if follows else f"_value({found['name']!r})")
+        elif found["member"] is not None:
+            python.append(found["member"])
         else:
             python.append(_OPERATORS.get(found["operator"] or "", found["operator"] or found["number"]))
     names = {
@@ -228,7 +230,8 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
         "_contains": _contains,
         "_endsWith": lambda text, end: (text or "").endswith(end),
         "_format": lambda text, *values: text.format(*map(_text, values)),
-        "_fromJSON": json.loads,
+        "_fromJSON": lambda text: json.loads(text, object_hook=_Record),
+        "_toJSON": lambda value: json.dumps(value, indent=2),
         "_startsWith": lambda text, start: (text or "").startswith(start),
         "_always": lambda: True,
         "_cancelled": lambda: False,
@@ -236,6 +239,13 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
         "_success": lambda: not failed,
     }
     return eval("".join(python).strip(), {"__builtins__": {}}, names)
+
+
+class _Record(dict[str, Any]):
+    """An object, whose members have the syntax of attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name)
 
 
 def _contains(where: Any, what: Any) -> bool:

@@ -883,7 +883,7 @@ def test_a_request_passes_on_what_a_gate_takes() -> None:
 
 
 def asked(hub: Hub, body: str, author: str = "ann") -> Hub:
-    comment = {"body": body, "user": {"login": author}}
+    comment = {"id": 77, "body": body, "user": {"login": author}}
     issue = {"number": 3, "pull_request": {"url": "https://github.example/pulls/3"}}
     event = {"issue": issue, "comment": comment}
     return replace(hub, event_name="issue_comment", event=event)
@@ -928,7 +928,9 @@ def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, J
     assert [block.key for block in header.blocks] == ["oltp_point_select-t2"]
     assert jobs["request/answer/comment"].result == "success", jobs["request/answer/comment"].log
     (posted,) = state.comments
+    assert state.reactions == ["eyes"]
     assert "| oltp&#95;point&#95;select | 2 |" in posted["body"]
+    assert "Asked" not in posted["body"]
     assert "(https://github.example/owner/servers/actions/runs/1/artifacts/12)" in posted["body"]
 
 
@@ -939,27 +941,87 @@ def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, J
         ("/shootout", "eve", "comes from a fork"),
         ("/shootout head=$(id)", "ann", "Not understood"),
         ("/shootout options=--out=/", "ann", "Not understood"),
-        ("/shootouts", "ann", "no request"),
-        ("/shootout", "x/../y", "Only people can ask"),
+        ("/shootouts", "ann", ""),
+        ("/shootout", "x/../y", ""),
+        ("/shootout", "an-app[bot]", ""),
         ("thanks", "ann", ""),
     ],
 )
-@pytest.mark.real
-def test_a_comment_that_may_not_ask_measures_nothing(
-    body: str, author: str, message: str, request_: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
+def test_a_comment_that_may_not_ask_is_told_why(
+    *, body: str, author: str, message: str, hub_of: Hub, ours: Hub, tmp_path: Path
 ) -> None:
-    hub_of, _, _ = request_
-    caller = next(hub_of.folder.parent.glob(".github/workflows/*.yml"))
     with github_server.running() as state:
         state.writers = {"ann", "eve"}
         repository = "eve/servers" if author == "eve" else REPOSITORY
         state.pulls.append(a_pull("owner:faster", commit(hub_of, "^2"), repository=repository))
-        environment = asking(state, hub_of)
-        hub = replace(asked(hub_of, body, author), folder=tmp_path / "run", environment=environment)
-        jobs = actions.run(hub, caller)
-    assert jobs["request/read"].result == ("failure" if message else "skipped")
-    assert message in jobs["request/read"].log
+        hub = replace(asked(hub_of, body, author), folder=tmp_path / "run", environment=asking(state, hub_of))
+        jobs = actions.run(hub, written(tmp_path, ours.sha, example("request")))
+    said = "".join(each["body"] for each in state.comments)
+    assert said.startswith("Nothing is measured. ") == bool(message)
+    assert message in said
     assert jobs["request/gate"].result == jobs["request/answer"].result == "skipped"
+
+
+def a_job(name: str, minutes: int | None = None) -> dict[str, object]:
+    """GitHub's record of a job that took so long; None: that has not ended."""
+    ended: dict[str, object] = {"status": "queued", "conclusion": None, "completed_at": None}
+    if minutes is not None:
+        ended = {"status": "completed", "conclusion": "success"}
+        ended["completed_at"] = f"2026-01-01T{10 + minutes // 60}:{minutes % 60:02}:00Z"
+    return {"name": f"request / Gate / {name}", "started_at": "2026-01-01T10:00:00Z"} | ended
+
+
+def test_whoever_asks_learns_what_is_measured_and_when(of_a_fork: Hub, ours: Hub, tmp_path: Path) -> None:
+    """Also that of a request before it nothing comes, and in the end that nothing came of this one."""
+    inputs = {"base": "path:base/build", "head": "path:head/build", "build": "false", "budget": "7"}
+    caller = written(tmp_path, ours.sha, example("request"), **inputs)
+    built = [a_job("Build base", 20), a_job("Build head", 30)]
+    with github_server.running() as state:
+        state.writers = {"ann_octo"}
+        sha = commit(of_a_fork, "^2")
+        state.pulls.append(a_pull("owner:faster", sha, "sql/a.cc", repository=REPOSITORY))
+        state.runs = [
+            {"id": number, "status": "completed", "jobs": [*built, a_job("Measure", minutes)]}
+            for number, minutes in enumerate((5, 10, 90), 2)
+        ]
+        own = {"id": 1, "status": "in_progress", "jobs": []}
+        measures = {"id": 8, "status": "in_progress", "jobs": [a_job("Decide", 1), a_job("Measure")]}
+        builds = {"id": 9, "status": "queued", "jobs": [a_job("Decide", 1)]}
+        shards = {"id": 10, "status": "queued", "jobs": [a_job("Test"), a_job("Measure 1/3")]}
+        state.runs += [own, measures, builds, shards]
+        waiting = (
+            f"{markdown.MARKER}\n<!-- shootout: waiting for run {{}} -->\nAsked\n<!-- shootout: before -->\n"
+        )
+        state.say(3, waiting.format(5) + "The verdicts before.")
+        hub = asked(of_a_fork, "/shootout threads=1", "ann_octo")
+        hub = replace(hub, environment=asking(state, of_a_fork), tools=ours.tools)
+        jobs = actions.run(hub, caller)
+        assert jobs["request/gate/build-head"].result == "failure", jobs["request/read"].log
+        _, said, _ = state.said
+        assert "`base=path:base/build` `head=path:head/build` `threads=1` `budget=7`, for " + sha in said
+        assert (
+            "3 measurements are before it, and by earlier runs the result comes in about 70 minutes." in said
+        )
+        assert "It replaces the request before it, which had not ended." in said
+        assert said.endswith("\nThe verdicts before.")
+        (posted,) = state.comments
+        link = f"https://github.example/{REPOSITORY}/actions/runs/1"
+        ended = (
+            f"{markdown.MARKER}\nNothing was measured: [the run]({link}) says why.\n\nThe verdicts before."
+        )
+        assert posted["body"] == ended
+        assert state.reactions == ["eyes"]
+
+        posted["body"] = waiting.format(99)  # a newer request
+        step = {
+            "API": f"{state.url}/repos/{REPOSITORY}",
+            "TOKEN": github_server.TOKEN,
+            "RUN": "1",
+            "LINK": link,
+        }
+        script = [str(ACTIONS / "request" / "request")]
+        subprocess.run(script, env=os.environ | step | {"ENDED": str(posted["id"])}, check=True)
+        assert posted["body"] == waiting.format(99)
 
 
 # --- every week -----------------------------------------------------------------------------------
