@@ -90,6 +90,7 @@ case $1 in
 run | bisect) echo "$*" >>"$out/results/run.jsonl" ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
+work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
 servers) mkdir -p packed && case $2 in
     pack) cp "$3/server" "$4" ;;
     unpack) mkdir "$4" && cp "$3" "$4/server" ;;
@@ -274,12 +275,14 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
     gate = yaml.safe_load((WORKFLOWS / "gate.yml").read_text())
     assert set(actions.triggers(gate)) == {"workflow_call"}
-    hosted = gate["jobs"]["decide"]["outputs"]["hosted"]
+    outputs = gate["jobs"]["decide"]["outputs"]
     for theirs in ("someone/servers", None, REPOSITORY):
         pull = {"head": {"repo": {"full_name": theirs} if theirs else None}}
         expected = "" if theirs == REPOSITORY else "shootout-fork"
         for job, builder, environment in (
-            ("measure", '"ubuntu-24.04"', expected),
+            ("measure", '["self-hosted"]', expected),
+            ("measure", '"ubuntu-perf"', expected),
+            ("measure", '"ubuntu-24.04"', ""),
             ("build-base", '"ubuntu-24.04"', ""),
             ("build-base", '["self-hosted"]', expected),
             ("build-base", '"ubuntu-perf"', expected),
@@ -289,9 +292,11 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
         ):
             context = {
                 "github": {"repository": REPOSITORY, "event": {"pull_request": pull}},
-                "inputs": {"environment": "shootout-fork", "build-runner": builder},
+                "inputs": {"environment": "shootout-fork", "build-runner": builder, "runner": builder},
+                "env": gate["env"],
             }
-            decided = {"hosted": str(actions.filled(hosted, context)).lower()}
+            hosted = ("hosted-builds", "hosted-measures")
+            decided = {name: str(actions.filled(outputs[name], context)).lower() for name in hosted}
             context["needs"] = {"decide": {"outputs": decided}}
             assert actions.filled(gate["jobs"][job]["environment"], context) == environment
 
@@ -448,10 +453,11 @@ def test_a_base_is_built_once_and_a_bad_artifact_is_not_measured(
     again = written(
         tmp_path, ours.sha, example("gate"), **inputs, **{"head-artifact": "mine#sha256=" + "0" * 64}
     )
-    hub = replace(hub, folder=tmp_path / "run")
     (tmp_path / "server.tar").write_text("forged")
-    hub.service.upload("mine", tmp_path / "server.tar")
-    jobs = actions.run(hub, again)
+    with github_server.running() as state:
+        hub = replace(hub, folder=tmp_path / "run", environment=asking(state, hub))
+        hub.service.upload("mine", tmp_path / "server.tar")
+        jobs = actions.run(hub, again)
     assert jobs["build/build-head"].result == "skipped"
     built = jobs["build/build-base[0]"]
     assert (built.steps["Find it in the cache"], built.steps["Keep it in the cache"]) == (
@@ -634,6 +640,30 @@ def test_a_forks_gate_measures_what_each_side_built(of_a_fork: Hub) -> None:
     assert job["started_at"] <= artifact["created_at"] <= job["completed_at"]
     handed_over = {"name": f"Hand over shootout-gate as artifact {artifact['id']}", "conclusion": "success"}
     assert handed_over in job["steps"]
+
+
+def test_githubs_machines_count_without_a_review_and_then_without_a_comment(
+    of_a_fork: Hub, ours: Hub, tmp_path: Path
+) -> None:
+    build = {"build": 'mkdir build && basename "$PWD" >build/server'}
+    caller = written(tmp_path, ours.sha, example("gate", 2), **build)
+    with github_server.running() as state:
+        state.changed = ["sql/a.cc"]
+        for repository, shown in (("someone/servers", "skipped"), (REPOSITORY, "success")):
+            event = pull_request(of_a_fork, repository)
+            folder = tmp_path / repository
+            hub = replace(of_a_fork, folder=folder, event=event, environment=asking(state, of_a_fork))
+            jobs = actions.run(hub, caller)
+            assert jobs["work/verdict"].result == "success", jobs["work/measure"].log
+            asked = (hub.artifacts / "shootout-gate" / "results" / "work" / "run.json").read_text()
+            assert asked.startswith("work --base=path:base/build --head=path:head/build --out=")
+            (handed_over,) = (
+                outcome
+                for name, outcome in jobs["work/measure"].steps.items()
+                if name.startswith("Hand over")
+            )
+            assert handed_over == shown
+            assert jobs["work/measure"].environment == ""
 
 
 def test_a_head_cannot_replace_the_bases_server(of_a_fork: Hub, tmp_path: Path) -> None:
@@ -1336,6 +1366,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
         "SHOOTOUT": str(script),
         "CODE": "0",
         "PASS": "",
+        "BY": "gate",
         "RESUME": "false",
         "OUT": str(tmp_path / "measured"),
         "REPORT": str(tmp_path / "report.html"),
