@@ -582,6 +582,29 @@ def test_a_merge_group_gets_the_same_check(gate: tuple[Hub, Path, dict[str, Job]
     assert jobs["build/verdict"].result == "success"
 
 
+def test_what_a_push_to_main_has_built_a_gate_builds_no_more(
+    of_a_fork: Hub, ours: Hub, tmp_path: Path
+) -> None:
+    """A fork's gate does: it could have left a slower base in a cache of its own."""
+    build = 'mkdir build && basename "$PWD" >build/server'
+    pushed = yaml.safe_load(example("build").replace("OWNER/shootout", OURS).replace("COMMIT", ours.sha))
+    pushed["jobs"]["build"]["steps"][-1]["with"]["build"] = build
+    push = tmp_path / ".github" / "workflows" / "build.yml"
+    push.parent.mkdir(parents=True)
+    push.write_text(yaml.safe_dump(pushed))
+    main = replace(of_a_fork, event={}, event_name="push", sha=commit(of_a_fork, "^1"))
+    jobs = actions.run(replace(main, folder=tmp_path / "push"), push)
+    assert jobs["build"].result == "success", jobs["build"].log
+    caller = written(tmp_path, ours.sha, example("gate"), build=build)
+    for repository, outcome in ((REPOSITORY, "skipped"), ("someone/servers", "success")):
+        event = pull_request(of_a_fork, repository)
+        hub = replace(of_a_fork, folder=tmp_path / repository, event=event, scope="pull-3")
+        jobs = actions.run(hub, caller)
+        assert jobs["build/verdict"].result == "success", jobs["build/measure"].log
+        assert jobs["build/build-base"].steps["Install"] == outcome  # what builds packs
+        assert jobs["build/build-head"].steps["Install"] == "success"
+
+
 # --- what a fork's build may try ------------------------------------------------------------------
 
 
