@@ -77,7 +77,7 @@ fuzz:
 # package: not in .gitignore, as maturin would leave them out. Zig provides the old glibc to link with.
 PACKED := shootout/_data
 wheel: $(INSTALLED)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.txt
 	@rm -rf $(PACKED) dist && mkdir $(PACKED)
 	@cp -R conftest.py fixtures pyproject.toml suites templates $(PACKED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
@@ -97,9 +97,9 @@ ifneq ($(BENCHMARK),)
 $(MAKECMDGOALS): NEEDS = $(shell sed -n 's/^\# needs: //p' $(wildcard $(BENCHMARK:=.py) $(BENCHMARK:=/__main__.py)))
 endif
 
-$(INSTALLED): requirements.lock pyproject.toml $(ENGINE) | tools
+$(INSTALLED): requirements.txt pyproject.toml $(ENGINE) | tools
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	touch $@
 

@@ -47,7 +47,7 @@ WORKFLOWS = paths.ROOT / ".github" / "workflows"
 ACTIONS = paths.ROOT / ".github" / "actions"
 SOURCES = (  # those of .github/actions/install, and what GitHub reads
     ".ci/needs", ".github", "LICENSE", "Makefile", "README.md", "conftest.py", "fixtures", "pyproject.toml",
-    "requirements.lock", "shootout", "suites", "templates", "engine",
+    "requirements.txt", "shootout", "suites", "templates", "engine",
 )  # fmt: skip
 PROFILE = """
 description = "A second, two blocks"
@@ -1262,6 +1262,17 @@ def test_a_wheel_is_tried_summed_up_and_handed_over(release: dict[str, Job]) -> 
     assert release["release"].result == "success", release["release"].log
     assert f"shootout-{__version__}-" in release["release"].log
     assert release["release"].steps["Draft the release"] == "skipped"  # it needs GitHub
+    assert "everything is tested" in release["test/test[0]"].log
+
+
+def test_a_wheel_is_installed_with_the_hashes_of_what_was_tested(release: dict[str, Job]) -> None:
+    locked = release["wheel"].log.partition("--- Lock what")[2].partition("--- ")[0].splitlines()[1:]
+    wheel, checksum = locked[0].split(" --hash=sha256:")
+    assert wheel == f"./shootout-{__version__}-cp311-abi3-linux_{platform.machine()}.whl"
+    assert len(checksum) == 64
+    assert set(locked[1:]) < set((paths.ROOT / "requirements.txt").read_text().splitlines())
+    assert any(line.startswith("msgspec==") for line in locked)
+    assert release["wheel"].steps["Try the wheel outside its sources"] == "success"
 
 
 @pytest.fixture(scope="module")
