@@ -1302,6 +1302,8 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert [job.result for job in selftest.values()] == ["success"] * 4, selftest["runner"].log
     said = selftest["github"].summary
     assert "| seeing which files changed | works |" in said
+    assert "| finding the commits to compare | works |" in said
+    assert "| telling when a request is answered | works |" in said
     assert "| verdicts on a fork's pull request | works |" in said
     assert "| reviewers before a fork's code runs | does not work (false) |" in said
     assert "[look](https://github.example/report-selftest.html)" in said
