@@ -207,9 +207,10 @@ def _github_comment(args: argparse.Namespace) -> int:
     if repository.may_change_workflows(number, args.sha):
         body = markdown.refusal(link)
     else:
-        comparisons = _judged(args)
-        pairs = zip(args.documents, comparisons, strict=True)
+        runs, others = _by_owner(args.documents)
+        pairs = [(path, app.judge(path, args.acknowledged)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
+        summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
         body = markdown.comment(summaries, link)
     return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
 

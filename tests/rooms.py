@@ -70,7 +70,7 @@ def delete(root: Path, names: Sequence[str]) -> None:
 
 def texts(root: Path) -> Iterator[str]:
     """The files in which a line can belong to a capability."""
-    for pattern in ("*.py", "*.pyi", "*.toml", "*.rs", "*.yml", "Makefile", "*.lock"):
+    for pattern in ("*.py", "*.pyi", "*.toml", "*.rs", "*.yml", "Makefile", "*.txt", "*.lock"):
         for path in root.rglob(pattern):
             if not path.is_relative_to(root / ".venv"):
                 yield str(path.relative_to(root))

@@ -1,7 +1,7 @@
 # Sourced by scripts: waits until nothing else builds or measures on this machine, however many runners share it. The
 # lock is descriptor 9 and lasts as long as the script: start commands with `9<&-`, as what they leave running would
-# keep it. A build that sources this again already has it.
-[ -z "${SHOOTOUT_LOCKED-}" ] || return 0
+# keep it. A build that sources this again already has it, and so has a job whose earlier step holds it.
+[ -z "${SHOOTOUT_LOCKED-}" ] && [ ! -e "${RUNNER_TEMP-}/shootout.holder" ] || return 0
 lock=${SHOOTOUT_LOCK:-/var/lock/shootout.lock}
 if [ ! -e "$lock" ] && ! (umask 022 && : >"$lock") 2>/dev/null; then
     if [ -n "${SHOOTOUT_LOCK-}" ]; then

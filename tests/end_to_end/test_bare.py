@@ -142,3 +142,45 @@ def test_all_that_is_missing_is_named_at_once(folder: Path) -> None:
     assert done.returncode == 2
     assert "shootout: missing: Python's venv, cc, mvn, Rust 1.85 or later" in done.stdout
     assert "On Debian: apt-get install python3-venv build-essential maven" in done.stdout
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_a_runner_is_set_up_and_undone(release: str, folder: Path) -> None:
+    """Up to what needs GitHub and systemd."""
+    bare = bootstrapped(folder / "root", release, ("systemd",))
+    root = bare.root / "root"
+    shutil.copy(ROOT / ".ci" / "runner-setup", root)
+    (root / "config.sh").write_text('#!/bin/sh\nid -un >.runner; echo "$@" >>.runner\n')
+    (root / "config.sh").chmod(0o755)
+    (root / "jit").write_text("#!/bin/sh\necho for-one-job\n")
+    (root / "jit").chmod(0o700)
+    set_up = "tar -czf runner.tar.gz config.sh; bash runner-setup install --archive runner.tar.gz"
+    done = bare.run(f"TOKEN=a-token; export TOKEN; {set_up} --url https://github.example/o/r", "root")
+    assert done.returncode == 0, done.stdout
+    registered = (bare.root / "srv/shootout/shootout/runner/.runner").read_text()
+    assert registered.startswith("shootout\n--unattended --replace --url https://github.example/o/r --name ")
+    assert registered.endswith("--labels perf-ssd --token a-token\n")
+
+    fresh = "/etc/shootout-runner/forks.fresh"
+    done = bare.run(
+        f"{set_up} --name forks --jit /root/jit && {fresh} && touch /srv/shootout/forks/left", "root"
+    )
+    assert done.returncode == 0, done.stdout
+    done = bare.run(f"{fresh}; ls /srv/shootout/forks; cat /etc/shootout-runner/forks.jit", "root")
+    assert done.stdout == "runner\nACTIONS_RUNNER_INPUT_JITCONFIG=for-one-job\n"
+    for user in ("forks", "user"):
+        assert bare.run("cat /etc/shootout-runner/forks.jit", user).returncode != 0
+    # Until the archive is GitHub's, it lacks run.sh.
+    done = bare.run("systemd-analyze verify /etc/systemd/system/shootout-runner-forks.service", "root")
+    assert [line for line in done.stdout.splitlines() if "run.sh is not executable" not in line] == []
+
+    done = bare.run("bash runner-setup undo --name forks; bash runner-setup undo", "root")
+    assert done.returncode == 0, done.stdout
+    left = bare.run(
+        "ls -d /etc/systemd/system/shootout* /etc/shootout* /opt/shootout* /srv/shootout/*; id forks", "root"
+    )
+    assert [
+        line
+        for line in left.stdout.splitlines()
+        if "cannot access" not in line and "no such user" not in line
+    ] == ["/srv/shootout/ledger"]

@@ -27,7 +27,7 @@ from tests.workflows.artifacts import Artifacts, now
 
 PATIENCE_S = 180.0
 _TOKEN = re.compile(
-    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<name>[A-Za-z_][\w.*-]*))"
+    r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<member>(?<=\))\.[A-Za-z_]\w*)|(?P<name>[A-Za-z_][\w.*-]*))"
 )
 _EXPRESSION = re.compile(r"\$\{\{((?:(?!\}\}).)*)\}\}", re.DOTALL)
 _OPERATORS = {"&&": " and ", "||": " or ", "!": " not "}
@@ -47,6 +47,8 @@ class Hub:
     event_name: str = "workflow_dispatch"
     event: Mapping[str, Any] = field(default_factory=dict)
     scope: str = "main"  # whose caches it writes; it reads those of main, too
+    run_id: int = 1
+    variables: Mapping[str, str] = field(default_factory=dict)  # of the repository
 
     @property
     def artifacts(self) -> Path:
@@ -107,6 +109,7 @@ def run(
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
+            "vars": hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
         if not _wanted(job.get("if"), context, failed=any(each != "success" for each in before)):
@@ -218,14 +221,17 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
         elif found["name"] is not None:
             follows = text[position:].lstrip().startswith("(")
             python.append(f"_{found['name']}" if follows else f"_value({found['name']!r})")
+        elif found["member"] is not None:
+            python.append(found["member"])
         else:
             python.append(_OPERATORS.get(found["operator"] or "", found["operator"] or found["number"]))
     names = {
         "_value": lambda name: _WORDS[name] if name in _WORDS else _value(name, context),
-        "_contains": lambda where, what: what in (where or ()),
+        "_contains": _contains,
         "_endsWith": lambda text, end: (text or "").endswith(end),
         "_format": lambda text, *values: text.format(*map(_text, values)),
-        "_fromJSON": json.loads,
+        "_fromJSON": lambda text: json.loads(text, object_hook=_Record),
+        "_toJSON": lambda value: json.dumps(value, indent=2),
         "_startsWith": lambda text, start: (text or "").startswith(start),
         "_always": lambda: True,
         "_cancelled": lambda: False,
@@ -233,6 +239,20 @@ def evaluated(text: str, context: Mapping[str, Any], *, failed: bool = False) ->
         "_success": lambda: not failed,
     }
     return eval("".join(python).strip(), {"__builtins__": {}}, names)
+
+
+class _Record(dict[str, Any]):
+    """An object, whose members have the syntax of attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self.get(name)
+
+
+def _contains(where: Any, what: Any) -> bool:
+    """Whether a list has a value, or a text a part, in upper or lower case; lists are never equal."""
+    if isinstance(where, str):
+        return _text(what).lower() in where.lower()
+    return _text(what).lower() in [_text(each).lower() for each in where or ()]
 
 
 def _value(name: str, context: Mapping[str, Any]) -> Any:
@@ -298,7 +318,10 @@ def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: 
     runner = _Runner(hub, where, place / "workspace", place / "temp", done, _top(workflow))
     for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)
-    context = context | {"runner": {"tool_cache": str(hub.tools), "temp": str(runner.temp)}, "steps": {}}
+    context = context | {
+        "runner": {"tool_cache": str(hub.tools), "temp": str(runner.temp), "environment": "self-hosted"},
+        "steps": {},
+    }
     context["github"] = context["github"] | {"workspace": str(runner.workspace)}
     context["env"] = context["env"] | _filled(job.get("env", {}), context)
     runner.run(job["steps"], context)
@@ -553,7 +576,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "ref": "refs/heads/main",
         "repository": hub.repository,
         "repository_id": "7",
-        "run_id": "1",
+        "run_id": str(hub.run_id),
         "server_url": "https://github.example",
         "sha": hub.sha,
         "token": "a-token",

