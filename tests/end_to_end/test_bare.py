@@ -162,9 +162,7 @@ def test_a_runner_is_set_up_and_undone(release: str, folder: Path) -> None:
     assert registered.endswith("--labels perf-ssd --token a-token\n")
 
     fresh = "/etc/shootout-runner/forks.fresh"
-    done = bare.run(
-        f"{set_up} --name forks --jit /root/jit && {fresh} && touch /srv/shootout/forks/left", "root"
-    )
+    done = bare.run(f"{set_up} --name forks --jit ~/jit && {fresh} && touch /srv/shootout/forks/left", "root")
     assert done.returncode == 0, done.stdout
     done = bare.run(f"{fresh}; ls /srv/shootout/forks; cat /etc/shootout-runner/forks.jit", "root")
     assert done.stdout == "runner\nACTIONS_RUNNER_INPUT_JITCONFIG=for-one-job\n"
