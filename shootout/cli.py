@@ -200,11 +200,10 @@ def _github_annotate(args: argparse.Namespace) -> int:
 
 def _github_comment(args: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(args)
-    number = repository.pull(args.branch, args.sha)
-    if number is None:
-        missing = f"no open pull request of {args.branch} is at {args.sha}: nothing written"
+    if not repository.is_open(args.pull, args.branch, args.sha):
+        missing = f"{args.pull} is no open pull request of {args.branch} at {args.sha}: nothing written"
         return _print_lines(args, "done", [missing])
-    if repository.may_change_workflows(number, args.sha):
+    if repository.may_change_workflows(args.pull, args.sha):
         body = markdown.refusal(link)
     else:
         runs, others = _by_owner(args.documents)
@@ -212,7 +211,10 @@ def _github_comment(args: argparse.Namespace) -> int:
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
         summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
         body = markdown.comment(summaries, link)
-    return _print_lines(args, "done", [repository.comment(number, markdown.MARKER, body)])
+    written = repository.comment(
+        args.pull, markdown.MARKER, lambda old: markdown.beside(old, body, args.run_id)
+    )
+    return _print_lines(args, "done", [written])
 
 
 def _github_issues(args: argparse.Namespace) -> int:
@@ -393,6 +395,9 @@ def _add_reporting(commands: Commands) -> None:
     comment.add_argument("--branch", metavar="OWNER:NAME", required=True, help="the pull request's branch")
     measured = "the commit that was measured; a newer one gets no comment"
     comment.add_argument("--sha", metavar="SHA", required=True, help=measured)
+    comment.add_argument("--pull", metavar="N", type=int, required=True, help="the pull request's number")
+    waited = "the workflow run that measured; what announces another one stays"
+    comment.add_argument("--run", metavar="ID", dest="run_id", required=True, help=waited)
     issues_ = command.add(
         steps, "issues", _github_issues, "open, update and close the issues about regressions"
     )

@@ -85,17 +85,28 @@ def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
                 counted[key].append((document, change.head.mean))
     return tuple(
         WorkSeries(
-            workload=workload, kind=kind, server=server, bar=counts[-1][0].bar, points=tuple(_points(counts))
+            workload=workload,
+            kind=kind,
+            server=server,
+            bar=counts[-1][0].bar,
+            points=tuple(_points(server, counts)),
         )
         for (workload, kind, server, *_), counts in counted.items()
     )  # fmt: skip
 
 
-def _points(counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:
+def _points(server: str, counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:
     before = None
     for document, instructions in counts:
         step = None if before is None else instructions / before
-        yield WorkPoint(run=document.run, started=document.started, instructions=instructions, step=step)
+        (commit,) = (each.commit for each in document.servers if each.label == server)
+        yield WorkPoint(
+            run=document.run,
+            started=document.started,
+            commit=commit,
+            instructions=instructions,
+            step=step,
+        )
         before = instructions
 
 

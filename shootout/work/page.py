@@ -165,6 +165,7 @@ class WorkListPage(ListPage):
 
     every: tuple[WorkPage, ...]
     template = "work/list"
+    counted = staticmethod(report.counted)
     columns = LIST_COLUMNS
     folder = FOLDER
 

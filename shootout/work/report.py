@@ -63,7 +63,7 @@ def history(series: Sequence[WorkSeries]) -> Judged:
 
 
 def _history_row(series: WorkSeries) -> tuple[str, ...]:
-    steps = [f"{step(point)} in {point.run}" for point in series.steps] or ["none"]
+    steps = [f"{step(point)} in {counted(point)}" for point in series.steps] or ["none"]
     first, newest = (grouped(series.points[end].instructions, 0) for end in (0, -1))
     return (
         series.workload, series.kind, series.server, str(len(series.points)), first, newest, ", ".join(steps),
@@ -159,6 +159,11 @@ def interval(ratio: Interval) -> str:
 def step(point: WorkPoint) -> str:
     """The change from one count to the next."""
     return "" if point.step is None else figures.percent(point.step, 2)
+
+
+def counted(point: WorkPoint) -> str:
+    """What was counted: a commit, or by which run if the commit is not known."""
+    return point.commit[:12] or point.run
 
 
 def spread(change: WorkChange) -> str:

@@ -120,6 +120,7 @@ class WorkPoint(Value):
 
     run: str
     started: str  # ISO 8601, UTC
+    commit: str  # that the server was built from; "": not known
     instructions: float  # for each unit
     step: float | None  # relative to the document before; None: the first
 

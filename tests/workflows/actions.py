@@ -49,6 +49,7 @@ class Hub:
     scope: str = "main"  # whose caches it writes; it reads those of main, too
     run_id: int = 1
     variables: Mapping[str, str] = field(default_factory=dict)  # of the repository
+    done: dict[str, Job] = field(default_factory=dict)  # the jobs that have ended so far
 
     @property
     def artifacts(self) -> Path:
@@ -95,6 +96,9 @@ def run(
     given = _inputs(found, inputs)
     done: dict[str, Job] = {}
     for name in _in_order(jobs):
+        if granted is None:
+            hub.done.clear()
+            hub.done.update(done)
         job = _with_shell(jobs[name], found)
         where = f"{workflow.stem}/{name}"
         permissions = job.get("permissions", found.get("permissions", {}))

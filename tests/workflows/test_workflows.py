@@ -68,6 +68,18 @@ warmup_max_s = 0.15
 [policy]
 confirm_starts = 0
 """
+COUNTED = """
+description = "Point selects, counted"
+workloads = ["oltp_point_select"]
+threads = [1]
+settings = "{settings}"
+[dataset]
+tables = 1
+rows = 200
+[sampling]
+starts_min = 2
+starts_max = 2
+"""
 FLUSHED = SETTINGS.replace("flush_log_at_trx_commit = 0", "flush_log_at_trx_commit = 2")
 KNOWN = """
 [[change]]
@@ -587,14 +599,12 @@ def test_what_a_push_to_main_has_built_a_gate_builds_no_more(
 ) -> None:
     """A fork's gate does: it could have left a slower base in a cache of its own."""
     build = 'mkdir build && basename "$PWD" >build/server'
-    pushed = yaml.safe_load(example("build").replace("OWNER/shootout", OURS).replace("COMMIT", ours.sha))
-    pushed["jobs"]["build"]["steps"][-1]["with"]["build"] = build
-    push = tmp_path / ".github" / "workflows" / "build.yml"
-    push.parent.mkdir(parents=True)
-    push.write_text(yaml.safe_dump(pushed))
+    push = written(tmp_path, ours.sha, example("main"), build=build)
     main = replace(of_a_fork, event={}, event_name="push", sha=commit(of_a_fork, "^1"))
     jobs = actions.run(replace(main, folder=tmp_path / "push"), push)
-    assert jobs["build"].result == "success", jobs["build"].log
+    assert jobs["main/build"].result == "success", jobs["main/build"].log
+    assert jobs["main/keep"].result == "success", jobs["main/count"].log
+    git(of_a_fork.origin / REPOSITORY, "branch", "--delete", "--force", "shootout-data")
     caller = written(tmp_path, ours.sha, example("gate"), build=build)
     for repository, outcome in ((REPOSITORY, "skipped"), ("someone/servers", "success")):
         event = pull_request(of_a_fork, repository)
@@ -603,6 +613,36 @@ def test_what_a_push_to_main_has_built_a_gate_builds_no_more(
         assert jobs["build/verdict"].result == "success", jobs["build/measure"].log
         assert jobs["build/build-base"].steps["Install"] == outcome  # what builds packs
         assert jobs["build/build-head"].steps["Install"] == "success"
+
+
+@pytest.fixture(scope="module")
+def pushes(
+    hub_of: Hub, ours: Hub, lab: Lab, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Hub, dict[str, Job]]:
+    """What two pushes to the main branch leave on the data branch, and the jobs of the second one."""
+    folder = tmp_path_factory.mktemp("pushes")
+    (folder / "profile.toml").write_text(COUNTED.format(settings=lab.folder / "small.toml"))
+    inputs = {"build": COPIED, "profile": str(folder / "profile.toml"), "branch": "counts"}
+    caller = written(folder, ours.sha, example("main"), **inputs)
+    for number, revision in enumerate(("^1", "")):
+        sha = commit(hub_of, revision)
+        hub = replace(hub_of, folder=folder / str(number), event_name="push", sha=sha)
+        jobs = actions.run(hub, caller)
+        assert jobs["main/keep"].result == "success", jobs["main/count"].log
+    return hub, jobs
+
+
+@pytest.mark.real
+def test_each_push_is_counted_and_the_history_names_the_commit(
+    pushes: tuple[Hub, dict[str, Job]], lab: Lab, tmp_path: Path
+) -> None:
+    hub, _ = pushes
+    git(tmp_path, "clone", "--quiet", "--branch=counts", str(hub.origin / REPOSITORY), "data")
+    done = lab.run(SHOOTOUT, "history", "--results", str(tmp_path / "data" / "results"), "--json")
+    for series in json.loads(done.stdout):
+        assert [point["commit"] for point in series["points"]] == [commit(hub, "^1"), commit(hub, "")]
+        assert series["server"] == "trunk"
+        assert series["points"][1]["step"] > 1.005
 
 
 # --- what a fork's build may try ------------------------------------------------------------------
@@ -661,8 +701,7 @@ def test_a_forks_gate_measures_what_each_side_built(of_a_fork: Hub) -> None:
     (job,) = (each for each in actions.records(jobs) if each["name"] == "Measure")
     (artifact,) = (each for each in of_a_fork.service.records() if each["name"] == "shootout-gate")
     assert job["started_at"] <= artifact["created_at"] <= job["completed_at"]
-    handed_over = {"name": f"Hand over shootout-gate as artifact {artifact['id']}", "conclusion": "success"}
-    assert handed_over in job["steps"]
+    assert {"name": handed_over("shootout-gate", artifact["id"]), "conclusion": "success"} in job["steps"]
 
 
 def test_githubs_machines_count_without_a_review_and_then_without_a_comment(
@@ -680,12 +719,8 @@ def test_githubs_machines_count_without_a_review_and_then_without_a_comment(
             assert jobs["work/verdict"].result == "success", jobs["work/measure"].log
             asked = (hub.artifacts / "shootout-gate" / "results" / "work" / "run.json").read_text()
             assert asked.startswith("work --base=path:base/build --head=path:head/build --out=")
-            (handed_over,) = (
-                outcome
-                for name, outcome in jobs["work/measure"].steps.items()
-                if name.startswith("Hand over")
-            )
-            assert handed_over == shown
+            steps = jobs["work/measure"].steps.items()
+            assert [outcome for name, outcome in steps if name.startswith("Hand over")] == [shown]
             assert jobs["work/measure"].environment == ""
 
 
@@ -755,7 +790,7 @@ def comment(
         hub = replace(
             measured, folder=folder, event_name="workflow_run", event=event, environment=environment
         )
-        state.artifacts, state.jobs = hub.service.records, actions.records(before)
+        state.artifacts, state.jobs = hub.service.records, lambda: actions.records(before)
         jobs = actions.run(hub, written(folder, ours.sha, example("comment")))
     return hub, state, jobs
 
@@ -765,12 +800,16 @@ def copied_artifacts(hub: Hub, folder: Path) -> None:
     shutil.copy2(hub.artifacts.with_name("artifacts.json"), folder)
 
 
+def handed_over(name: str, artifact: int, pull: int = 3) -> str:
+    """The step by which a job says what it has uploaded, and of which pull request it is."""
+    return f"Hand over {name} as artifact {artifact} for pull request {pull}"
+
+
 def a_measure(artifact: int | None, **changes: object) -> dict[str, object]:
     """GitHub's record of a job that has measured, with a regression, and has uploaded that artifact."""
-    name, conclusion = ("Hand over shootout-build as artifact ${{ … }}", "skipped")
+    step = {"name": "Hand over shootout-build as artifact ${{ … }}", "conclusion": "skipped"}
     if artifact is not None:
-        name, conclusion = (f"Hand over shootout-build as artifact {artifact}", "success")
-    step = {"name": name, "conclusion": conclusion}
+        step = {"name": handed_over("shootout-build", artifact), "conclusion": "success"}
     times = {"started_at": "2026-01-01T10:00:00Z", "completed_at": "2026-01-01T11:00:00Z"}
     return {"id": 21, "name": "build / Measure", "conclusion": "failure", "steps": [step]} | times | changes
 
@@ -790,7 +829,7 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
     (posted,) = state.comments
     assert posted["body"].startswith(markdown.MARKER)
-    (job,) = (each for each in state.jobs if each["name"] == "build / Measure")
+    (job,) = (each for each in state.jobs() if each["name"] == "build / Measure")
     assert f"(https://github.example/owner/servers/actions/runs/1/job/{job['id']})" in posted["body"]
     assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
@@ -834,7 +873,7 @@ def commented(hub: Hub, caller: Path, repository: str, *measured: dict[str, obje
     run = {"id": 1, "event": "pull_request", "head_sha": hub.sha, "head_branch": "faster"}
     with github_server.running() as state:
         state.pulls.append(a_pull("someone:faster", hub.sha, "sql/a.cc", repository=repository))
-        state.artifacts, state.jobs = hub.service.records, list(measured)
+        state.artifacts, state.jobs = hub.service.records, lambda: list(measured)
         hub = replace(
             hub,
             event_name="workflow_run",
@@ -915,7 +954,8 @@ def test_of_a_forks_gates_each_is_shown(hub_of: Hub, ours: Hub, tmp_path: Path) 
         folder.mkdir(parents=True)
         saved(made_up.a_document(made_up.starts_of(-4)), folder)
         number = hub.service.upload(f"shootout-{name}", folder.parent, DURING)
-        step = {"name": f"Hand over shootout-{name} as artifact {number}", "conclusion": "success"}
+        assert number is not None
+        step = {"name": handed_over(f"shootout-{name}", number), "conclusion": "success"}
         jobs.append(a_measure(None, name=f"{name} / Measure", steps=[step]))
     posted = commented(hub, written(tmp_path, ours.sha, example("comment")), "someone/servers", *jobs)
     assert posted.count("▼ regressed") == 2
@@ -965,7 +1005,7 @@ def request_(
             folder=folder / "run",
             environment=asking(state, hub_of),
         )
-        state.artifacts = hub.service.records
+        state.artifacts, state.jobs = hub.service.records, lambda: actions.records(hub.done)
         jobs = actions.run(hub, caller)
     return hub, state, jobs
 
@@ -1291,10 +1331,15 @@ def bare(ours: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
 def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """What a repository whose environment lacks reviewers is told."""
     with github_server.running() as state:
-        state.jobs = [{"steps": [{"name": "Hand over artifact 11"}]}]
-        environment = asking(state, hub_of)
-        hub = replace(hub_of, folder=tmp_path_factory.mktemp("selftest"), environment=environment)
-        return actions.run(hub, WORKFLOWS / "selftest.yml", {})
+        state.jobs = lambda: [{"steps": [{"name": "Hand over artifact 11"}]}]
+        state.labels, state.workflows = {"measure"}, ["gate", "comment"]
+        hub = replace(
+            hub_of,
+            folder=tmp_path_factory.mktemp("selftest"),
+            environment=asking(state, hub_of),
+            event={"repository": {"default_branch": "main"}},
+        )
+        return actions.run(hub, WORKFLOWS / "selftest.yml", {"label": "measure"})
 
 
 @pytest.mark.real
@@ -1306,6 +1351,10 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert "| telling when a request is answered | works |" in said
     assert "| verdicts on a fork's pull request | works |" in said
     assert "| reviewers before a fork's code runs | does not work (false) |" in said
+    assert "| asking by the label measure | works |" in said
+    assert "| workflows on main that answer requests and comment | does not work (false) |" in said
+    assert "| builds that gates find in the cache of main | does not work (false) |" in said
+    assert "| taking a build by its digest | works |" in selftest["runner"].summary
     assert "[look](https://github.example/report-selftest.html)" in said
     assert "CPU" in selftest["runner"].summary
 
@@ -1331,6 +1380,7 @@ def test_every_script_runs_here_or_says_that_it_needs_github(request: pytest.Fix
         "gate",
         "forks",
         "comment",
+        "pushes",
         "request_",
         "weekly",
         "release",
@@ -1383,8 +1433,13 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     assert not home.exists()  # unused for a month
     (tmp_path / "tools" / "shootout" / "run-1").mkdir()
     os.utime(tmp_path / "tools" / "shootout" / "run-1", (0, 0))
-    done = subprocess.run([install, "/mine"], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout == "/mine\n"
+    mine = tmp_path / "mine"
+    for version, told in ((__version__, False), ("9.9", True)):
+        mine.write_text(f"#!/bin/sh\necho shootout {version}\n")
+        mine.chmod(0o755)
+        done = subprocess.run([install, mine], env=environment, capture_output=True, text=True, check=True)
+        assert done.stdout == f"{mine}\n"
+        assert ("::warning::" in done.stderr) == told
     assert not (tmp_path / "tools" / "shootout" / "run-1").exists()
 
 

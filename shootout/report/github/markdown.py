@@ -18,6 +18,9 @@ Sections = Mapping[Cell, Sequence[Section]]  # what capabilities found out about
 NO_SECTIONS: Sections = {}
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
+# What .github/actions/request puts before a comment: until then, that run is waited for.
+WAITING = "<!-- shootout: waiting for run {} -->"
+BEFORE = "<!-- shootout: before -->\n"
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
@@ -69,6 +72,14 @@ def comment(summaries: Iterable[str], link: str | None = None) -> str:
             text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… truncated to the length that GitHub allows.\n"
         )
     return text if link is None else f"{text}\n[The full report]({link})\n"
+
+
+def beside(old: str, new: str, run: str) -> str:
+    """What replaces a comment when that run ended: `new`, below the announcement of another run."""
+    announced, before, _ = old.partition(BEFORE)
+    if not before or WAITING.format(run) in announced:
+        return new
+    return announced + before + new.removeprefix(MARKER)
 
 
 def annotate(comparison: Comparison) -> Iterator[str]:

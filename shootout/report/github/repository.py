@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
 
@@ -79,10 +79,10 @@ class Repository:
             raise InputError(f"GITHUB_REPOSITORY {name!r}: expected OWNER/NAME")
         return cls(name, token, http.checked_url("GITHUB_API_URL", api))
 
-    def pull(self, branch: str, sha: str) -> int | None:
-        """The open pull request of `branch` (OWNER:NAME) whose newest commit is `sha`."""
+    def is_open(self, number: int, branch: str, sha: str) -> bool:
+        """Whether it is an open pull request of `branch` (OWNER:NAME) whose newest commit is `sha`."""
         pulls = self._list("pulls", _Pull, state="open", head=branch)
-        return next((pull.number for pull in pulls if pull.head.sha == sha), None)
+        return any(pull.number == number and pull.head.sha == sha for pull in pulls)
 
     def may_change_workflows(self, number: int, sha: str) -> bool:
         """Whether a fork adds, changes, moves or removes files under .github, or may do so unseen.
@@ -99,10 +99,14 @@ class Repository:
         seen = now.changed_files == len(files) and now.head.sha == sha
         return not seen or any(name.startswith(".github/") for name in names)
 
-    def comment(self, number: int, marker: str, body: str) -> str:
-        """Create or replace the one comment under `marker`; returns its address."""
+    def comment(self, number: int, marker: str, text: Callable[[str], str]) -> str:
+        """Create or replace the one comment under `marker`; returns its address.
+
+        `text` is given what it says so far, and returns what it is to say.
+        """
         comments = self._list(f"issues/{number}/comments", Text)
         ours = next((comment for comment in comments if comment.is_ours(marker)), None)
+        body = text("" if ours is None else ours.body or "")
         if ours is None:
             return self._request("POST", f"issues/{number}/comments", Text, body=body).html_url
         return self._request("PATCH", f"issues/comments/{ours.id}", Text, body=body).html_url

@@ -28,6 +28,7 @@ PAGE_MAX = 100
 COMPARED_MAX = 300  # files that GitHub lists between two commits
 FILES_MAX = 3000  # that GitHub lists of a pull request
 SHA, BRANCH = "ab" * 20, "someone:faster"
+PULL, RUN = 7, 5  # the pull request, and the workflow run that measured
 
 Record = dict[str, Any]
 
@@ -47,8 +48,11 @@ class GitHub:
     writers: set[str] = field(default_factory=set)  # who may push
     reviewers: int = 0  # of the environment shootout-fork
     artifacts: Callable[[], list[Record]] = list  # of any run, as they are now
-    jobs: list[Record] = field(default_factory=list)  # likewise
+    jobs: Callable[[], list[Record]] = list  # likewise
     runs: list[Record] = field(default_factory=list)  # each with its own jobs
+    labels: set[str] = field(default_factory=set)
+    workflows: Sequence[str] = ()  # on the default branch
+    caches: int = 0  # builds in its cache
     reactions: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)  # what comments have said
     git: Path = Path()  # a clone
@@ -124,9 +128,14 @@ class GitHub:
                 done = [each["id"] for each in self.runs if each["status"] == "completed"]
                 return {"artifacts": [{"name": "shootout-a", "workflow_run": {"id": each}} for each in done]}
             case ["actions", "runs", run, "jobs"]:
-                return {
-                    "jobs": next((each["jobs"] for each in self.runs if str(each["id"]) == run), self.jobs)
-                }
+                known = (each["jobs"] for each in self.runs if str(each["id"]) == run)
+                return {"jobs": next(known, None) or self.jobs()}
+            case ["labels", name]:
+                return {"name": name} if name in self.labels else None
+            case ["actions", "workflows"]:
+                return {"workflows": [{"name": name, "state": "active"} for name in self.workflows]}
+            case ["actions", "caches"]:
+                return {"total_count": self.caches}
             case ["git", "ref", *ref]:
                 return {"object": {"sha": self._git("rev-parse", "refs/" + "/".join(ref))}}
             case ["git", "commits", sha]:
@@ -213,7 +222,7 @@ def hub() -> Iterator[GitHub]:
         yield state
 
 
-def a_pull(hub: GitHub, number: int = 7, sha: str = SHA, files: Sequence[str] = ()) -> None:
+def a_pull(hub: GitHub, number: int = PULL, sha: str = SHA, files: Sequence[str] = ()) -> None:
     pull = {"number": number, "state": "open", "branch": BRANCH, "labels": [], "head": {"sha": sha}}
     hub.pulls.append(pull | {"files": [{"filename": name} for name in files]})
 
@@ -226,4 +235,5 @@ def at(hub: GitHub, monkeypatch: pytest.MonkeyPatch) -> GitHub:
 
 
 def comment(path: Path, *more: str) -> int:
-    return cli.main(["github", "comment", f"--branch={BRANCH}", f"--sha={SHA}", *more, "--", str(path)])
+    asked = [f"--branch={BRANCH}", f"--sha={SHA}", f"--pull={PULL}", f"--run={RUN}"]
+    return cli.main(["github", "comment", *asked, *more, "--", str(path)])

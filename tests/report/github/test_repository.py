@@ -32,6 +32,30 @@ def test_a_comment_is_written_once_and_then_in_its_place(
     assert capsys.readouterr().out == f"{ours[0]['html_url']}\n" * 2
 
 
+def test_of_two_pull_requests_with_one_head_the_measured_one_gets_the_comment(
+    at: GitHub, tmp_path: Path
+) -> None:
+    for number in (6, 7):
+        a_pull(at, number)
+    assert comment(saved(a_document(), tmp_path)) == 0
+    assert [each["issue"] for each in at.comments] == [7]
+
+
+@pytest.mark.parametrize(("waiting", "stays"), [(5, False), (6, True)])
+def test_a_result_leaves_the_announcement_of_a_newer_request(
+    waiting: int, stays: bool, at: GitHub, tmp_path: Path
+) -> None:
+    a_pull(at)
+    announced = f"{markdown.MARKER}\n{markdown.WAITING.format(waiting)}\nAsked\n\n{markdown.BEFORE}"
+    at.say(7, f"{announced}\nverdicts of an earlier push")
+    assert comment(saved(a_document(), tmp_path)) == 0
+    (posted,) = at.comments
+    assert posted["body"].startswith(announced) == stays
+    assert posted["body"].count(markdown.MARKER) == 1
+    assert "oltp" in posted["body"]
+    assert "earlier push" not in posted["body"]
+
+
 def test_a_persons_comment_is_never_taken_for_ours(at: GitHub, tmp_path: Path) -> None:
     a_pull(at)
     at.say(7, f"{markdown.MARKER} I was here first", {"login": "someone", "type": "User"})
