@@ -10,9 +10,9 @@ from typing import Any
 
 from shootout.analysis import claims
 from shootout.inputs import published
-from shootout.model.published import Published, PublishedServer
+from shootout.model.published import Published, PublishedReport, PublishedServer
 from shootout.model.run import ServerRecord
-from shootout.model.verdict import CellComparison, ClaimResult, Interval, Outcome, Verdict
+from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Interval, Outcome, Verdict
 from shootout.paths import file_stem
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import charts
@@ -48,6 +48,20 @@ class Row:
     note: str
     published: Figure
     measured: Figure
+
+
+@dataclass(frozen=True)
+class Report:
+    """What sysbench reports of a run, published or measured."""
+
+    server: str
+    published: bool
+    tps: float
+    requests_per_s: float  # reads and writes
+    reads_per_s: float
+    writes_per_s: float
+    other_per_s: float
+    latency_ms: tuple[float, float, float, float]  # minimum, mean, maximum, 95 %
 
 
 @dataclass(frozen=True)
@@ -109,6 +123,7 @@ class PublishedPage(Page):
             "claims": self.claims,
             "statements": self.publication.statements,
             "figures": self.figures,
+            "reports": self.reports,
         }
 
     @property
@@ -139,6 +154,23 @@ class PublishedPage(Page):
             )
         )
         return tuple(row for row in rows if row.published != Figure() or row.measured != Figure())
+
+    @cached_property
+    def reports(self) -> tuple[Report, ...]:
+        """The published reports, each with that of this run after it; empty if none was published."""
+        (threads, *_) = self.publication.threads
+        workload = self.publication.workload
+        reports: list[Report] = []
+        for server in self.servers:
+            if server.published is None or (theirs := server.published.report) is None:
+                continue
+            tps = self.publication.figure(server.name, workload, threads)
+            if isinstance(tps, float):
+                reports.append(_published_report(server.name, tps, theirs))
+            for c in self._cells(server, workload):
+                if c.figures and c.cell.threads == threads:
+                    reports.append(_measured_report(server.name, c.figures))
+        return tuple(reports)
 
     @property
     def without_figures(self) -> tuple[str, ...]:
@@ -298,6 +330,35 @@ def list_page(repeated: Iterable[PublishedPage]) -> RepetitionsPage:
     every = [Repetition(name, published.load(name), pages.get(name)) for name in published.known()]
     every.sort(key=lambda repetition: (repetition.publication.year or 0, repetition.publication.title))
     return RepetitionsPage(tuple(every))
+
+
+def _published_report(server: str, tps: float, report: PublishedReport) -> Report:
+    return Report(
+        server=server,
+        published=True,
+        tps=tps,
+        requests_per_s=report.requests_per_s,
+        reads_per_s=report.reads / report.seconds,
+        writes_per_s=report.writes / report.seconds,
+        other_per_s=report.other_per_s,
+        latency_ms=report.latency_ms,
+    )
+
+
+def _measured_report(server: str, figures: CellFigures) -> Report:
+    tps, latency = figures.tps.estimate, figures.latency
+    return Report(
+        server=server,
+        published=False,
+        tps=tps,
+        requests_per_s=tps * (figures.reads + figures.writes),
+        reads_per_s=tps * figures.reads,
+        writes_per_s=tps * figures.writes,
+        other_per_s=tps * figures.other,
+        latency_ms=(
+            1e3 * latency.min_s, 1e3 * latency.mean_s, 1e3 * latency.max_s, 1e3 * latency.p95_s,
+        ),
+    )  # fmt: skip
 
 
 def _compared(name: str, theirs: PublishedServer | None, record: ServerRecord | None) -> ComparedServer:

@@ -11,7 +11,7 @@ from msgspec import structs
 from playwright.sync_api import Browser
 
 from benchmarks.showcase import repetitions
-from shootout import app
+from shootout import app, numbers
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.inputs.options import Selection
@@ -83,6 +83,17 @@ def test_published_and_measured_figures_stand_side_by_side(tmp_path: Path) -> No
     reference = "MySQL 5.5.39 stand-in: mysql-5.5.34"
     assert "%" not in "".join(of(reference, 1))
     assert of(reference, 1)[0] == "150"
+
+
+def test_sysbenchs_published_reports_stand_beside_ours(tmp_path: Path) -> None:
+    document = a_repetition("flavours", starts=2, threads="12")
+    rows = table(tmp_path, document, "sysbench's reports, published and measured")
+    of_mysql = [[cell.replace(numbers.SPACE, " ") for cell in row] for row in rows if row[0] == "MySQL 5.7"]
+    assert of_mysql[0] == [
+        "MySQL 5.7", "published", "396", "7 133", "5 548", "1 585", "793", "4.94", "30.3", "374", "63.7",
+    ]  # fmt: skip
+    assert of_mysql[1][:2] == ["MySQL 5.7", "measured"]
+    assert all(of_mysql[1])
 
 
 def test_servers_beyond_the_published_ones_are_shown(tmp_path: Path) -> None:
