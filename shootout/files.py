@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from pathlib import Path
+from typing import BinaryIO
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -22,6 +24,21 @@ def replace(path: Path, content: bytes) -> None:
         except BaseException:
             written.unlink()
             raise
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a regular file for reading. Raises OSError, for a pipe or a device at once instead of waiting."""
+    file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    if not stat.S_ISREG(os.fstat(file).st_mode):
+        os.close(file)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return os.fdopen(file, "rb")
+
+
+def read(path: Path) -> bytes:
+    """The content of a regular file. Raises OSError."""
+    with opened(path) as file:
+        return file.read()
 
 
 def require_writable(path: Path) -> None:

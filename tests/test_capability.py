@@ -18,6 +18,7 @@ from shootout.app import Conclusion
 from shootout.capability import Capability, Skip
 from shootout.command import Commands
 from shootout.document import journal
+from shootout.document.formats import Format
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.inputs.options import OUT, Option
@@ -39,7 +40,7 @@ class Greeting(Value):
     to: str
 
 
-GREETINGS = Store("a greeting", "greetings/*.json", Greeting, "greeting")
+GREETINGS = Store("a greeting", "greetings/*.json", Greeting, "greeting", Format(1))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,7 +116,7 @@ def _baseline(
     records = {record.label: record for record in part.servers}
     labels = dict.fromkeys([cell.base.server, *(other.cell.server for other in of_workload)])
     return Baseline(
-        format=2,
+        format=3,
         runner=part.runner.fingerprint,
         anchor=cell.base.server,
         workload=next(record for record in header.workloads if record.name == workload),

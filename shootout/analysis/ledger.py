@@ -56,6 +56,7 @@ def entry(
     """The entry of one A/A cell, whose metrics were `judged` over so many starts."""
     part = header.part(cell)
     return LedgerEntry(
+        format=2,
         run=part.run,
         runner=part.runner.fingerprint,
         workload=cell.workload,

@@ -50,7 +50,13 @@ class Noise(NamedTuple):
         least, most = (quantile(confidence, self.df) * self.errors[end] for end in (0, -1))
         if least == most:
             return most
-        return float(brentq(lambda place: self.p_value(place) - (1 - confidence), least, most))
+
+        def excess(place: float) -> float:
+            return self.p_value(place) - (1 - confidence)
+
+        # Where one error has all the weight but for rounding, that end is the place.
+        ends = [end for end, beyond in ((least, excess(least) <= 0), (most, excess(most) >= 0)) if beyond]
+        return ends[0] if ends else float(brentq(excess, least, most))
 
     def times(self, factor: float) -> Noise:
         """The noise, so much larger."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from shootout.bisect.values import Bisection
 from shootout.document import journal
+from shootout.document.formats import Format
 from shootout.document.store import Store
 from shootout.model.run import RunDocument
 
@@ -21,4 +22,4 @@ def _fault(bisection: Bisection) -> str:
     return "" if sound else "its revisions are damaged"
 
 
-BISECTIONS = Store("a bisection", "bisections/*/bisection.json", Bisection, "revisions", _fault)
+BISECTIONS = Store("a bisection", "bisections/*/bisection.json", Bisection, "revisions", Format(1), _fault)

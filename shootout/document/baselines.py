@@ -10,11 +10,10 @@ import msgspec
 from msgspec import structs
 
 from shootout import files
-from shootout.document import compatibility
+from shootout.document import compatibility, formats
 from shootout.errors import InputError
 from shootout.model.history import Baseline
 from shootout.model.run import RunHeader
-from shootout.model.value import decoded
 from shootout.paths import file_stem
 
 RUNS_MAX = 8  # that a baseline keeps
@@ -29,7 +28,7 @@ def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
 def read(path: Path) -> Baseline | None:
     """Read a baseline; None if there is no such file. Raises InputError if it cannot be read."""
     try:
-        return decoded(path.read_bytes(), Baseline)
+        return formats.BASELINE.document(files.read(path), Baseline)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -69,7 +69,7 @@ def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
     if then.digest != now.digest:
         yield f"{then.workload.name} sends different statements"
     anchors = [baseline.servers.get(then.anchor) for baseline in (then, now)]
-    if len({anchor.build for anchor in anchors if anchor}) > 1:
+    if len({anchor.build for anchor in anchors if anchor and anchor.build}) > 1:
         yield f"the anchor {then.anchor} is a different build"
     for label, server in then.servers.items():
         if label in now.servers:

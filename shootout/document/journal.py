@@ -22,12 +22,13 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from shootout import files
+from shootout.document import formats
 from shootout.errors import InputError, MeasureError, quoted
 from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
 from shootout.model.value import decoded
 
-FORMAT: Literal[4] = 4  # no other is read
+FORMAT: Literal[5] = 5  # formats.RUN
 
 # About twice the quick profile's longest run. Reserving it reveals a full disk before a server starts.
 _RESERVED_BYTES = 4 << 20
@@ -50,6 +51,7 @@ class Line(NamedTuple):
     number: int  # from 1
     record: bytes  # JSON, without the digest
     digest: bytes
+    format: int  # of the document
     end: int  # bytes, in the file
 
 
@@ -76,6 +78,11 @@ class Writer:
         self._size = 0
         if resumed:
             *_, last = lines(self.path)
+            if last.format != FORMAT:
+                raise InputError(
+                    f"{self.path}: a run of format {last.format} can be read and compared, but only the "
+                    "shootout that wrote it can resume it\nLeave out --resume to start a new run."
+                )
             self._digest, self._size = last.digest, last.end
         elif self.path.exists():
             raise InputError(f"{self.path}: this run already has a document")
@@ -145,22 +152,22 @@ def read(path: Path) -> RunDocument:
 def lines(path: Path) -> Iterator[Line]:
     """The complete lines of the document at `path`.
 
-    Raises InputError if there is none, for another format, and for a line that was altered.
+    Raises InputError if there is none, for a format that is not read, and for a line that was altered.
     """
     digest, end = b"", 0
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             for number, line in enumerate(file, 1):
                 if not line.endswith(b"\n"):
                     break
                 if number == 1:
-                    _check_format(path, line)
+                    format_ = _format(path, line)
                 record = line[: -_SEAL_BYTES - 1] + b"}"
                 as_written, digest = sealed(record, digest)
                 if as_written != line:
                     raise InputError(f"{path}:{number}: changed, or not a line of this document")
                 end += len(line)
-                yield Line(number, record, digest, end)
+                yield Line(number, record, digest, format_, end)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     if not end:
@@ -210,13 +217,16 @@ def differs(path: Path, kept: Path) -> InputError:
     return InputError(f"{path}: not the same as {kept}, which is of the same run")
 
 
-def _check_format(path: Path, line: bytes) -> None:
+def _format(path: Path, line: bytes) -> int:
     try:
         number = decoded(line, _Format).format
     except ValueError:
         raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    if number != FORMAT:
-        raise InputError(f"{path}: written in format {number}; this shootout reads format {FORMAT} only")
+    try:
+        formats.RUN.require(number)
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+    return number
 
 
 def _check_header(where: str, header: RunHeader) -> None:
@@ -251,6 +261,9 @@ def _check_rounds(where: str, record: StartRecord) -> None:
 
 def _record(path: Path, line: Line) -> Record:
     try:
-        return decoded(line.record, Record)  # type: ignore[arg-type]  # a union
+        return formats.RUN.record(line.record, Record, line.format)  # type: ignore[arg-type]  # a union
     except ValueError as error:
-        raise InputError(f"{path}:{line.number}: not a record of a run document: {error}") from None
+        where = f"{path}:{line.number}"
+        raise InputError(
+            f"{where}: not a record of a run document of format {line.format}: {error}"
+        ) from None

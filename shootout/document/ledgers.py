@@ -10,9 +10,10 @@ from pathlib import Path
 import msgspec
 from msgspec import structs
 
+from shootout import files
+from shootout.document import formats
 from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
-from shootout.model.value import decoded
 
 FOLDER = "ledger"  # beside the run documents
 _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
@@ -32,7 +33,7 @@ def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
     """
     file = path_of(folder, fingerprint)
     try:
-        lines = file.read_bytes().split(b"\n")[:-1]
+        lines = files.read(file).split(b"\n")[:-1]
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -40,7 +41,7 @@ def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
     entries = []
     for number, line in enumerate(lines, 1):
         try:
-            entry = decoded(line, LedgerEntry)
+            entry = formats.LEDGER.document(line, LedgerEntry)
             entries.append(structs.replace(entry, runner=fingerprint))
         except ValueError as error:
             raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None

@@ -10,8 +10,8 @@ from typing import Generic, TypeVar
 import msgspec
 
 from shootout import files
+from shootout.document.formats import Format
 from shootout.errors import InputError, MeasureError
-from shootout.model.value import decoded
 from shootout.paths import file_stem
 
 T = TypeVar("T")
@@ -25,6 +25,7 @@ class Store(Generic[T]):
     pattern: str  # of its files, below the folder of run documents; the star is the document's id
     type: type[T]
     key: str  # a field that no other kind of document begins with
+    format: Format  # its number, which its type has in `format`, and the ways up to it
     fault: Callable[[T], str] = lambda document: ""  # what is damaged in a document; empty: nothing
 
     def path_of(self, results: Path, id: str) -> Path:
@@ -38,7 +39,7 @@ class Store(Generic[T]):
     def read(self, path: Path) -> T:
         """Read and check a document. Raises InputError."""
         try:
-            document = decoded(path.read_bytes(), self.type)
+            document = self.format.document(files.read(path), self.type)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
         except ValueError as error:
@@ -70,7 +71,7 @@ class Store(Generic[T]):
     def owns(self, path: Path) -> bool:
         """Whether a file's first line is an object of this kind; False where it cannot be read."""
         try:
-            with path.open("rb") as file:
+            with files.opened(path) as file:
                 return self.key in msgspec.json.decode(file.readline(), type=dict[str, msgspec.Raw])
         except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
+from shootout.document.formats import Format
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.explain.values import Explanation
@@ -60,4 +61,6 @@ def _fault(explanation: Explanation) -> str:
     return "" if sound else "its call tree or its samples are damaged"
 
 
-EXPLANATIONS = _Explanations("an explanation", f"{FOLDER}/*/*.json", Explanation, "profiler", _fault)
+EXPLANATIONS = _Explanations(
+    "an explanation", f"{FOLDER}/*/*.json", Explanation, "profiler", Format(1), _fault
+)

@@ -53,7 +53,7 @@ class BaselineCell(Value):
 class Baseline(Value):
     """The stored ratios of one workload on one runner: a file in fixtures/baselines/."""
 
-    format: Literal[2]
+    format: Literal[3]  # formats.BASELINE
     runner: str  # fingerprint
     anchor: str
     workload: WorkloadRecord
@@ -144,6 +144,7 @@ class Regression(SeriesKey):
 class LedgerEntry(Value):
     """The result of an A/A cell: a server compared with a second instance of itself."""
 
+    format: Literal[2]  # formats.LEDGER
     run: str
     workload: str
     dataset: str  # Dataset.key

@@ -167,7 +167,7 @@ class Part(Value):
 class RunHeader(Value, tag="run", tag_field="record"):
     """The first line of a run document: everything decided before the first slice."""
 
-    format: Literal[4]  # journal.FORMAT
+    format: Literal[5]  # formats.RUN
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version

@@ -57,8 +57,14 @@ def decoded(data: bytes, type: type[T]) -> T:
     try:
         value: T = _decoder(type).decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(quoted(str(error))) from None  # it has unknown names in it
+        raise ValueError(fault_of(error)) from None
     return value
+
+
+def fault_of(error: Exception) -> str:
+    """What decoding found wrong, on one line of printable text: it may quote anything."""
+    text = str(error).removeprefix("Object contains ").removeprefix("Object missing required ")
+    return quoted(text if text == str(error) or text.startswith("unknown") else f"missing {text}")
 
 
 DatasetKind = Literal["sbtest", "tpcc", "own", "dump"]

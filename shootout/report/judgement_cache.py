@@ -218,7 +218,7 @@ def _cache_file(path: Path) -> Path:
 def _document_digest(path: Path) -> str:
     """A digest of a document's length, start and end. Raises InputError."""
     try:
-        with path.open("rb") as file:
+        with files.opened(path) as file:
             size = file.seek(0, 2)
             file.seek(0)
             first = file.read(_ENDS_BYTES)

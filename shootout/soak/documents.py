@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
 
 from shootout import files
+from shootout.document.formats import Format
 from shootout.document.store import Store
 from shootout.errors import InputError, MeasureError
-from shootout.model.value import decoded
 from shootout.soak.values import SoakDocument, SoakEnd, SoakFailure, SoakHeader, SoakServer, SoakSlice
 
 Record = SoakHeader | SoakServer | SoakSlice | SoakEnd | SoakFailure
@@ -48,12 +49,10 @@ class _Soaks(Store[SoakDocument]):
     def read(self, path: Path) -> SoakDocument:
         """Read and check a document; a last line that was cut short is dropped. Raises InputError."""
         try:
-            lines = path.read_bytes().split(b"\n")[:-1]
+            lines = files.read(path).split(b"\n")[:-1]
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        header, *rest = (
-            (_record(path, number, line) for number, line in enumerate(lines, 1)) if lines else (None,)
-        )
+        header, *rest = self._records(path, lines) if lines else (None,)
         if not isinstance(header, SoakHeader) or any(isinstance(record, SoakHeader) for record in rest):
             raise InputError(f"{path}: not a soak: expected one header, on its first line")
         if not header.servers or len(set(header.servers)) != len(header.servers):
@@ -72,12 +71,16 @@ class _Soaks(Store[SoakDocument]):
             failures=tuple(by_type[SoakFailure]),
         )
 
+    def _records(self, path: Path, lines: Sequence[bytes]) -> Iterator[Record]:
+        """Decode a document's lines, of which there is one at least. Raises InputError."""
+        where = f"{path}:1"
+        try:
+            written = self.format.number_of(lines[0])
+            for number, line in enumerate(lines, 1):
+                where = f"{path}:{number}"
+                yield self.format.record(line, Record, written)  # type: ignore[arg-type]  # a union
+        except ValueError as error:
+            raise InputError(f"{where}: not a record of a soak: {error}") from None
 
-SOAKS = _Soaks("a soak", "soaks/*.jsonl", SoakDocument, "soak")
 
-
-def _record(path: Path, number: int, line: bytes) -> Record:
-    try:
-        return decoded(line, Record)  # type: ignore[arg-type]  # a union
-    except ValueError as error:
-        raise InputError(f"{path}:{number}: not a record of a soak: {error}") from None
+SOAKS = _Soaks("a soak", "soaks/*.jsonl", SoakDocument, "soak", Format(1))

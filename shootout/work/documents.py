@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout.document import compatibility
+from shootout.document.formats import Format
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.work.values import WorkDocument
@@ -107,4 +108,4 @@ def _fault(document: WorkDocument) -> str:
     return ""
 
 
-COUNTS = Store("a count of instructions", "work/*.json", WorkDocument, "valgrind", _fault)
+COUNTS = Store("a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(1), _fault)

@@ -177,6 +177,7 @@ def an_entry(spread: float = 0.01, **fields: object) -> LedgerEntry:
     values: dict[str, object] = {
         "run": f"before {spread}",
         "workload": "reads",
+        "format": 2,
         "dataset": "d",
         "settings": "in-memory",
         "threads": 4,

@@ -47,6 +47,7 @@ def test_power_is_drawn_of_kinds_that_differ(
 ) -> None:
     entries = tuple(
         LedgerEntry(
+            format=2,
             run=str(start), runner="5e7c0f2a91d4", workload="w", dataset="d", threads=count, starts=6,
             verdict=Verdict.EQUIVALENT, spreads={"throughput": count / 1000},
         )
