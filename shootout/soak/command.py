@@ -18,10 +18,11 @@ from shootout.report.site.page import Listing
 from shootout.soak import judge, measure, page, report
 from shootout.soak.documents import SOAKS
 
+MINUTES_MIN = 0.05  # three slices
 MINUTES = Option(
     "minutes of load on each server (default: 30)",
     "N",
-    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    partial(texts.decimal, maximum=BUDGET_MAX_MIN, minimum=MINUTES_MIN),
     "minutes",
     30.0,
 )

@@ -299,7 +299,7 @@ def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None
     assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
 
 
-@pytest.mark.parametrize("name", ["b.json", "fixturse/baselines"])
+@pytest.mark.parametrize("name", ["b.json", "baselinse", "fixturse/baselines"])
 def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: no such file or folder of baselines"):
         baselines.find(tmp_path / name, a_run(0).header)
