@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from rich.console import Console
@@ -36,7 +37,7 @@ from shootout.inputs.options import (
 from shootout.measure import results, session
 from shootout.model.plan import Build
 from shootout.model.verdict import Comparison
-from shootout.paths import FIXTURES, REPORTS, cache_folder
+from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS, cache_folder
 from shootout.report import figures, lines, listings, terminal
 from shootout.report.github import http, issues, markdown
 from shootout.report.github.repository import Repository
@@ -160,7 +161,7 @@ def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
-    stored = app.accept(args.document, args.to, args.anchor)
+    stored = app.accept(args.document, args.to, args.anchor, warn, force=args.force)
     if args.json:
         return _print_lines(args, "accepted", [str(path) for path in stored])
     for path, accepted in stored.items():
@@ -364,8 +365,12 @@ def _add_judging(commands: Commands) -> None:
         "store a run's results as baselines",
     )
     accept.add_argument("document", metavar="DOC", type=Path)
-    to = "where baselines are stored (default: fixtures/baselines)"
-    accept.add_argument("--to", metavar="DIR", type=Path, default=BASELINES, help=to)
+    to = "where baselines are stored (default: a checkout's fixtures/baselines)"
+    place: dict[str, Any] = {"default": BASELINES} if IS_CHECKOUT else {"required": True}
+    accept.add_argument("--to", metavar="DIR", type=Path, help=to, **place)
+    accept.add_argument(
+        "--force", action="store_true", help="accept a run that is far from the accepted ones"
+    )
 
     history = command.add(
         commands, "history", _history, "show ratios to the anchor over all runs, and where they changed"

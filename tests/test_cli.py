@@ -243,6 +243,13 @@ def test_the_manual_lists_every_option() -> None:
     assert manual.FILE.read_text("utf-8") == manual.text(), "If it is meant: python -m tests.manual"
 
 
+def test_a_wheel_stores_no_baselines_beside_its_modules(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "IS_CHECKOUT", False)
+    assert "the following arguments are required: --to" in refused(["baseline", "accept", "r.jsonl"], capsys)
+
+
 # --- compare --------------------------------------------------------------------------------------
 
 

@@ -46,7 +46,9 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     """
     fingerprints = [runner.fingerprint for runner in header.runners]
     if not place.exists():
-        raise InputError(f"{place}: no such file or folder of baselines; `shootout baseline accept` makes one")
+        raise InputError(
+            f"{place}: no such file or folder of baselines; `shootout baseline accept` makes one"
+        )
     if place.is_file():
         only = read(place)
         return {(runner, only.workload.name): only for runner in fingerprints} if only else {}

@@ -70,7 +70,9 @@ def test_a_server_keeps_the_name_that_its_user_gave_it(header: RunHeader) -> Non
         replace(header.servers[1], label=label, reference=label),
     )
     named = replace(header, servers=records, profile=replace(header.profile, servers=servers))
-    command = commands.measure_again(named, "mine", Cell(workload=READS, dataset="d", server=label, threads=1))
+    command = commands.measure_again(
+        named, "mine", Cell(workload=READS, dataset="d", server=label, threads=1)
+    )
     assert parsed(command).servers == f"mine={builders.BASE},{label}"
 
 
