@@ -287,8 +287,8 @@ def accept(
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
         if far := [each for each in against.cells if each.verdict in changed]:
             raise InputError(
-                f"{wording.far(far)}; nothing is stored\n"
-                "A baseline of unlike runs is too wide to show a loss. --force adds this one; to begin at a new level, delete the file"
+                f"{wording.far(far)}; nothing is stored\nA baseline of unlike runs is too "
+                "wide to show a loss. --force adds this one; to begin at a new level, delete the file"
             )
         if likely := [each for each in against.cells if each.leaning]:
             warn(f"{wording.far(likely)}; a baseline of unlike runs is too wide to show a loss")

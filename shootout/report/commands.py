@@ -36,7 +36,7 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
 
 
 def named(header: RunHeader, label: str, reference: str) -> str:
-    """A server's reference with `NAME=` before it, if the run's user gave it a name: history goes by labels."""
+    """A server's reference with `NAME=` before it, if a user gave it a name: history goes by labels."""
     given = {text.partition("=")[0].strip() for text in header.profile.servers if "=" in text}
     return f"{label}={reference}" if label in given else reference
 

@@ -96,7 +96,7 @@ def too_few_starts(cells: Sequence[CellComparison]) -> bool:
 
 
 def noisy(cells: Sequence[CellComparison]) -> int:
-    """How many cells do not rule out that one server is slower than the other by NOISY, whichever is the base.
+    """How many cells do not rule out that either server is slower than the other by NOISY.
 
     0 unless they are half of those compared or more.
     """
