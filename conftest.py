@@ -39,6 +39,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Use the command line's plan, or make one from pytest's own options."""
+    if config.getoption("dist", "no") != "no" and not config.option.collectonly and _measures(config):
+        raise pytest.UsageError("-n: cells are measured one after the other, in one process; leave it out")
     try:
         if PREPARED not in config.stash:
             junit_xml = config.getoption("xmlpath", None)
@@ -46,6 +48,12 @@ def pytest_configure(config: pytest.Config) -> None:
             config.stash[PREPARED] = app.prepare(request, command.preparing)
     except InputError as error:
         raise pytest.UsageError(dsn.redacted(str(error))) from None
+
+
+def _measures(config: pytest.Config) -> bool:
+    """Whether the arguments name suites."""
+    named = [(config.invocation_params.dir / each.partition("::")[0]).resolve() for each in config.args]
+    return any(each.is_relative_to(SUITES) or SUITES.is_relative_to(each) for each in named)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

@@ -30,7 +30,7 @@ from shootout.measure.plan import Plan, bind
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, RunDocument
-from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison
+from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
 from shootout.report import commands, judgement_cache, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
@@ -273,9 +273,25 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     return msgspec.json.encode(value | ({"claims": results} if results else {}))
 
 
-def accept(document: Path, folder: Path, anchor: str | None) -> dict[Path, Baseline]:
-    """Store a run's results as baselines; returns them by file."""
+def accept(
+    document: Path, folder: Path, anchor: str | None, warn: Callable[[str], None], *, force: bool
+) -> dict[Path, Baseline]:
+    """Store a run's results as baselines; returns them by file.
+
+    Raises InputError for cells that are judged to differ from the accepted runs, unless that is meant: by
+    `force`. `warn` receives those that likely do.
+    """
     comparison = Judge(document.parent).compare(journal.read(document), anchor)
+    if folder.exists() and not force:
+        against = baseline.compare(comparison, baselines.find(folder, comparison.header))
+        changed = (Verdict.REGRESSED, Verdict.IMPROVED)
+        if far := [each for each in against.cells if each.verdict in changed]:
+            raise InputError(
+                f"{wording.far(far)}; nothing is stored\nA baseline of unlike runs is too "
+                "wide to show a loss. --force adds this one; to begin at a new level, delete the file"
+            )
+        if likely := [each for each in against.cells if each.leaning]:
+            warn(f"{wording.far(likely)}; a baseline of unlike runs is too wide to show a loss")
     return baselines.accept(folder, baseline.of(comparison, anchor))
 
 

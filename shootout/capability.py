@@ -1,7 +1,8 @@
 """What the core knows of a capability beside the main job; it imports one only when it is needed.
 
-A capability is a folder of shootout/ with its command, its kind of document, and its pages. Its `OWN` lists
-everything that belongs to it: without those files, and without its name in NAMES, nothing of it is left.
+A capability is a folder of shootout/ with its command, its kind of document, and its pages. Its `__init__.py`
+imports nothing: its docstring says what it does, in the list of commands, and `OWN` lists everything that
+belongs to it: without those files, and without its name in NAMES, nothing of it is left.
 """
 
 from __future__ import annotations
@@ -12,20 +13,20 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shootout.document.store import Store
 from shootout.errors import InputError
-from shootout.inputs.options import Option
-from shootout.model.plan import Cell
-from shootout.model.run import Observe, RunHeader
-from shootout.model.verdict import Comparison, Interval, Verdict
-from shootout.report.judged import Judged
-from shootout.report.sections import Section
-from shootout.report.site.page import Listing
 
 if TYPE_CHECKING:
     from shootout.app import Conclusion
-    from shootout.command import Commands
+    from shootout.document.store import Store
+    from shootout.inputs.options import Option
     from shootout.measure.plan import Plan
+    from shootout.model.plan import Cell
+    from shootout.model.run import Observe, RunHeader
+    from shootout.model.verdict import Comparison, Interval, Verdict
+    from shootout.parser import Parser
+    from shootout.report.judged import Judged
+    from shootout.report.sections import Section
+    from shootout.report.site.page import Listing
 
 NAMES: tuple[str, ...] = (
     "explain",
@@ -86,8 +87,8 @@ class Capability:
     option: Option | None = None  # of `run` and `gate`: has it follow a conclusion
     instrument: Instrument | None = None  # what it measures in place of time
 
-    def command(self, commands: Commands) -> None:
-        """Declare its command line."""
+    def command(self, parser: Parser) -> None:
+        """Declare the options of its command, which has its name, and what runs it."""
 
     def judge(self, path: Path, base: str | None = None) -> Judged:
         """Judge a document of its kind; `base`: the label to compare with. Raises InputError."""
@@ -119,6 +120,12 @@ class Capability:
     def evidence(self, results: Path, header: RunHeader) -> Section | None:
         """What its documents say of the first two servers and the first workload of a run."""
         return None
+
+
+def about(name: str) -> str:
+    """What it does, in the list of commands: its folder's docstring. Imports nothing else of it."""
+    text = import_module(f"shootout.{name}").__doc__ or ""
+    return text[:1].lower() + text[1:].rstrip(".")
 
 
 def load(name: str) -> Capability:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
-from typing import Any, NoReturn, TypeAlias
+from typing import Any
 
 import msgspec
 from rich.console import Console
 
 from shootout import app, capability
+from shootout import parser as arguments_of
 from shootout.app import Prepared, Request
 from shootout.capability import Capability
-from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED, JSON, MEASURING, Option, Selection
-from shootout.inputs.toml import hint
 from shootout.model.run import Observe
+from shootout.parser import Commands, Parser
 from shootout.report import characters, terminal
 from shootout.report.judged import Judged
 
@@ -29,37 +29,25 @@ LOADING = (
 )  # fmt: skip
 
 
-class Parser(argparse.ArgumentParser):
-    """Raises InputError for wrong arguments."""
-
-    def error(self, message: str) -> NoReturn:
-        raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
-
-    def reject(self, unknown: Sequence[str]) -> NoReturn:
-        """Raise InputError for unknown arguments; suggests the nearest known option."""
-        known = [option for action in self._actions for option in action.option_strings]
-        near = hint(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
-        self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
-
-
-Commands: TypeAlias = "argparse._SubParsersAction[Parser]"  # argparse has no public name for it
-
-
 # --- declaring ------------------------------------------------------------------------------------
 
 
-def add(commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Parser:
-    """A command, which `run` runs; returns its exit code."""
-    parser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+def declare(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
+    """Make `run`, which returns the exit code, what runs a command."""
     parser.set_defaults(run=run, parser=parser)
     add_options(parser, (JSON,))
-    return parser
 
 
-def group(commands: Commands, name: str, help: str) -> Commands:
-    """A command with commands of its own."""
-    parser = commands.add_parser(name, help=help, description=help, allow_abbrev=False)
+def group(parser: Parser) -> Commands:
+    """The commands of a command that has some of its own."""
     return parser.add_subparsers(metavar="ACTION", required=True)
+
+
+def add(commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Parser:
+    """One of them, which `run` runs."""
+    parser = arguments_of.add(commands, name, help)
+    declare(parser, run)
+    return parser
 
 
 def add_options(parser: Parser, options: Iterable[Option], **changes: Any) -> None:

@@ -13,6 +13,8 @@ class MeasureError(Exception):
     exit_code = 3
 
 
+INTERRUPTED = 130  # the exit code after Ctrl-C
+
 QUOTED_MAX = 500  # characters; MySQL's own messages are shorter
 
 

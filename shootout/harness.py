@@ -14,12 +14,11 @@ import pytest
 from shootout.app import Conclusion, Prepared
 from shootout.command import left_out, warn
 from shootout.document import resume
-from shootout.errors import InputError, MeasureError
+from shootout.errors import INTERRUPTED, InputError, MeasureError
 from shootout.measure.recorder import now
 from shootout.paths import ROOT, SUITES
 from shootout.report import lines, terminal
 
-INTERRUPTED = 130
 PREPARED = pytest.StashKey[Prepared]()
 CONCLUSION = pytest.StashKey[Conclusion]()
 

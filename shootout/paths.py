@@ -9,12 +9,12 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parent
 _BESIDE = PACKAGE.resolve().parent
-_IS_CHECKOUT = (_BESIDE / "engine" / "Cargo.toml").is_file()
-ROOT = _BESIDE if _IS_CHECKOUT else PACKAGE / "_data"  # a wheel has a copy of what is beside the package
+IS_CHECKOUT = (_BESIDE / "engine" / "Cargo.toml").is_file()
+ROOT = _BESIDE if IS_CHECKOUT else PACKAGE / "_data"  # a wheel has a copy of what is beside the package
 FIXTURES = ROOT / "fixtures"
 TEMPLATES = ROOT / "templates"
 SUITES = ROOT / "suites"
-REPORTS = ROOT / "reports" if _IS_CHECKOUT else Path("reports")
+REPORTS = ROOT / "reports" if IS_CHECKOUT else Path("reports")
 
 
 def cache_folder() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ import pytest
 from shootout import app, capability, cli, command
 from shootout.app import Conclusion
 from shootout.capability import Capability, Skip
-from shootout.command import Commands
 from shootout.document import journal
 from shootout.document.formats import Format
 from shootout.document.store import Store
@@ -26,6 +26,7 @@ from shootout.model.plan import Cell
 from shootout.model.run import Observe
 from shootout.model.value import Value
 from shootout.model.verdict import Comparison
+from shootout.parser import Parser
 from shootout.report.judged import Judged, Line, Table
 from shootout.report.sections import Point, Section
 from shootout.report.site.page import Listing, ListPage
@@ -70,9 +71,9 @@ class Greet(Capability):
     store = GREETINGS
     option = Option("greet the cells that changed", "WORD", name="greet")
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `greet`."""
-        parser = command.add(commands, "greet", self._run, "greet a server")
+        command.declare(parser, self._run)
         parser.add_argument("server")
         command.add_options(parser, (OUT,))
 
@@ -111,6 +112,7 @@ def only_greet(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the only capability."""
     module = ModuleType("shootout.greet.command")
     module.CAPABILITY = Greet()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "shootout.greet", ModuleType("shootout.greet", "Greet a server."))
     monkeypatch.setitem(sys.modules, "shootout.greet.command", module)
     monkeypatch.setattr(capability, "NAMES", ("greet",))
 
@@ -125,6 +127,7 @@ def test_its_command_prints_and_its_document_is_judged_again(
     assert "hello     mysql" in capsys.readouterr().out
     with pytest.raises(InputError, match="cannot be joined"):
         capability.load("greet").merge([Path(printed["document"])], tmp_path)
+    assert re.search(r"^    greet +greet a server$", cli.parser("").format_help(), re.MULTILINE)
     assert cli.main(["explain"]) == 2  # there is no other
     assert "invalid choice: 'explain'" in capsys.readouterr().err
 

@@ -10,7 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from shootout import __version__, cli, harness, paths
+from shootout import __version__, capability, cli, harness, main_job, paths
 from shootout.document.journal import Writer, new_name
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
@@ -110,6 +110,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
+    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),  # room: soak
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
@@ -238,8 +239,43 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
     assert out.startswith(f"shootout {__version__}\n" if arguments == ["--version"] else "usage: shootout ")
 
 
+@pytest.mark.parametrize("argument", ["--version", "--help"])
+def test_only_what_answers_is_imported(argument: str) -> None:
+    code = (
+        "import sys; from shootout import cli\ntry: cli.main()\nfinally: print('', *sys.modules, sep='\\n')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, argument], capture_output=True, text=True, check=True, cwd=paths.ROOT
+    )
+    imported = {name for name in done.stdout.splitlines() if name.startswith("shootout.")}
+    assert imported - {f"shootout.{name}" for name in capability.NAMES} == {
+        "shootout.capability", "shootout.cli", "shootout.errors", "shootout.parser",
+    }  # fmt: skip
+    assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & {*done.stdout.splitlines()}
+
+
+def test_an_interruption_during_imports_is_told() -> None:
+    """Each command imports what it needs, and is interrupted in the middle of that."""
+    code = (
+        "import builtins, os, signal, sys; from shootout import cli; original = builtins.__import__\n"
+        "def importing(name, *rest):\n"
+        "    if name == 'numpy': os.kill(os.getpid(), signal.SIGINT)\n"
+        "    return original(name, *rest)\n"
+        "builtins.__import__ = importing; sys.exit(cli.main(['run']))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "shootout: interrupted\n")
+
+
 def test_the_manual_lists_every_option() -> None:
     assert manual.FILE.read_text("utf-8") == manual.text(), "If it is meant: python -m tests.manual"
+
+
+def test_a_wheel_stores_no_baselines_beside_its_modules(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main_job, "IS_CHECKOUT", False)
+    assert "the following arguments are required: --to" in refused(["baseline", "accept", "r.jsonl"], capsys)
 
 
 # --- compare --------------------------------------------------------------------------------------

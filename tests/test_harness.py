@@ -14,6 +14,7 @@ from msgspec import structs
 from shootout import app, harness
 from shootout.app import Request
 from shootout.document import journal
+from shootout.errors import INTERRUPTED
 from shootout.inputs.options import Selection
 from shootout.paths import ROOT
 from tests import builders
@@ -60,7 +61,7 @@ def test_an_interruption_is_told_and_is_no_usage_error(
     with pytest.raises(KeyboardInterrupt) as interrupted:
         raise KeyboardInterrupt
     reporter.pytest_keyboard_interrupt(interrupted)
-    assert reporter.exit_code(pytest.ExitCode.INTERRUPTED) == harness.INTERRUPTED
+    assert reporter.exit_code(pytest.ExitCode.INTERRUPTED) == INTERRUPTED
     assert capsys.readouterr().err == "shootout: interrupted; all servers are stopped\n"
 
 

@@ -1,4 +1,4 @@
-"""The change that made a server slower, as a probability for each revision. `shootout bisect`."""
+"""Find the change that made a server slower, with a probability for each version or commit."""
 
 OWN = (
     "shootout/bisect",

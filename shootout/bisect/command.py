@@ -16,11 +16,11 @@ from shootout.bisect.judge import Timed
 from shootout.bisect.measure import Question
 from shootout.bisect.values import Answer, Revision
 from shootout.capability import Capability, Instrument, Skip
-from shootout.command import Commands
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, MEASURING, OUT
 from shootout.measure.plan import Plan
 from shootout.model.verdict import Comparison
+from shootout.parser import Parser
 from shootout.report.github import http
 from shootout.report.judged import Judged
 from shootout.report.site.page import Listing
@@ -36,10 +36,9 @@ class Bisect(Capability):
     name = "bisect"
     store = BISECTIONS
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `bisect`."""
-        help = "find the change that made a server slower, with a probability for each version or commit"
-        parser = command.add(commands, "bisect", self._run, help)
+        command.declare(parser, self._run)
         over = "servers in the order of their age, the oldest first: the base"
         parser.add_argument("--over", metavar="A,B,…", help=over)
         parser.add_argument("--repo", metavar="DIR", help="a git repository whose commits are servers")
@@ -73,8 +72,8 @@ class Bisect(Capability):
             try:
                 path = measure.bisect(question, prepared.results, observe)
             except KeyboardInterrupt:
-                command.warn("interrupted; what was built and measured is kept, and --resume goes on")
-                raise
+                kept = "what was built and measured is kept, and --resume goes on"
+                raise KeyboardInterrupt(kept) from None
         return command.conclude(self, path, prepared, args)
 
     def judge(self, path: Path, base: str | None = None) -> Judged:

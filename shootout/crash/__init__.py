@@ -1,3 +1,3 @@
-"""kill -9 under durable load: which confirmed commits are gone? `shootout crash`."""
+"""Kill each server under durable load, and look for every commit that it had confirmed."""
 
 OWN = ("shootout/crash", "tests/crash", "fixtures/profiles/crash.toml", "docs/crash.md")

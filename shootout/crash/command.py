@@ -8,11 +8,11 @@ from pathlib import Path
 
 from shootout import command
 from shootout.capability import Capability
-from shootout.command import Commands
 from shootout.crash import measure, report
 from shootout.crash.documents import CRASHES
 from shootout.inputs import texts
 from shootout.inputs.options import OUT, Option
+from shootout.parser import Parser
 from shootout.report.judged import Judged
 
 TIMES = Option(
@@ -26,10 +26,9 @@ class Crash(Capability):
     name = "crash"
     store = CRASHES
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `crash`."""
-        help = "kill each server under durable load, and look for every commit that it had confirmed"
-        parser = command.add(commands, "crash", self._run, help)
+        command.declare(parser, self._run)
         command.add_options(parser, (TIMES,))
         command.add_measuring(parser, "crash", (*command.LOADING, "threads", "rate", "arrivals", "think"))
         command.add_options(parser, (OUT,))

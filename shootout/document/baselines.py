@@ -41,12 +41,13 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     """The run's baselines in `place`: a file, or the folder of all runners, which the first `accept` makes.
 
     A workload without a baseline on its runner gets another runner's, so that the refusal can name what
-    differs. Raises InputError if a baseline cannot be read, or if the file or the folder's parent does not
-    exist: the name may be misspelt.
+    differs. Raises InputError if a baseline cannot be read, or if the place does not exist.
     """
     fingerprints = [runner.fingerprint for runner in header.runners]
-    if not place.exists() and (place.suffix == ".json" or not place.parent.is_dir()):
-        raise InputError(f"{place}: no such file or folder of baselines")
+    if not place.exists():
+        raise InputError(
+            f"{place}: no such file or folder of baselines; `shootout baseline accept` makes one"
+        )
     if place.is_file():
         only = read(place)
         return {(runner, only.workload.name): only for runner in fingerprints} if only else {}

@@ -1,4 +1,4 @@
-"""Why a cell changed: functions, plans and settings that differ. `shootout explain`."""
+"""Find out why a cell changed: the functions, plans and settings of its two servers."""
 
 OWN = (
     "shootout/explain",

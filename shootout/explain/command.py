@@ -12,7 +12,6 @@ from pathlib import Path
 from shootout import app, capability, command
 from shootout.app import Conclusion
 from shootout.capability import Capability, Skip
-from shootout.command import Commands
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.explain import cells, judge, measure, page, report
@@ -25,6 +24,7 @@ from shootout.inputs.options import ACKNOWLEDGED, BUDGET_MAX_MIN, OUT, Option
 from shootout.model.plan import Cell
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
+from shootout.parser import Parser
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
 from shootout.report.site.page import Listing
@@ -47,10 +47,9 @@ class Explain(Capability):
     store = EXPLANATIONS
     option = EXPLAIN
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `explain`."""
-        help = "find out why a cell changed: the functions, plans and settings of its two servers"
-        parser = command.add(commands, "explain", self._run, help)
+        command.declare(parser, self._run)
         which = "a run document, or the id of a run (default: the newest)"
         parser.add_argument("document", metavar="RUN", nargs="?", help=which)
         which = "WORKLOAD-tTHREADS, and -SERVER if the run has several heads (default: the worst regression)"

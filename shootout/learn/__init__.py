@@ -1,4 +1,4 @@
-"""From what a server ran to a workload: a log's statistics, bound to a dump's columns. `shootout learn`."""
+"""Make a workload of what a server ran."""
 
 OWN = (
     "shootout/learn",

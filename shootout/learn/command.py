@@ -8,8 +8,8 @@ from pathlib import Path
 
 from shootout import command
 from shootout.capability import Capability
-from shootout.command import Commands
 from shootout.errors import InputError
+from shootout.parser import Parser
 from shootout.servers import reference
 
 
@@ -18,9 +18,9 @@ class Learn(Capability):
 
     name = "learn"
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `learn`."""
-        parser = command.add(commands, "learn", self._run, "make a workload of what a server ran")
+        command.declare(parser, self._run)
         schema = "a dump of its database, as mysqldump writes it"
         parser.add_argument("--schema", metavar="DUMP.sql", type=Path, required=True, help=schema)
         queries = "slow query logs (long_query_time = 0), general query logs or performance_schema's digests"

@@ -34,7 +34,7 @@ class Start:
     number: int  # from 1
     blocks: tuple[Block, ...]
     confirming: bool  # made to confirm a change
-    left_s: float  # estimated time from its beginning to the end of the run
+    left_s: float  # estimated time from its beginning to the end of the run, at most
 
 
 def next_start(
@@ -123,18 +123,22 @@ def _initial(
         blocks = list(affordable(run.header, new, left_s)) or (new[:1] if number == 1 else [])
     if not blocks:
         return None
-    return Start(number, tuple(blocks), confirming=False, left_s=_left_s(before, blocks, left_s, spent_s))
+    return Start(number, tuple(blocks), confirming=False, left_s=_left_s(before, spent_s))
 
 
-def _left_s(before: RunDocument, blocks: Sequence[Block], left_s: float, spent_s: float) -> float:
-    """Estimated time to the end of the initial starts: at the pace so far, within the budget."""
-    sampling = before.header.profile.sampling
+def _left_s(before: RunDocument, spent_s: float) -> float:
+    """The most that the run can still take: at the pace so far, within the budget.
+
+    It counts starts that may prove needless. Without them it would grow where an interval widens again, or
+    something has changed, and progress would go backwards.
+    """
+    sampling, policy = before.header.profile.sampling, before.header.profile.policy
+    left_s = sampling.budget_s - spent_s
     made = max((record.start for record in before.starts), default=0)
     if not made:
         return left_s
-    narrow = all(half_width(before, block) <= sampling.half_width for block in blocks)
-    due = (sampling.starts_min if narrow else sampling.starts_max) - made
-    return min(left_s, spent_s / made * max(due, 1))
+    start_s = spent_s / made
+    return max(min(left_s, start_s * (sampling.starts_max + policy.confirm_starts - made)), start_s)
 
 
 def _confirming(

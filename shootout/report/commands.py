@@ -16,7 +16,7 @@ OF_THE_MACHINE = ("--port", "--data")
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
     """Measures a cell as a run did, with the same seed; `base`: the label of its base."""
     part = header.part(cell)
-    references = {record.label: record.reference for record in part.servers}
+    references = {record.label: named(header, record.label, record.reference) for record in part.servers}
     record = next((record for record in header.workloads if record.name == cell.workload), None)
     chosen = {
         "--profile": header.profile_name,
@@ -33,6 +33,12 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
         if not options["--option"]:
             del options["--option"]
     return line("run", options)
+
+
+def named(header: RunHeader, label: str, reference: str) -> str:
+    """A server's reference with `NAME=` before it, if a user gave it a name: history goes by labels."""
+    given = {text.partition("=")[0].strip() for text in header.profile.servers if "=" in text}
+    return f"{label}={reference}" if label in given else reference
 
 
 def repeat(header: RunHeader) -> str:

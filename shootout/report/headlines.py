@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,11 +18,10 @@ from shootout.report.wording import (
     is_speed,
     margins,
     needs_verdict,
-    worsening,
     worst_first,
 )
 
-NOISY = 0.1  # a loss that no absence of a significant difference may hide
+NOISY = 0.1  # a change that no absence of a significant difference may hide
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: st
     if hiding := noisy(cells):
         return (
             f"Too noisy to compare {head} with {base}",
-            f"{counts}; {hiding} could hide a loss of {share(NOISY)}",
+            f"{counts}; {hiding} could hide a change of {share(NOISY)}",
         )
     return f"No significant difference between {head} and {base}", counts
 
@@ -96,11 +96,13 @@ def too_few_starts(cells: Sequence[CellComparison]) -> bool:
 
 
 def noisy(cells: Sequence[CellComparison]) -> int:
-    """How many cells do not rule out a loss of NOISY; 0 unless they are half of those compared or more."""
-    compared = [decided for c in cells if (decided := decisive(c)) is not None]
-    losses = [max(worsening(metric, end) for end in (ratio.low, ratio.high)) for metric, ratio in compared]
-    hiding = sum(loss > NOISY for loss in losses)
-    return hiding if 2 * hiding >= len(losses) else 0
+    """How many cells do not rule out that either server is slower than the other by NOISY.
+
+    0 unless they are half of those compared or more.
+    """
+    compared = [ratio for c in cells if (ratio := (decisive(c) or (None, None))[1]) is not None]
+    hiding = sum(max(-math.log(ratio.low), math.log(ratio.high)) > -math.log1p(-NOISY) for ratio in compared)
+    return hiding if 2 * hiding >= len(compared) else 0
 
 
 def _counts(by_verdict: Mapping[Verdict, Sequence[CellComparison]], total: str) -> str:

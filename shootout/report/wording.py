@@ -102,6 +102,14 @@ def reading(cell: CellComparison) -> str:
     return f"likely {cell.leaning}, unproven" if cell.leaning else cell.verdict
 
 
+def far(cells: Sequence[CellComparison]) -> str:
+    """Which cells are how far from their baselines, the worst first."""
+    first, *others = worst_first(cells)
+    more = f", and {counted(len(others), 'other cell')}" if others else ""
+    name = f"{first.cell.workload}, {threads(first.cell.threads)}: {first.cell.server}"
+    return f"{name} is {decided_change(first)} from its accepted runs{more}"
+
+
 def verdict_rows(comparison: Comparison, cells: Sequence[CellComparison]) -> Iterator[tuple[str, ...]]:
     """These cells of a comparison below VERDICT_COLUMNS."""
     measured = {c.cell: c.figures for c in comparison.cells}

@@ -1,4 +1,4 @@
-"""A long load on each server in turn: drift, stalls, dips, memory growth. `shootout soak`."""
+"""Run a long load; report drift, stalls and memory growth."""
 
 OWN = (
     "shootout/soak",

@@ -9,19 +9,20 @@ from pathlib import Path
 
 from shootout import command
 from shootout.capability import Capability, Skip
-from shootout.command import Commands
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
 from shootout.model.verdict import Comparison
+from shootout.parser import Parser
 from shootout.report.judged import Judged
 from shootout.report.site.page import Listing
 from shootout.soak import judge, measure, page, report
 from shootout.soak.documents import SOAKS
 
+MINUTES_MIN = 0.05  # three slices
 MINUTES = Option(
     "minutes of load on each server (default: 30)",
     "N",
-    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    partial(texts.decimal, maximum=BUDGET_MAX_MIN, minimum=MINUTES_MIN),
     "minutes",
     30.0,
 )
@@ -33,10 +34,9 @@ class Soak(Capability):
     name = "soak"
     store = SOAKS
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `soak`."""
-        help = "run a long load; report drift, stalls and memory growth"
-        parser = command.add(commands, "soak", self._run, help)
+        command.declare(parser, self._run)
         command.add_options(parser, (MINUTES,))
         command.add_measuring(parser, "soak", (*command.LOADING, "threads", "rate", "arrivals", "think"))
         command.add_options(parser, (OUT,))
@@ -47,8 +47,7 @@ class Soak(Capability):
             try:
                 path = measure.measure(prepared.plan, prepared.results, 60 * args.minutes, observe)
             except KeyboardInterrupt:
-                command.warn("interrupted; what was measured is kept, and `shootout site` shows it")
-                raise
+                raise KeyboardInterrupt("what was measured is kept, and `shootout site` shows it") from None
         return command.conclude(self, path, prepared, args)
 
     def judge(self, path: Path, base: str | None = None) -> Judged:

@@ -1,4 +1,4 @@
-"""Instructions for each kind of statement, counted under Callgrind. `shootout work`."""
+"""Count the instructions of each kind of statement under Callgrind; needs no quiet machine."""
 
 OWN = (
     "shootout/work",

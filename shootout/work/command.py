@@ -8,11 +8,11 @@ from pathlib import Path
 
 from shootout import command
 from shootout.capability import Capability, Skip
-from shootout.command import Commands
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, OUT
 from shootout.model.run import RunHeader
 from shootout.model.verdict import Comparison
+from shootout.parser import Parser
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
 from shootout.report.site.page import Listing
@@ -28,10 +28,9 @@ class Work(Capability):
     store = COUNTS
     instrument = Callgrind()
 
-    def command(self, commands: Commands) -> None:
+    def command(self, parser: Parser) -> None:
         """Declare `work`."""
-        help = "count the instructions of each kind of statement under Callgrind; needs no quiet machine"
-        parser = command.add(commands, "work", self._run, help)
+        command.declare(parser, self._run)
         parser.add_argument("--base", metavar="REF", help="the server to compare with")
         parser.add_argument("--head", metavar="REF", help="the server that may need more instructions")
         command.add_measuring(parser, "work", command.LOADING)

@@ -8,7 +8,7 @@ from shootout.inputs import matrix
 from shootout.model.plan import DatasetSize
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.workload import Distribution
-from shootout.report.commands import line
+from shootout.report.commands import line, named
 
 NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on this machine
 
@@ -25,7 +25,9 @@ def count_command(header: RunHeader) -> str | None:
     if profile.settings != matrix.load_profile("work").settings:
         servers = [_with_settings(server, profile.settings) for server in header.servers[:2]]
     sent = records[0]
-    chosen = {"--base": servers[0], "--head": servers[1], "--workloads": sent.written}
+    labels = [record.label for record in header.servers[:2]]
+    base, head = (named(header, label, text) for label, text in zip(labels, servers, strict=True))
+    chosen = {"--base": base, "--head": head, "--workloads": sent.written}
     if options := {name: value for name, value in profile.options.items() if name in sent.options}:
         chosen["--option"] = ",".join(f"{name}={value}" for name, value in options.items())
     if profile.distribution is not None:

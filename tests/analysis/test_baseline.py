@@ -1,4 +1,6 @@
 import math
+import re
+import shutil
 from datetime import date
 from pathlib import Path
 
@@ -6,8 +8,9 @@ import numpy as np
 import pytest
 from msgspec import structs
 
+from shootout import app
 from shootout.analysis import acknowledgements, baseline, compare, gate, stats
-from shootout.document import baselines
+from shootout.document import baselines, journal
 from shootout.errors import InputError
 from shootout.model.plan import Block, Load
 from shootout.model.run import RunDocument, SettingRecord, StartRecord
@@ -123,6 +126,31 @@ def test_what_nothing_confirms_needs_no_confirmation_to_be_detectable(tmp_path: 
         return baseline.compare(compared, stored).cells[1].judged[0].detectable
 
     assert detectable(0) == detectable(2) is not None
+
+
+def test_a_run_far_from_the_accepted_ones_is_accepted_only_by_force(tmp_path: Path) -> None:
+    """It would make their spread so large that no loss shows any more. One run cannot tell what is far."""
+    said: list[str] = []
+
+    def accept(change_percent: float, run: str, *, force: bool = False) -> None:
+        path = tmp_path / f"{run}.jsonl"
+        path.write_bytes(journal.encoded(a_run(change_percent, run)))
+        app.accept(path, tmp_path / "baselines", None, said.append, force=force)
+
+    far = r"^reads, 4 threads: b is −30.9.% from its accepted runs; "
+    accept(20, "r1")
+    accept(-17, "r2")
+    assert re.search(far, said.pop())
+    shutil.rmtree(tmp_path / "baselines")
+    for run in ("r1", "r2", "r3"):
+        accept(20, run)
+    with pytest.raises(InputError, match=far + r"nothing is stored\n.*--force"):
+        accept(-17, "r4")
+    assert head(tmp_path / "baselines", a_run(-17, "r9")).verdict is Verdict.REGRESSED
+    accept(20.5, "r5")
+    assert said == []
+    accept(-17, "r4", force=True)
+    assert head(tmp_path / "baselines", a_run(-17, "r9")).verdict is Verdict.INCONCLUSIVE
 
 
 def test_without_a_baseline_nothing_is_judged_and_nothing_fails(tmp_path: Path) -> None:
@@ -299,7 +327,7 @@ def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None
     assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
 
 
-@pytest.mark.parametrize("name", ["b.json", "fixturse/baselines"])
+@pytest.mark.parametrize("name", ["b.json", "baselinse", "fixturse/baselines"])
 def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
     with pytest.raises(InputError, match=rf"{name}: no such file or folder of baselines"):
         baselines.find(tmp_path / name, a_run(0).header)

@@ -12,10 +12,10 @@ from shootout import capability
 from shootout.bisect import measure
 from shootout.bisect.command import CAPABILITY
 from shootout.capability import Capability, Counted
-from shootout.command import Parser
 from shootout.errors import InputError
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe
+from shootout.parser import Parser
 from tests.bisect.builders import a_bisection, written
 from tests.bisect.test_counts import counted
 from tests.bisect.test_measure import a_question
@@ -58,25 +58,25 @@ def offered(monkeypatch: pytest.MonkeyPatch, **ratios: float) -> Cycles:
 
 
 def parser() -> Parser:
-    top = Parser()
-    CAPABILITY.command(top.add_subparsers())
-    return top
+    declared = Parser(allow_abbrev=False)
+    CAPABILITY.command(declared)
+    return declared
 
 
 def test_each_instrument_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     instrument = offered(monkeypatch)
-    assert parser().parse_args(["bisect", "--cycles"]).instrument is instrument
-    assert parser().parse_args(["bisect"]).instrument is None
+    assert parser().parse_args(["--cycles"]).instrument is instrument
+    assert parser().parse_args([]).instrument is None
 
 
 def test_without_instruments_there_is_no_such_option(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(capability, "NAMES", ("bisect",))
-    _, unknown = parser().parse_known_args(["bisect", "--work"])
+    _, unknown = parser().parse_known_args(["--work"])
     assert unknown == ["--work"]
     with pytest.raises(SystemExit):
-        parser().parse_args(["bisect", "--help"])
+        parser().parse_args(["--help"])
     assert "--over A,B" in capsys.readouterr().out
 
 

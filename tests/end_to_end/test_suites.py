@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import statistics
 import subprocess
 from pathlib import Path
@@ -24,6 +25,7 @@ pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.slow
 
 OF_THE_COMMAND = {"--check-results", "--junit-xml"}  # done before pytest starts, and pytest's own
+PACKED = ("conftest.py", "fixtures", "pyproject.toml", "suites", "templates")  # as `make wheel` does
 OLTP = "suites/test_oltp.py::test_oltp"
 POINT_SELECT = workload.FOLDER / "oltp_point_select.toml"
 
@@ -87,6 +89,7 @@ def test_a_workload_of_ones_own_has_items_too(tmp_path: Path) -> None:
     ("option", "text", "said"),
     [
         ("--threads", "0", r"--threads 0: expected .*; found '0'"),
+        ("-n", "2", "-n: cells are measured one after the other, in one process; leave it out"),
         ("--explain", "five", "--explain 'five': expected .*"),
     ],
 )
@@ -104,6 +107,19 @@ def test_pytest_takes_the_options_of_run(tmp_path: Path, capsys: pytest.CaptureF
     ours = set(re.findall(r"^  (--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
     section = suites(tmp_path, "--help").stdout.partition("performance suites")[2].partition("\n\n")[0]
     assert set(re.findall(r"^  (--[a-z-]+)", section, re.MULTILINE)) == ours - OF_THE_COMMAND
+
+
+def test_the_wheel_has_them_too(tmp_path: Path) -> None:
+    shutil.copytree(paths.PACKAGE, tmp_path / "shootout", ignore=shutil.ignore_patterns("_data"))
+    (data := tmp_path / "shootout" / "_data").mkdir()
+    for name in PACKED:
+        source = paths.ROOT / name
+        (shutil.copytree if source.is_dir() else shutil.copy)(source, data / name)
+    command = [*PYTEST, "shootout/_data/suites", "--servers", HEAD, "--collect-only", "-q"]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"suites/test_oltp.py::test_oltp[oltp_read_only-{HEAD}-t1]" in done.stdout
 
 
 # --- measured -------------------------------------------------------------------------------------

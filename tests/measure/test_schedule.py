@@ -150,6 +150,21 @@ def test_a_start_that_was_cut_short_gets_no_block_that_its_budget_had_left_out()
     assert next_start(broken, 3, 21.0) is None
 
 
+@pytest.mark.parametrize("change", [0.0, -0.1])
+@pytest.mark.parametrize("spreads", [(0.4,) * 6, (1e-5, 1e-5, 0.4, 0.001, 0.001, 0.001)])
+def test_progress_does_not_go_backwards(spreads: Sequence[float], change: float) -> None:
+    """Neither where an interval widens again nor where a change is confirmed; a start takes a second here."""
+    run, done, shares = a_run(change=change), 0, [0.0]
+    while start := next_start(run, done, float(done)):
+        shares.append(done / (done + start.left_s))
+        spread = 0.001 if start.confirming else spreads[done]
+        made = [a_start(block, start.number, spread, change) for block in start.blocks]
+        confirming = (structs.replace(each, confirming=start.confirming) for each in made)
+        run, done = structs.replace(run, starts=(*run.starts, *confirming)), start.number
+    assert shares == sorted(shares)
+    assert len(shares) > 6
+
+
 def test_blocks_whose_servers_failed_are_over() -> None:
     run = a_run((1, 1, 1))
     failed = [FailureRecord(cell=cell, start=1, reason="it died") for cell in BLOCKS[0].cells]

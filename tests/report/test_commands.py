@@ -61,6 +61,21 @@ def test_a_cell_is_measured_again_as_it_was(
     }  # fmt: skip
 
 
+def test_a_server_keeps_the_name_that_its_user_gave_it(header: RunHeader) -> None:
+    """A repetition joins the history of that name; `=` in settings names nobody."""
+    label = "mysql-8.0.12@flush=1"
+    servers = (f"mine = {builders.BASE}", label)
+    records = (
+        replace(header.servers[0], label="mine"),
+        replace(header.servers[1], label=label, reference=label),
+    )
+    named = replace(header, servers=records, profile=replace(header.profile, servers=servers))
+    command = commands.measure_again(
+        named, "mine", Cell(workload=READS, dataset="d", server=label, threads=1)
+    )
+    assert parsed(command).servers == f"mine={builders.BASE},{label}"
+
+
 def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
     written = Selection.of(parsed(commands.repeat(header))).written
     left_out = ("--port", "--data", "--shard")

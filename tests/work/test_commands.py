@@ -42,13 +42,14 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
         header.profile, settings="production", options={"range_size": 10, "other": 1},
         distribution=Uniform(), dataset=DatasetSize(engine="MyISAM"), build=Build(command="make", tree="out"),
     )  # fmt: skip
+    profile = replace(profile, servers=(f"mine={builders.BASE}", "git:/src#main"))
     own = "production + sync_binlog=0"
     other = replace(header.servers[1], reference="git:/src#main@sync_binlog=0", settings_name=own)
-    base = replace(header.servers[0], settings_name="production")
+    base = replace(header.servers[0], label="mine", settings_name="production")
     changed = replace(header, profile=profile, servers=(base, other))
     found = parsed(count_command(changed) or "")
     assert (found.base, found.head) == (
-        f"{builders.BASE}@production",
+        f"mine={builders.BASE}@production",
         "git:/src#main@production+sync_binlog=0",
     )
     assert (found.option, found.rand_type, found.engine) == ("range_size=10", "uniform", "MyISAM")
