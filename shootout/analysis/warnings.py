@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from shootout.analysis import stats
+from shootout.analysis import returned, stats
 from shootout.analysis.figures import completed
 from shootout.analysis.metrics import Starts
 from shootout.analysis.pairs import Pair, both_steady, start_log_tps, unsteady
@@ -41,6 +41,10 @@ def of_cell(
         yield from _uneven(pair, pair.throughput, margin)
     if figures is not None:
         yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
+    if pair.throughput is not None and (longer := returned.bytes_of_rows(pair.base_starts, pair.starts)):
+        kind, then, now = longer[0]
+        text = f"Statement `{kind}` returns {now:.4g} bytes of rows instead of {then:.4g}: other values, or "
+        yield Warning(code="other-bytes", text=f"{text}the same in another format")
     yield from _shape_warnings(document.header, pair.cell.workload)
     for metric in decision.metrics[:1]:
         yield from of_change(metric)
