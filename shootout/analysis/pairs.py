@@ -43,7 +43,7 @@ class Pair(NamedTuple):
     changes: tuple[Change, ...]  # of the metrics that the verdict is about
     failure: str | None = None
     base_failure: str | None = None
-    missing_base: str = ""  # the block's first server, if it was not measured and is no base therefore
+    missing_base: str = ""  # the block's first server, if `base` stands in for it: it was not measured
     unmeasured: str = ""  # why there are no starts; empty: there are, or it failed
     not_visible: tuple[Metric, ...] = ()  # metrics of the verdict that cannot be compared
 
@@ -55,7 +55,8 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
     starts = {server: of_server(records, server) for server in block.servers}
     missing_base = ""
     if base is None:
-        base = next((server for server in block.servers if starts[server]), block.servers[0])
+        measured = [server for server in block.servers if starts[server]]
+        base = measured[0] if len(measured) > 1 else block.servers[0]  # one alone is compared with nothing
         missing_base = block.servers[0] if base != block.servers[0] else ""
     failures = {server: _failure(document, block, server, starts[server]) for server in block.servers}
     for server in block.servers:

@@ -1,4 +1,4 @@
-"""Whether two servers return as many rows: if not, they did not do the same work, and no ratio tells anything.
+"""Whether two servers return as many rows: if not, they did not do the same work, and no ratio counts.
 
 Both answer the same kinds of statements with the same seed, but not equally many. So rows per execution are
 compared, by Welch's test over slices. Where the load writes, what statements return depends on how far it

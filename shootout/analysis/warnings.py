@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from shootout.analysis import returned, stats
 from shootout.analysis.figures import completed
@@ -18,6 +19,7 @@ from shootout.numbers import plain_percent
 # Errors that are part of an OLTP load: the transaction is rolled back and retried.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
 RETRIED_MAX = 0.01  # of transactions; above it, the load is in effect another workload
+OTHER_BASE: Final = "other-base"  # warning code of cells whose base stands in for another
 CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
@@ -25,6 +27,9 @@ def of_cell(
     document: RunDocument, pair: Pair, decision: Decision, figures: CellFigures | None
 ) -> Iterator[Warning]:
     """Every warning about the cell; those about its servers come last."""
+    if pair.missing_base:
+        text = f"{pair.base.server} stands in for the base: {pair.missing_base} was not measured"
+        yield Warning(code=OTHER_BASE, text=text)
     if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):

@@ -8,7 +8,6 @@ from typing import Final, Literal
 from shootout.model.value import Value
 from shootout.model.workload import Distribution, Drawn, Repetition, Result, RowId, Sequence, Text, Thread
 
-
 # What these return depends on the server's version.
 _OF_SERVER: Final = re.compile(
     r"\W*SHOW\b|\b(?:(?:information|performance)_schema|mysql|sys)`?\.", re.IGNORECASE
@@ -158,7 +157,7 @@ class Program(Value):
 
     @property
     def of_data(self) -> dict[str, bool]:
-        """For each kind, whether its rows come from the tables: none of them tells about the server itself."""
+        """For each kind, whether its rows come from tables, and do not tell about the server itself."""
         statements = [
             statement
             for transaction in self.transactions
