@@ -48,6 +48,10 @@ class Slice:
     # Transactions that completed in the window; at a given rate those due in it, from that moment on.
     latencies: Histogram
     statements: list[Histogram]  # in the window, for each of the program's kinds
+    # For each kind, in the whole slice: answers, the rows that they returned or changed, and the returned
+    # rows' bytes.
+    returned: list[tuple[int, int, int]]
+    stopped_s: float  # this process stood still, above 0.2 s
 
 class Engine:
     """All connections to all servers of a block, and the workload program they run."""

@@ -70,7 +70,7 @@ def _checked(request: Request, args: argparse.Namespace) -> int:
     code = _measured(prepared, args).code
     for line in unlike:
         warn(line)
-    return code
+    return exit_codes.worst([code, exit_codes.UNMEASURED]) if unlike else code
 
 
 def _measured(prepared: app.Prepared, args: argparse.Namespace) -> harness.SuiteResult:

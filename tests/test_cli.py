@@ -220,7 +220,7 @@ def test_a_run_is_measured_though_its_results_cannot_be_compared(
 
     monkeypatch.setattr("shootout.measure.results.compared", fail)
     monkeypatch.setattr(harness, "run", lambda prepared: harness.SuiteResult(1, None))
-    assert cli.main(["run", "--check-results", f"--out={tmp_path}"]) == 1
+    assert cli.main(["run", "--check-results", f"--out={tmp_path}"]) == 3
     assert capsys.readouterr().err.endswith("shootout: results are not compared: disk full\n")
 
 

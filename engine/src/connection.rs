@@ -13,7 +13,7 @@ use crate::packet::seal;
 use crate::parameter::{Draws, Escapes, Value, Values};
 use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
-use crate::wire::{Malformed, Outcome, Reply, Request, begin_execute, begin_prepare, begin_query};
+use crate::wire::{Malformed, Outcome, Reply, Request, Returned, begin_execute, begin_prepare, begin_query};
 
 /// Errors that belong to an OLTP load (record changed, duplicate key, lock wait timeout, deadlock): counted,
 /// rolled back and retried.
@@ -186,6 +186,8 @@ pub struct Connection {
     /// When the last answered command was sent, and when its answer came.
     pub requested: u64,
     pub answered: u64,
+    /// What that answer brought.
+    pub returned: Returned,
     /// Bytes that the socket has not accepted yet.
     unsent: Vec<u8>,
     /// Losses since the last finished transaction.
@@ -214,6 +216,7 @@ impl Connection {
             sent: 0,
             requested: 0,
             answered: 0,
+            returned: Returned::default(),
             unsent: Vec::new(),
             attempts: 0,
         }
@@ -310,6 +313,7 @@ impl Connection {
         }
         let Some(outcome) = self.reply.feed(bytes)? else { return Ok(Progress::Waiting) };
         (self.requested, self.answered) = (self.sent, now());
+        self.returned = self.reply.returned();
         if let Stage::Preparing(handle) = self.stage {
             self.handles.push(match outcome {
                 Outcome::Prepared(id) => Handle::Prepared { id, bound: false },

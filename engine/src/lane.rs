@@ -20,6 +20,7 @@ use crate::histogram::Histogram;
 use crate::pace::Arrivals;
 use crate::program::{Effect, Program};
 use crate::random::Stream;
+use crate::wire::Returned;
 
 /// Edge-triggered: one wake-up per reply, and none for writability.
 const WATCHED: EventFlags = EventFlags::IN.union(EventFlags::RDHUP).union(EventFlags::ET);
@@ -71,11 +72,20 @@ pub struct Tally {
     pub client_cpu_s: f64,
     pub latencies: Histogram,
     pub statements: Vec<Histogram>,
+    /// For each kind of statement, over the whole slice: how many were answered, and what they returned.
+    pub returned: Vec<(u64, Returned)>,
+    /// How long this process stood still, in whole check intervals.
+    pub stopped_s: f64,
 }
 
 impl Tally {
     fn new(program: &Program) -> Self {
-        Self { statements: vec![Histogram::default(); program.kinds.len()], ..Self::default() }
+        let kinds = program.kinds.len();
+        Self {
+            statements: vec![Histogram::default(); kinds],
+            returned: vec![Default::default(); kinds],
+            ..Self::default()
+        }
     }
 
     pub fn add(&mut self, other: &Self) {
@@ -92,6 +102,12 @@ impl Tally {
         for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
             mine.add(theirs);
         }
+        for ((count, mine), (more, theirs)) in self.returned.iter_mut().zip(&other.returned) {
+            *count += more;
+            mine.rows = mine.rows.wrapping_add(theirs.rows);
+            mine.bytes += theirs.bytes;
+        }
+        self.stopped_s = self.stopped_s.max(other.stopped_s);
     }
 }
 
@@ -267,7 +283,9 @@ impl Lane {
             }
             let now = slice.now();
             if now - checked > CHECK_INTERVAL.as_nanos() as u64 {
-                patience += (now - checked).saturating_sub(2 * CHECK_INTERVAL.as_nanos() as u64);
+                let stopped = (now - checked).saturating_sub(2 * CHECK_INTERVAL.as_nanos() as u64);
+                patience += stopped;
+                slice.tally.stopped_s += stopped as f64 * 1e-9;
                 checked = now;
                 if slice.task.abandoned.load(Ordering::Relaxed) {
                     return Ok(());
@@ -451,11 +469,11 @@ impl Lane {
                 self.next(slice, index, now, lead)
             }
             Progress::Answered { kind } => {
-                slice.count(kind, connection.requested, now);
+                slice.count(kind, connection, now);
                 Ok(())
             }
             Progress::Finished { kind } => {
-                slice.count(kind, connection.requested, now);
+                slice.count(kind, connection, now);
                 slice.complete(connection, now);
                 let think = program.pace.think(connection.stream());
                 self.next(slice, index, now, think)
@@ -589,14 +607,19 @@ impl<'a> Slice<'a> {
         }
     }
 
-    fn count(&mut self, kind: usize, sent: u64, now: u64) {
+    fn count(&mut self, kind: usize, connection: &Connection, now: u64) {
         match self.task.program.kinds[kind].effect {
             Effect::Read => self.tally.reads += 1,
             Effect::Write => self.tally.writes += 1,
             Effect::Other => self.tally.other += 1,
         }
+        // Over the whole slice: what a window's edges cut off are the long statements, which return more.
+        let (count, returned) = &mut self.tally.returned[kind];
+        *count += 1;
+        returned.rows = returned.rows.wrapping_add(connection.returned.rows);
+        returned.bytes += connection.returned.bytes;
         if self.window.holds(now) {
-            self.tally.statements[kind].record(now - sent);
+            self.tally.statements[kind].record(now - connection.requested);
         }
     }
 }

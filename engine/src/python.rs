@@ -97,6 +97,8 @@ struct Slice {
     client_cpu_s: f64,
     latencies: Py<Histogram>,
     statements: Vec<Py<Histogram>>,
+    returned: Vec<(u64, u64, u64)>,
+    stopped_s: f64,
 }
 
 #[pyclass(module = "shootout._engine")]
@@ -157,6 +159,8 @@ impl Engine {
             client_cpu_s: tally.client_cpu_s,
             latencies: wrap(tally.latencies)?,
             statements: tally.statements.into_iter().map(wrap).collect::<PyResult<_>>()?,
+            returned: tally.returned.into_iter().map(|(count, all)| (count, all.rows, all.bytes)).collect(),
+            stopped_s: tally.stopped_s,
         })
     }
 

@@ -116,6 +116,15 @@ struct Column {
 /// A value in the server's text format; None for NULL.
 pub type Read = Option<Vec<u8>>;
 
+/// What replies brought.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Returned {
+    /// Rows of results, and rows that a statement changed.
+    pub rows: u64,
+    /// Of the rows of results, without their headers.
+    pub bytes: u64,
+}
+
 /// The reply to one command, from its first byte to its last.
 #[derive(Clone, Debug)]
 pub struct Reply {
@@ -126,6 +135,7 @@ pub struct Reply {
     /// The number of a row's columns.
     count: u64,
     row: Option<Vec<Read>>,
+    returned: Returned,
     expect: Expect,
     sequence: u8,
     header: [u8; HEADER],
@@ -146,6 +156,7 @@ impl Default for Reply {
             columns: Vec::new(),
             count: 0,
             row: None,
+            returned: Returned::default(),
             expect: Expect::First,
             sequence: 1,
             header: [0; HEADER],
@@ -169,6 +180,11 @@ impl Reply {
     /// The requested columns of the first row; None without a row.
     pub fn take_row(&mut self) -> Option<Vec<Read>> {
         self.row.take()
+    }
+
+    /// What the reply brought so far.
+    pub fn returned(&self) -> Returned {
+        self.returned
     }
 
     /// How many of a packet's bytes may be needed.
@@ -253,7 +269,11 @@ impl Reply {
         match self.expect {
             Expect::First if self.request == Request::Preparation => self.prepared(head),
             Expect::First => match head.first() {
-                Some(0x00) => Ok(self.end_of_result(ok_body(&head[1..])?.1)),
+                Some(0x00) => {
+                    let (changed, status, _) = ok_body(&head[1..])?;
+                    self.returned.rows = self.returned.rows.wrapping_add(changed);
+                    Ok(self.end_of_result(status))
+                }
                 Some(0xFB) => Err(Malformed("an unexpected request for a local file")),
                 Some(_) => {
                     let (columns, _) = length_encoded(head)?;
@@ -286,6 +306,8 @@ impl Reply {
                 Ok(self.end_of_result(status(head.get(1 + warnings..).unwrap_or_default())?))
             }
             Expect::Rows => {
+                self.returned.rows += 1;
+                self.returned.bytes += u64::from(self.length);
                 if self.wanted > 0 && self.row.is_none() {
                     self.row = Some(self.read_row(head)?);
                 }
@@ -534,7 +556,12 @@ mod tests {
     fn rows_are_skipped() {
         let long_row = [b'x'; 3000];
         let stream = packets(&[&[2], COLUMN, COLUMN, END, b"\x01a\x01b", &long_row, &[0xFB], END]);
-        assert_eq!(read(&stream), Ok(Some(Outcome::Done)));
+        let mut reply = Reply::default();
+        assert_eq!(reply.feed(&stream), Ok(Some(Outcome::Done)));
+        assert_eq!(reply.returned(), Returned { rows: 3, bytes: 4 + 3000 + 1 });
+        reply.restart(Request::Query, 0);
+        assert_eq!(reply.feed(&packets(&[&[0, 7, 0, 2, 0, 0, 0]])), Ok(Some(Outcome::Done)));
+        assert_eq!(reply.returned(), Returned { rows: 7, bytes: 0 });
     }
 
     #[test]

@@ -68,6 +68,7 @@ fn transactions_are_counted_exactly() {
             (tally.completed, tally.writes, tally.other),
             (transactions, transactions, 2 * transactions)
         );
+        assert_eq!(tally.returned.iter().map(|(count, _)| count).sum::<u64>(), 3 * transactions);
     }
     drop(engine);
     assert_eq!(server.received_texts().len(), 3 * 108);

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shootout.analysis import metrics, stats
+from shootout.analysis import metrics, returned, stats
 from shootout.analysis.metrics import Starts
 from shootout.model.plan import THROUGHPUT, Block, Cell, Metric, Policy
 from shootout.model.run import RunDocument, RunHeader, Samples, StartRecord
@@ -43,7 +43,7 @@ class Pair(NamedTuple):
     changes: tuple[Change, ...]  # of the metrics that the verdict is about
     failure: str | None = None
     base_failure: str | None = None
-    missing_base: str = ""  # the block's first server, if it was not measured and is no base therefore
+    missing_base: str = ""  # the block's first server, if `base` stands in for it: it was not measured
     unmeasured: str = ""  # why there are no starts; empty: there are, or it failed
     not_visible: tuple[Metric, ...] = ()  # metrics of the verdict that cannot be compared
 
@@ -55,9 +55,13 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
     starts = {server: of_server(records, server) for server in block.servers}
     missing_base = ""
     if base is None:
-        base = next((server for server in block.servers if starts[server]), block.servers[0])
+        measured = [server for server in block.servers if starts[server]]
+        base = measured[0] if len(measured) > 1 else block.servers[0]  # one alone is compared with nothing
         missing_base = block.servers[0] if base != block.servers[0] else ""
     failures = {server: _failure(document, block, server, starts[server]) for server in block.servers}
+    for server in block.servers:
+        if failures[server] is None and server != base and starts.get(base):
+            failures[server] = _other_rows(base, starts[base], starts[server])
     names = verdict_metrics(document.header, policy)
     for server in sorted(block.servers, key=lambda server: server != base):
         failed = failures[server] is not None or failures.get(base) is not None
@@ -217,6 +221,18 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
         if failure.cell == block.cell(server) or (alone and failure.cell.server == server and not starts):
             return failure.reason
     return None
+
+
+def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
+    """Why a server that returns more or fewer rows than the base has no result; None if it does not."""
+    first, *others = returned.rows(of_base, of_head) or (None,)
+    if first is None:
+        return None
+    more = f", and so do {len(others)} other statements" if others else ""
+    return (
+        f"it returns other rows than {base}: `{first.kind}` returns or changes {first.head:.4g} rows per "
+        f"execution instead of {first.base:.4g}{more}"
+    )
 
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from typing import Final
 
-from shootout.analysis import stats
+from shootout.analysis import returned, stats
 from shootout.analysis.figures import completed
 from shootout.analysis.metrics import Starts
 from shootout.analysis.pairs import Pair, both_steady, start_log_tps, unsteady
@@ -18,6 +19,7 @@ from shootout.numbers import plain_percent
 # Errors that are part of an OLTP load: the transaction is rolled back and retried.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
 RETRIED_MAX = 0.01  # of transactions; above it, the load is in effect another workload
+OTHER_BASE: Final = "other-base"  # warning code of cells whose base stands in for another
 CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
@@ -25,6 +27,9 @@ def of_cell(
     document: RunDocument, pair: Pair, decision: Decision, figures: CellFigures | None
 ) -> Iterator[Warning]:
     """Every warning about the cell; those about its servers come last."""
+    if pair.missing_base:
+        text = f"{pair.base.server} stands in for the base: {pair.missing_base} was not measured"
+        yield Warning(code=OTHER_BASE, text=text)
     if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):
@@ -41,6 +46,10 @@ def of_cell(
         yield from _uneven(pair, pair.throughput, margin)
     if figures is not None:
         yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
+    if pair.throughput is not None and (longer := returned.bytes_of_rows(pair.base_starts, pair.starts)):
+        kind, then, now = longer[0]
+        text = f"Statement `{kind}` returns {now:.4g} bytes of rows instead of {then:.4g}: other values, or "
+        yield Warning(code="other-bytes", text=f"{text}the same in another format")
     yield from _shape_warnings(document.header, pair.cell.workload)
     for metric in decision.metrics[:1]:
         yield from of_change(metric)

@@ -291,7 +291,7 @@ RESULTS = Option(
     "folder of run documents (default: reports/results)", "DIR", _path, "results", REPORTS / "results"
 )
 CHECK_RESULTS = Option(
-    "before measuring, name statements that return other rows on a head than on the base",
+    "before measuring, name statements that return other values on a head than on the base; exit code 3 then",
     name="check_results",
 )
 ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")

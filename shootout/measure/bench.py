@@ -93,7 +93,7 @@ class Bench:
                 block.key,
                 start,
                 handles,
-                kinds=[kind.name for kind in program.kinds],
+                kinds=program.of_data,
                 driver=engine,
                 sampling=sampling.isolated(
                     writes=program.writes, ours=all(server.stop is not None for server in handles)

@@ -117,7 +117,7 @@ def measure_block(
     start: int,
     servers: Sequence[ServerHandle],
     *,
-    kinds: Sequence[str],
+    kinds: Mapping[str, bool],
     driver: Driver,
     sampling: Sampling,
     load: Load,
@@ -127,7 +127,8 @@ def measure_block(
 ) -> Measured:
     """Measure one start of the block on `servers`, which the driver numbers in this order.
 
-    A server that fails drops out and keeps the samples it has. `on_measuring` is called after the warm-up.
+    A server that fails drops out and keeps the samples it has. `kinds`: whether the rows of each kind of
+    statement come from tables. `on_measuring` is called after the warm-up.
     """
     slices = _Slices(driver, servers, sampling, load)
     with slices.isolated():

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shootout._engine import Histogram, Slice
-from shootout.model.run import Samples
+from shootout.model.run import Returned, Samples
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,8 @@ class WarmUp:
 class SampleBuilder:
     """Adds up one server's slices, round by round."""
 
-    def __init__(self, kinds: Iterable[str]) -> None:
+    def __init__(self, kinds: Mapping[str, bool]) -> None:
+        """`kinds`: whether the rows of each kind of statement come from tables."""
         self.transactions: list[float] = []
         self._window_s: list[float] = []
         self._server_cpu_s: list[float | None] = []
@@ -30,6 +32,9 @@ class SampleBuilder:
         self._completed: list[int] = []
         self._latencies = Histogram()
         self._statements = {kind: Histogram() for kind in kinds}
+        self._of_data = kinds
+        # For each kind, slices with executions: their number, rows and bytes.
+        self._returned: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in kinds}
         self._effects: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._of_disk: dict[str, float] = {}
@@ -43,6 +48,9 @@ class SampleBuilder:
         self._latencies.add(taken.latencies)
         for histogram, one in zip(self._statements.values(), taken.statements, strict=True):
             histogram.add(one)
+        for slices, returned in zip(self._returned.values(), taken.returned, strict=True):
+            if returned[0]:
+                slices.append(returned)
         self._effects.update(reads=taken.reads, writes=taken.writes, other=taken.other)
         self._errors.update({str(code): count for code, count in taken.errors.items()})
         for name, grown in of_disk.items():
@@ -67,4 +75,31 @@ class SampleBuilder:
             other=self._effects["other"],
             errors=dict(self._errors),
             counters={**counters, **self._of_disk},
+            returned={
+                kind: _returned(slices)
+                for kind, slices in self._returned.items()
+                if slices and self._of_data[kind]
+            },
         )
+
+
+def _returned(slices: Sequence[tuple[int, int, int]]) -> Returned:
+    executions, rows, bytes_ = (sum(column) for column in zip(*slices, strict=True))
+    return Returned(
+        executions=executions,
+        slices=len(slices),
+        rows=rows,
+        rows_error=_error([(count, of_slice) for count, of_slice, _ in slices], rows, executions),
+        bytes=bytes_,
+        bytes_error=_error([(count, of_slice) for count, _, of_slice in slices], bytes_, executions),
+    )
+
+
+def _error(slices: Sequence[tuple[int, int]], total: int, executions: int) -> float:
+    """The standard error of a ratio of sums over slices (Cochran, "Sampling Techniques", chapter 6).
+
+    In integers, so that what is constant has an error of exactly 0.
+    """
+    squares = sum((of_slice * executions - total * count) ** 2 for count, of_slice in slices)
+    scale = len(slices) / max(len(slices) - 1, 1)
+    return float(f"{math.sqrt(scale * (squares / executions**2)) / executions:.6g}")

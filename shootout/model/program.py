@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Literal
+import re
+from typing import Final, Literal
 
 from shootout.model.value import Value
 from shootout.model.workload import Distribution, Drawn, Repetition, Result, RowId, Sequence, Text, Thread
+
+# What these return depends on the server's version.
+_OF_SERVER: Final = re.compile(
+    r"\W*SHOW\b|\b(?:(?:information|performance)_schema|mysql|sys)`?\.", re.IGNORECASE
+)
 
 
 class ProgramStatement(Value):
@@ -148,3 +154,19 @@ class Program(Value):
     def writes(self) -> bool:
         """Whether any statement changes rows, or may."""
         return any(kind.effect == "write" for kind in self.kinds)
+
+    @property
+    def of_data(self) -> dict[str, bool]:
+        """For each kind, whether its rows come from tables, and do not tell about the server itself."""
+        statements = [
+            statement
+            for transaction in self.transactions
+            for step in transaction.steps
+            for statement in step.statements
+        ]
+        of_server = {
+            statement.kind
+            for statement in statements
+            if any(isinstance(piece, str) and _OF_SERVER.search(piece) for piece in statement.pieces)
+        }
+        return {kind.name: number not in of_server for number, kind in enumerate(self.kinds)}

@@ -117,6 +117,17 @@ REOPENED: Final = "connections_reopened"  # a counter: how often the server clos
 FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the disk, and what they took
 
 
+class Returned(Value):
+    """What one kind of statement returned in a start, over whole slices, and how much that varied."""
+
+    executions: Count
+    slices: Count  # with executions
+    rows: Count  # returned, or changed
+    rows_error: Quantity  # standard error of rows per execution, from slices
+    bytes: Count  # of the returned rows
+    bytes_error: Quantity
+
+
 class Samples(Value):
     """The slices of one server in one start of one block; arrays have one entry per round."""
 
@@ -138,6 +149,7 @@ class Samples(Value):
     # The server's visible counters, from before the first round to after the last, and of its disk those of
     # its slices.
     counters: dict[str, Difference]
+    returned: dict[str, Returned] = field(default_factory=dict)  # by kind of statement
 
 
 class WorkloadRecord(Value):

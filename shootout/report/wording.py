@@ -10,6 +10,7 @@ from msgspec import structs
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
+from shootout.analysis.warnings import OTHER_BASE
 from shootout.model.plan import THROUGHPUT, Load, Policy
 from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import (
@@ -114,11 +115,13 @@ def verdict_rows(comparison: Comparison, cells: Sequence[CellComparison]) -> Ite
     """These cells of a comparison below VERDICT_COLUMNS."""
     measured = {c.cell: c.figures for c in comparison.cells}
     for c in cells:
-        tps = (
+        base_tps, tps = (
             number(figures.tps.estimate) if figures else NONE for figures in (measured.get(c.base), c.figures)
         )
+        if any(warning.code == OTHER_BASE for warning in c.warnings):
+            base_tps += f" ({c.base.server})"
         cell = (c.cell.workload, str(c.cell.threads), c.cell.server)
-        yield (*cell, *tps, decided_change(c), decided_range(c), detectable(c), verdict(c))
+        yield (*cell, base_tps, tps, decided_change(c), decided_range(c), detectable(c), verdict(c))
 
 
 def comment(text: str) -> str:
@@ -164,6 +167,8 @@ def setup(comparison: Comparison) -> str:
         *_durability(header.servers[0] if header.servers else None),
         _starts(min(starts), max(starts)) if starts else "",
     ]
+    warnings = [warning for c in comparison.cells for warning in c.warnings]
+    parts += dict.fromkeys(warning.text for warning in warnings if warning.code == OTHER_BASE)
     return ", ".join(filter(None, parts))
 
 

@@ -123,6 +123,16 @@ def test_the_next_server_stands_in_for_a_base_that_never_ran() -> None:
     assert (base.cell.server, base.reason) == ("a", "the base, in place of dead")
     assert (dead.cell.server, dead.verdict) == ("dead", Verdict.FAILED)
     assert (head.cell.server, head.verdict) == ("b", Verdict.REGRESSED)
+    told = [[warning.text for warning in cell.warnings][:1] for cell in (base, dead, head)]
+    assert told == [["a stands in for the base: dead was not measured"]] * 3
+
+
+def test_a_head_alone_does_not_stand_in_for_its_base() -> None:
+    starts = [a_start(number, a_sample("b")) for number in (1, 2)]
+    base, head = compare.compare(a_document(starts, a_failure("a"))).cells
+    assert (base.cell.server, base.verdict) == ("a", Verdict.FAILED)
+    assert (head.base.server, head.verdict) == ("a", Verdict.UNJUDGED)
+    assert head.reason == "its base, a, failed: it died: [ERROR] no memory"
 
 
 def test_starts_in_which_only_one_was_measured_do_not_count() -> None:

@@ -133,7 +133,7 @@ def measured(
             "block",
             start,
             [managed.handle("s", instance)],
-            kinds=["only"],
+            kinds={"only": True},
             driver=engine,
             sampling=Sampling(slice_s=0.02, ramp_s=0.005, measure_s=0.2, warmup_max_s=1.0),
             load=workload.CLOSED_LOOP,

@@ -41,6 +41,8 @@ class FakeSlice:
     other: int = 0
     errors: dict[int, int] = field(default_factory=dict)
     client_cpu_s: float = 0.001
+    returned: list[tuple[int, int, int]] = field(default_factory=lambda: [(3, 6, 60)])
+    stopped_s: float = 0.0
 
 
 @dataclass
@@ -104,7 +106,7 @@ def measured(
         "block",
         3,
         [handle(index) for index in range(servers)],
-        kinds=["select"],
+        kinds={"select": True},
         driver=driver,
         sampling=sampling,
         load=load,
@@ -201,7 +203,7 @@ def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
         "block",
         1,
         [ServerHandle("a", None, readings, str)],
-        kinds=["select"],
+        kinds={"select": True},
         driver=FakeDriver(tps=constant),
         sampling=SAMPLING,
         load=CLOSED,
