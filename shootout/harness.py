@@ -38,7 +38,7 @@ def show(conclusion: Conclusion, *, json: bool) -> None:
     terminal.show(
         terminal.console(sys.stdout),
         [
-            *lines.verdicts(conclusion.comparison),
+            *lines.verdicts(conclusion.comparison, conclusion.sections),
             *lines.claims(conclusion.claims),
             *lines.places(conclusion.path, conclusion.page, conclusion.more_starts),
             *lines.sections(conclusion.sections),

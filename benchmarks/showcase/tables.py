@@ -64,7 +64,7 @@ def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
     """Servers beside the ones before them, by workload at STEPS_AT threads."""
     yield f"| server | before it | {' | '.join(workloads)} |"
     yield f"|---|---|{'--:|' * len(workloads)}"
-    for step in lineage.steps(whole.document, whole.comparison.policy):
+    for step in lineage.steps(whole.document, whole.comparison):
         found = {c.cell.workload: c for c in step.cells if c.cell.threads == STEPS_AT}
         yield f"| {step.server} | {step.before} | {' | '.join(_figure(found[each]) for each in workloads)} |"
 

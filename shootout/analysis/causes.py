@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from shootout.analysis import figures, metrics
+from shootout.analysis import metrics
 from shootout.analysis.metrics import Starts
 from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
@@ -13,7 +13,6 @@ from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import Cause, MetricComparison, StatementTime, Verdict
 
 SHARE_MIN = 0.03  # of a transaction's time: what explains less is no likely cause
-BUSY = 0.85  # of its CPUs: a server that uses more is limited by them
 
 _CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
@@ -30,7 +29,6 @@ def of_cell(
 ) -> tuple[Cause, ...]:
     """What changed significantly and by the margin or more, the largest share of a transaction's time first.
 
-    Where both servers keep their CPUs busy, server CPU only says again what throughput says, and comes last.
     A regressed cell lists what increased, an improved one what decreased. Where throughput decides nothing,
     only costs count, and must be significant among the metrics of all `cells` of the run. The metric that
     decided is no cause of itself. `cpus`: how many the server may use. Raises ValueError for latencies that
@@ -54,9 +52,7 @@ def of_cell(
         sign = 1 if decision.verdict is Verdict.REGRESSED else -1
         decided_by = decision.metrics[0].metric if decision.metrics else ""
         causes = [cause for cause in causes if sign * cause.share >= SHARE_MIN and cause.name != decided_by]
-    restates = _is_busy(pair.base_starts, cpus) and _is_busy(pair.starts, cpus)
-    causes.sort(key=lambda cause: (restates and cause.name == "server_cpu", -abs(cause.share)))
-    return tuple(causes)
+    return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))
 
 
 def _costs(
@@ -94,9 +90,3 @@ def _tps(starts: Starts) -> float:
     """A server's throughput."""
     samples = starts.values()
     return sum(sum(s.transactions) for s in samples) / sum(sum(s.window_s) for s in samples)
-
-
-def _is_busy(starts: Starts, cpus: int) -> bool:
-    """Whether a server uses most of its CPUs; false where its CPU time is not visible."""
-    cpu_s = figures.server_cpu_s([*starts.values()])
-    return cpu_s is not None and cpu_s * _tps(starts) >= BUSY * cpus

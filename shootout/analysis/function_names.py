@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 PROGRAMS = ("mysqld", "mariadbd", "mysqld-debug")  # a server's functions have no module in their name
 UNNAMED = "(unnamed)"  # functions without a symbol, as one for each file
@@ -54,21 +54,27 @@ def counted(title: str) -> str:
     return f"{plain(symbol)} [{library(file)}]" if file else plain(symbol)
 
 
-def renamed(base: Iterable[str], head: Iterable[str]) -> dict[str, str]:
+def renamed(base: Collection[str], head: Collection[str]) -> dict[str, str]:
     """Functions that the base alone has, by name, and what the head alone calls them.
 
-    No two get the same name. A renamed class shares at least CLASS_MIN members (st_select_lex::prepare,
-    Query_block::prepare). A function that moved to another class shares the last part of its name, and no
-    third one that only one server has does.
+    No two get the same name. A function that moved to another file keeps its own. A renamed class shares at
+    least CLASS_MIN members (st_select_lex::prepare, Query_block::prepare). A function that moved to another
+    class shares the last part of its name, and no third one that only one server has does.
     """
-    theirs, own = _by_last(base), _by_last(head)
+    of_base, of_head = _by_symbol(base), _by_symbol(head)
+    moved = {
+        names[0]: of_head[symbol][0]
+        for symbol, names in of_base.items()
+        if len(names) == len(of_head.get(symbol, ())) == 1
+    }
+    theirs, own = _by_last({*base} - moved.keys()), _by_last({*head} - {*moved.values()})
     shared = sorted(theirs.keys() & own.keys())
     pairs = Counter((before, after) for last in shared for before in theirs[last] for after in own[last])
     classes: dict[str, str] = {}
     for (before, after), members in sorted(pairs.items(), key=lambda each: (-each[1], each[0])):
         if members >= CLASS_MIN and before not in classes and after not in classes.values():
             classes[before] = after
-    renames: dict[str, str] = {}
+    renames = moved
     for last in shared:
         alike = {before: classes[before] for before in theirs[last] if before in classes}
         if len(theirs[last]) == len(own[last]) == 1:
@@ -77,6 +83,15 @@ def renamed(base: Iterable[str], head: Iterable[str]) -> dict[str, str]:
             theirs[last][before]: own[last][after] for before, after in alike.items() if after in own[last]
         }
     return renames
+
+
+def _by_symbol(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names without their files; not those of the kernel, which all servers share."""
+    by_symbol: dict[str, list[str]] = {}
+    for name in names:
+        if not name.startswith("[") and not name.endswith("[kernel]"):
+            by_symbol.setdefault(name.partition(" [")[0], []).append(name)
+    return by_symbol
 
 
 def _by_last(names: Iterable[str]) -> dict[str, dict[str, str]]:

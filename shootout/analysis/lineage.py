@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import itertools
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
+
+from msgspec import structs
 
 from shootout.analysis import decisions
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Policy
+from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import RunDocument
-from shootout.model.verdict import CellComparison
+from shootout.model.verdict import CellComparison, Comparison, Interval
 
 
 class Step(NamedTuple):
@@ -23,12 +25,15 @@ class Step(NamedTuple):
 
 
 def steps(
-    document: RunDocument, policy: Policy, ledger_entries: Iterable[LedgerEntry] = ()
+    document: RunDocument, comparison: Comparison, ledger_entries: Iterable[LedgerEntry] = ()
 ) -> tuple[Step, ...]:
     """The servers whose predecessor is not the run's base, with which it compares them anyway.
 
-    The cells of a step are judged among all those that have its predecessor as base.
+    The cells of a step are judged among all those that have its predecessor as base. Their changes are moved
+    to what the comparison's give, by division: trimmed means of other rounds differ by a percent.
     """
+    policy = comparison.policy
+    against_base = {c.cell: (c.base, c.ratio.estimate) for c in comparison.cells if c.ratio is not None}
     families: defaultdict[str, list[str]] = defaultdict(list)
     for record in document.header.servers:
         if not record.absent:
@@ -40,7 +45,7 @@ def steps(
             server,
             before,
             tuple(
-                decisions.as_cell(decided, policy)
+                _moved(decisions.as_cell(decided, policy), against_base)
                 for decided in decisions.of_run(document, policy, before, entries).cells
                 if (decided.pair.cell.server, decided.pair.base.server) == (server, before)
             ),
@@ -49,3 +54,16 @@ def steps(
         for before, server in itertools.pairwise(labels)
         if before != base
     )
+
+
+def _moved(c: CellComparison, against_base: Mapping[Cell, tuple[Cell, float]]) -> CellComparison:
+    """The cell with the change that its own and its predecessor's ratio to the run's base give."""
+    own, before = against_base.get(c.cell), against_base.get(c.base)
+    if c.ratio is None or own is None or before is None or own[0] != before[0]:
+        return c
+    by = own[1] / before[1] / c.ratio.estimate
+    ratio = Interval(estimate=by * c.ratio.estimate, low=by * c.ratio.low, high=by * c.ratio.high)
+    judged = (
+        structs.replace(metric, ratio=ratio) if metric.metric == THROUGHPUT else metric for metric in c.judged
+    )
+    return structs.replace(c, ratio=ratio, judged=tuple(judged))

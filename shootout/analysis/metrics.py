@@ -154,19 +154,20 @@ def transaction_s(starts: Starts) -> float:
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
     """A transaction's time by kind of statement, the largest change first; none with fewer than two starts.
 
-    The times add up to the transaction's, and so do the differences. Raises ValueError for latencies that
-    cannot be read.
+    The times are means over all transactions, as the transaction's is; they add up to it, and so do the
+    differences, whose intervals are over starts. Raises ValueError for latencies that cannot be read.
     """
     starts = sorted(base.keys() & head.keys())
     if len(starts) < STARTS_MIN:
         return ()
     times = [(_times_s(base[start]), _times_s(head[start])) for start in starts]
+    counts = [[_transactions(side[start]) for start in starts] for side in (base, head)]
     statements = []
     for kind in dict.fromkeys(kind for both in times for one in both for kind in one):
         pairs = [(of_base.get(kind, 0.0), of_head.get(kind, 0.0)) for of_base, of_head in times]
-        change = _change(pairs, confidence)
-        by = change.difference.interval
-        statements.append(StatementTime(kind=kind, base_s=change.base, head_s=change.head, difference_s=by))
+        base_s, head_s = map(_mean, zip(*pairs, strict=True), counts)
+        by = _moved(_change(pairs, confidence).difference.interval, head_s - base_s)
+        statements.append(StatementTime(kind=kind, base_s=base_s, head_s=head_s, difference_s=by))
     return tuple(sorted(statements, key=lambda statement: -abs(statement.difference_s.estimate)))
 
 
@@ -188,9 +189,16 @@ class _Change(NamedTuple):
     @property
     def compared_difference(self) -> Interval:
         """The difference with its interval, moved to fit the head's value."""
-        own = self.difference.interval
-        by = self.compared_head - self.base - own.estimate
-        return Interval(estimate=own.estimate + by, low=own.low + by, high=own.high + by)
+        return _moved(self.difference.interval, self.compared_head - self.base)
+
+
+def _moved(interval: Interval, estimate: float) -> Interval:
+    by = estimate - interval.estimate
+    return Interval(estimate=estimate, low=interval.low + by, high=interval.high + by)
+
+
+def _mean(values: Sequence[float], weights: Sequence[int]) -> float:
+    return sum(value * weight for value, weight in zip(values, weights, strict=True)) / sum(weights)
 
 
 def _changes(
@@ -249,9 +257,13 @@ def _pairs(
 
 def _times_s(samples: Samples) -> dict[str, float]:
     """Seconds of a mean transaction by kind of statement."""
-    transactions = max(1, decoded(samples.latencies).count)
+    transactions = _transactions(samples)
     by_kind = {kind: decoded(text) for kind, text in samples.statements.items()}
     return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in by_kind.items()}
+
+
+def _transactions(samples: Samples) -> int:
+    return max(1, decoded(samples.latencies).count)
 
 
 def _log_ratio(base: float, head: float) -> float:

@@ -46,8 +46,8 @@ class Change:
 
     @property
     def certain(self) -> bool:
-        """Whether it may be named."""
-        return self.p_value < ERROR_MAX
+        """Whether it may be named; functions without a name are many, not one."""
+        return self.p_value < ERROR_MAX and not self.name.startswith("[")
 
 
 @dataclass(frozen=True)
@@ -116,11 +116,7 @@ def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> li
     certain = [
         change
         for change in inclusive
-        if change.certain
-        and change.base
-        and change.head
-        and not change.name.startswith("[")
-        and change.difference.estimate / whole >= MATTERS
+        if change.certain and change.base and change.head and change.difference.estimate / whole >= MATTERS
     ]
     paths = call_paths.aligned(paths)
     mean = (paths.by_subtree() * paths.units[:, :, None]).mean(axis=0)

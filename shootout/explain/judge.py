@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from shootout.analysis import compare
+from shootout.analysis import compare, metrics
 from shootout.analysis.stats import STARTS_MIN
 from shootout.document import journal
 from shootout.errors import InputError
@@ -15,7 +15,8 @@ from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.functions import Change
 from shootout.explain.plan_changes import PlanChange
 from shootout.explain.values import Explanation
-from shootout.model.run import RunDocument, RunHeader
+from shootout.model.plan import block_key
+from shootout.model.run import RunDocument, RunHeader, Samples
 from shootout.model.verdict import Interval
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
@@ -38,8 +39,10 @@ class Explained:
     inclusive: tuple[Change, ...]  # with everything that they call
     narrowed: tuple[Change, ...]  # of these, those that locate the whole change
     plans: tuple[PlanChange, ...]  # changed ones first
+    unplanned: tuple[str, ...]  # kinds of statement whose plans could not be compared, and why
     variables: tuple[VariableDifference, ...]  # notable ones first
     header: RunHeader  # of the profiled starts
+    slowed: tuple[float, float] | None  # seconds of the base's transaction: profiled, and in the run
     confidence: float
 
     @property
@@ -68,11 +71,12 @@ def read(file: Path) -> Explained:
     document = journal.read(file.parent / explanation.document)
     if len(document.header.servers) < 2:
         raise InputError(f"{file}: its profiled starts have one server; expected two")
-    return evaluate(explanation, document)
+    run = file.parents[2] / journal.new_name(explanation.run)
+    return evaluate(explanation, document, journal.read(run) if run.is_file() else None)
 
 
-def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
-    """Evaluate an explanation; `document`: its profiled starts."""
+def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument | None = None) -> Explained:
+    """Evaluate an explanation; `document`: its profiled starts; `run`: the run that judged its cell."""
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
     ratios = {c.cell.server: c.ratio for c in compare.compare(document).cells}
@@ -100,7 +104,22 @@ def evaluate(explanation: Explanation, document: RunDocument) -> Explained:
         inclusive=tuple(inclusive),
         narrowed=tuple(functions.narrowed(paths, inclusive, cpu)) if cpu else (),
         plans=tuple(plan_changes.compared(explanation.plans, base, head)),
+        unplanned=tuple(plan_changes.not_compared(explanation.plans, base, head, document)),
         variables=tuple(differences.differences(variables.get(base, {}), variables.get(head, {}), requested)),
         header=document.header,
+        slowed=None if run is None else _slowed(explanation, document, run),
         confidence=policy.confidence,
     )
+
+
+def _slowed(explanation: Explanation, document: RunDocument, run: RunDocument) -> tuple[float, float] | None:
+    cell = explanation.cell
+    block = block_key(cell.workload, cell.threads)
+    base = document.header.servers[0].label
+    both = [_starts(document, block, base), _starts(run, block, explanation.base)]
+    return (metrics.transaction_s(both[0]), metrics.transaction_s(both[1])) if all(both) else None
+
+
+def _starts(document: RunDocument, block: str, server: str) -> dict[int, Samples]:
+    starts = (start for start in document.starts if start.block == block)
+    return {start.start: one for start in starts for one in start.samples if one.server == server}

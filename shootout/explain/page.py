@@ -8,7 +8,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from shootout.explain import call_paths, flame, report
+from shootout.explain import call_paths, cause, flame, report
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.explain.plan_changes import PlanChange
@@ -68,4 +68,5 @@ def section(explained: Explained, evidence: tuple[Section, ...]) -> Section:
         value=report.value(explained, evidence),
         template="explain/section",
         context=ExplanationSection(explained, evidence),
+        cause=cause.of(explained),
     )

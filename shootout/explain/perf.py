@@ -168,7 +168,8 @@ def _name(symbol: str, module: str) -> str:
     library = function_names.library(module).strip("[]")
     if symbol == UNKNOWN:
         return f"[{library}]"
-    return plain(symbol) if library in PROGRAMS else f"{plain(symbol)} [{library}]"
+    # A program that a script wraps is called mysqld.real, mysqld.bin, …
+    return plain(symbol) if library.partition(".")[0] in PROGRAMS else f"{plain(symbol)} [{library}]"
 
 
 def _last_line(words: bytes) -> str:

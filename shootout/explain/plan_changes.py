@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shootout.explain.values import PlanStep, StatementPlan
+from shootout.model.run import RunDocument
 
 Shape = tuple[PlanStep, ...] | str
 
 # Some versions call the table that a statement changes by the statement's name.
 _CHANGING = ("INSERT", "UPDATE", "DELETE", "REPLACE")
+_ENDS = ("begin", "commit", "rollback")  # kinds without a plan
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
 
 
@@ -74,3 +76,19 @@ def compared(plans: Iterable[StatementPlan], base: str, head: str) -> list[PlanC
                 )
             )
     return sorted(changes, key=lambda change: not change.changed)
+
+
+def not_compared(
+    plans: Sequence[StatementPlan], base: str, head: str, document: RunDocument
+) -> Iterator[str]:
+    """The kinds of statement that were sent, but that a server has not planned, and its reason."""
+    sent = (kind for start in document.starts for samples in start.samples for kind in samples.statements)
+    planned = {(plan.kind, plan.server) for plan in plans if plan.steps or plan.text}
+    errors = {(plan.kind, plan.server): plan.error for plan in plans if plan.error}
+    if not planned:
+        return
+    for kind in dict.fromkeys(sent):
+        missing = [server for server in (base, head) if (kind, server) not in planned]
+        if missing and kind not in _ENDS:
+            reasons = (errors.get((kind, server), "") for server in missing)
+            yield f"{kind}: {next(filter(None, reasons), 'it was not seen in the log')}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing
 from typing import Any
 
@@ -18,6 +18,10 @@ from shootout.servers.running import Running
 
 _DETAILED = ("EXPLAIN FORMAT=TREE ", "EXPLAIN FORMAT=JSON ")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1
 _ROWS = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
+_WORDS = re.compile(r"\w+")
+_QUOTED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"")
+_REWRITTEN = 1003  # the note that has the statement as the optimizer understood it
+_NAMES = ("range_optimizer_max_mem_size",)  # of variables that warnings quote
 DRAWS = 4  # plans in each start, each but the first after ANALYZE TABLE
 # Of one execution. What commits and locks do says nothing of a plan.
 _HANDLERS = re.compile(r"Handler_(?:read_\w+|write|update|delete|mrr_\w+)")
@@ -38,12 +42,12 @@ def planned(
                 if draw:
                     _analyse(connection)
                 for kind, sql in statements.items():
-                    steps, error = _traditional(connection, sql)
+                    steps, error, said = _traditional(connection, sql)
                     text = _detailed(connection, sql) if not draw or not steps else ""
                     yield StatementPlan(
                         start=start, server=server, kind=kind, sql=sql, steps=steps, text=text,
                         handlers={} if draw else _handlers(connection, sql),
-                        error="" if text or steps else error,
+                        error="" if text or steps else error, warnings=said,
                     )  # fmt: skip
     except pymysql.Error as error:
         raise MeasureError(f"EXPLAIN on {server}: {error}{instance.post_mortem()}") from error
@@ -56,16 +60,30 @@ def _analyse(connection: Connection[Cursor]) -> None:
             cursor.execute(f"ANALYZE NO_WRITE_TO_BINLOG TABLE `{table}`")
 
 
-def _traditional(connection: Connection[Cursor], sql: str) -> tuple[tuple[PlanStep, ...], str]:
-    """The steps of a plan, or the server's reason for giving none."""
+def _traditional(
+    connection: Connection[Cursor], sql: str
+) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
+    """The steps of a plan, or the server's reason for giving none; and what it warns of."""
     try:
         with connection.cursor(DictCursor) as cursor:
             cursor.execute(f"EXPLAIN {sql}")
-            return tuple(map(_step, cursor.fetchall())), ""
+            rows = cursor.fetchall()
+            cursor.execute("SHOW WARNINGS")
+            names = {word for row in rows for word in _WORDS.findall(" ".join(map(str, row.values())))}
+            return tuple(map(_step, rows)), "", tuple(_warnings(cursor.fetchall(), sql, names))
     except pymysql.Error as error:
         if not is_answer(error):
             raise
-        return (), str(error)
+        return (), str(error), ()
+
+
+def _warnings(rows: Iterable[Mapping[str, Any]], sql: str, names: Iterable[str]) -> Iterator[str]:
+    """Each warning once; what it quotes is left out unless it is a name: values are nobody's business."""
+    known = {*names, *_WORDS.findall(_QUOTED.sub("", sql)), *_NAMES}
+    texts = (str(row["Message"]) for row in rows if row["Code"] != _REWRITTEN)
+    yield from dict.fromkeys(
+        _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][1:-1] in known else "'…'", text) for text in texts
+    )
 
 
 def _step(row: Mapping[str, Any]) -> PlanStep:

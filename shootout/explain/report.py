@@ -19,6 +19,7 @@ from shootout.report.sections import Point, Section
 from shootout.settings.differences import VariableDifference
 
 NAMED_MAX = 5  # functions in a list; the page lists all
+SLOWED_MIN = 0.05  # by profiling, worth a sentence
 UNNAMED_MIN = 0.05  # share of the CPU time that is worth a sentence
 VARIABLES_MAX = 12  # in one sentence; the page lists all
 
@@ -61,6 +62,9 @@ def points(explained: Explained, evidence: Iterable[Section], out: Path | None =
     """What explains the change, the most certain first; `out`: the folder that its commands name."""
     if explained.ratio is not None:
         yield Point(f"Throughput in the profiled starts: {_change(explained.ratio)}.")
+    if explained.slowed and explained.slowed[0] >= (1 + SLOWED_MIN) * explained.slowed[1]:
+        here, before = (figures.amount(seconds, "s") for seconds in explained.slowed)
+        yield Point(f"Profiling slows: on the base, {here} per transaction instead of the run's {before}.")
     for trial, ratio in explained.tried.items():
         yield Point(f"With {trial} on the head: {_change(ratio) if ratio else 'no steady start'}.")
     yield from _wall_clock(explained)
@@ -73,6 +77,8 @@ def points(explained: Explained, evidence: Iterable[Section], out: Path | None =
     elif explained.plans:
         compared = figures.counted(len(explained.plans), "kind")
         yield Point(f"Plans: no change, {compared} of statement compared.")
+    if explained.unplanned:
+        yield Point("These plans were not compared:", explained.unplanned)
     yield variables(explained)
     if explained.suspects and not explained.tried:
         run, cell = explained.explanation.run, explained.explanation.cell
@@ -118,7 +124,7 @@ def functions(explained: Explained) -> Iterator[Point]:
         if changes:
             more = f", {NAMED_MAX} of {len(changes)}" if len(changes) > NAMED_MAX else ""
             yield Point(
-                f"{text}{more}:", tuple(function(change, explanation) for change in changes[:NAMED_MAX])
+                f"{text}{more}:", tuple(function(change, explanation, cpu) for change in changes[:NAMED_MAX])
             )
 
 
@@ -127,34 +133,38 @@ def _instead(what: str, change: Change) -> str:
     return f"{what} per transaction: {head} instead of {base}, {difference(change.difference)}"
 
 
-def function(change: Change, explanation: Explanation) -> str:
-    """A function's change."""
-    only = ""
+def function(change: Change, explanation: Explanation, whole: Change) -> str:
+    """A function's change; `whole`: that of all of them."""
+    notes = ""
     if not change.base or not change.head:
-        only = f", only in {explanation.cell.server if change.head else explanation.base}"
-    return f"{change.name} {difference(change.difference)}{only}"
+        notes = f", only in {explanation.cell.server if change.head else explanation.base}"
+    if abs(change.difference.estimate) > abs(whole.difference.estimate):
+        notes += ", more than the whole: others make up for it"
+    return f"{change.name} {difference(change.difference)}{notes}"
 
 
 def difference(seconds: Interval) -> str:
     """A difference of times with its interval."""
     scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
     estimate, low, high = (
-        figures.signed(scale * end) for end in (seconds.estimate, seconds.low, seconds.high)
+        figures.signed(round(scale * end, 6)) for end in (seconds.estimate, seconds.low, seconds.high)
     )
     return f"{estimate}{SPACE}{unit} ({low} to {high})"
 
 
 def plan(change: PlanChange) -> str:
     """How a statement was executed, and how it is now."""
-    read = rows_read(change)
-    return f"{change.kind}: {_access(change.base)} → {_access(change.head)}{f'; {read}' if read else ''}"
+    said = (f"the {of.server} says: {text}" for of in (change.base, change.head) for text in of.warnings)
+    return "; ".join(
+        [f"{change.kind}: {_access(change.base)} → {_access(change.head)}", *rows_read(change), *said]
+    )
 
 
-def rows_read(change: PlanChange) -> str:
-    """The rows that one execution reads on base and head; empty: not known."""
+def rows_read(change: PlanChange) -> tuple[str, ...]:
+    """The rows that one execution reads on base and head, if known."""
     counts = [plan_changes.rows_read(plan) for plan in (change.base, change.head)]
     known = [number(count, 0) for count in counts if count is not None]
-    return f"rows read: {' → '.join(known)}" if len(known) == len(counts) else ""
+    return (f"rows read: {' → '.join(known)}",) if len(known) == len(counts) else ()
 
 
 def variables(explained: Explained) -> Point:

@@ -52,6 +52,7 @@ class StatementPlan(Value):
     text: str  # EXPLAIN as the server's most detailed format gives it
     handlers: dict[str, Difference] = field(default_factory=dict)  # handler counters of one execution
     error: str = ""  # why there is no plan
+    warnings: tuple[str, ...] = ()  # the server's, without values
 
 
 class Explanation(Value):

@@ -1,6 +1,7 @@
-"""Where a transaction's response time goes: CPU, run queue, waits that the server counts, elsewhere.
+"""Where a transaction's response time goes: CPU of client and server, run queue, waits, elsewhere.
 
-All figures are those of whole servers per transaction: what background threads do on a CPU counts, too.
+The server's figures are those of whole servers per transaction. What does not fit into the response time,
+background threads did meanwhile: it delays nobody, and is no part.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from shootout.explain.functions import Change
 from shootout.model.run import RunDocument, Samples
 
 RESPONSE = "response time"
+CLIENT = "client on a CPU"
+BACKGROUND = "at the same time, no part of it: background threads on a CPU"
 ON_CPU, RUN_QUEUE = "server on a CPU", "server ready to run, waiting for a CPU"
 ROW_LOCKS = "row locks"
 ELSEWHERE = "elsewhere: client, network and what the server does not count"
 
 
 def spent(document: RunDocument, base: str, head: str, confidence: float) -> list[Change]:
-    """Seconds per transaction: the response time, then what it consists of.
+    """Seconds per transaction: the response time, what it consists of, and what happened at the same time.
 
     Nothing with fewer than STARTS_MIN starts, or if the servers' CPU time is not visible. Raises ValueError
     for latencies that cannot be read.
@@ -35,9 +38,9 @@ def spent(document: RunDocument, base: str, head: str, confidence: float) -> lis
     if len(pairs) < STARTS_MIN:
         return []
     names = dict.fromkeys(name for pair in pairs for parts in pair for name in parts)
-    last = names.keys() - {ELSEWHERE}
+    last = [name for name in (ELSEWHERE, BACKGROUND) if name in names]
     changes = []
-    for name in [*(name for name in names if name in last), ELSEWHERE]:
+    for name in [*(name for name in names if name not in last), *last]:
         values = [[parts.get(name, 0.0) for parts in pair] for pair in pairs]
         changes.append(_change(name, values, confidence))
     return changes
@@ -49,16 +52,21 @@ def _parts(samples: Samples) -> dict[str, float]:
         return {}
     counters = samples.counters
     totals = {
-        ON_CPU: sum(samples.server_cpu_s),
-        RUN_QUEUE: counters.get("run_queue_s", 0.0),
+        CLIENT: sum(samples.client_cpu_s),
         ROW_LOCKS: counters.get("Innodb_row_lock_time", 0.0) / 1e3,
         **{name: seconds for name, seconds in counters.items() if name.startswith("wait/")},
+        ON_CPU: sum(samples.server_cpu_s),
+        RUN_QUEUE: counters.get("run_queue_s", 0.0),
     }
-    parts = {name: seconds / sum(samples.completed) for name, seconds in totals.items() if seconds}
-    response_s = decoded(samples.latencies).mean_s
-    if queued := parts.pop(RUN_QUEUE, 0.0):  # what exceeds the rest is background threads' and delays nobody
-        parts[RUN_QUEUE] = max(0.0, min(queued, response_s - sum(parts.values())))
-    return {RESPONSE: response_s, **parts, ELSEWHERE: response_s - sum(parts.values())}
+    left = response_s = decoded(samples.latencies).mean_s
+    parts = {RESPONSE: response_s}
+    for name, seconds in totals.items():
+        own = seconds / sum(samples.completed)
+        parts[name] = max(0.0, min(own, left))
+        left -= parts[name]
+        if name == ON_CPU:
+            parts[BACKGROUND] = own - parts[name]
+    return {name: seconds for name, seconds in ({**parts, ELSEWHERE: left}).items() if seconds}
 
 
 def _change(name: str, values: Sequence[Sequence[float]], confidence: float) -> Change:

@@ -11,6 +11,8 @@ from shootout.model.run import RunHeader
 
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--port", "--data")
+LOOKS_FURTHER = ""
+LOOKS_FURTHER = "explain"  # room: explain
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
@@ -60,6 +62,11 @@ def go_on(given: Mapping[str, str]) -> str:
 def judge_with_base(header: RunHeader, base: str) -> str:
     """Judges a run's servers against another base, in the folder of its results."""
     return line("compare", {"--base": base}, journal.new_name(header.run))
+
+
+def look_further(run: str, cell: Cell) -> str:
+    """Looks for the cause of a cell's change; empty if no command does."""
+    return LOOKS_FURTHER and line(LOOKS_FURTHER, {}, run, cell.name)
 
 
 def line(name: str, options: Mapping[str, str], *arguments: str) -> str:

@@ -60,8 +60,17 @@ def factor(ratio: Interval) -> str:
         return (
             f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
         )
-    ends = f", {number(ratio.low)} to {number(ratio.high)}" if ratio.low < ratio.high else ""
-    return f"×{number(ratio.estimate)}{ends}"
+    return f"{times(ratio)}, {times_range(ratio)}" if ratio.low < ratio.high else times(ratio)
+
+
+def times(ratio: Interval) -> str:
+    """A quotient of two ratios: `×1.46`."""
+    return f"×{number(ratio.estimate)}"
+
+
+def times_range(ratio: Interval) -> str:
+    """Its interval: `1.31 to 1.62`."""
+    return f"{number(ratio.low)} to {number(ratio.high)}"
 
 
 def signed(value: float) -> str:

@@ -18,6 +18,8 @@ from shootout.report.wording import (
     is_speed,
     margins,
     needs_verdict,
+    tried,
+    unconfirmed,
     worst_first,
 )
 
@@ -50,14 +52,17 @@ def _claim(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[str
     """What a head's cells show: a claim and its detail."""
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
     head = cells[0].cell.server
-    total = counted(len(cells), "cell")
+    total, measured = counted(len(cells), "cell"), sum(map(tried, cells))
     by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
     equal, failed = len(by_verdict[Verdict.EQUIVALENT]), len(by_verdict[Verdict.FAILED])
     lost = f"; {counted(failed, 'cell')} failed" if failed else ""
+    if missing := len(cells) - measured:
+        lost += f"; {counted(missing, 'more cell')} not measured"
     if changed := slower or faster:
         worse, better = ("slower", "faster") if all(map(is_speed, changed)) else ("worse", "better")
-        claim = f"{head} is {worse if slower else better} than {base} in {len(changed)} of {total}"
+        where = f"{len(changed)} of {counted(measured, 'cell')}{unconfirmed(changed)}"
+        claim = f"{head} is {worse if slower else better} than {base} in {where}"
         best = f"best {_place(faster[-1])}" if faster else ""
         if not slower:
             return claim, f"{best}; {worse} in none{lost}"

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
-from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import headlines, wording
 from shootout.report.figures import threads
 from shootout.report.judged import STYLES, Line, Table
-from shootout.report.sections import Section
+from shootout.report.sections import NO_SECTIONS, Section, Sections
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
 
 
-def verdicts(comparison: Comparison) -> Iterator[Line | Table]:
+def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[Line | Table]:
     """The headlines, the table, the reason of each failed cell, and which cells were not measured."""
     yield Line()
     yield from (Line(headline.text, "bold") for headline in headlines.of_heads(comparison))
@@ -35,7 +34,7 @@ def verdicts(comparison: Comparison) -> Iterator[Line | Table]:
     for reason in dict.fromkeys(c.reason for c in unjudged if c.cell != c.base):
         yield Line(f"unjudged: {reason}", "dim")
     for c in wording.worst_first(comparison.cells):
-        yield from _causes(c)
+        yield from _causes(c, known.get(c.cell, ()), comparison.header.run)
     if more := wording.more_minutes(comparison):
         yield Line(more)
     if standing := wording.standing(comparison):
@@ -62,14 +61,12 @@ def verdict_table(comparison: Comparison) -> Table:
     return Table(wording.VERDICT_COLUMNS, tuple(rows))
 
 
-def _causes(c: CellComparison) -> Iterator[Line]:
-    """The two that explain most of a cell's change, unless it is an improvement."""
-    name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
-    if c.verdict is Verdict.REGRESSED and not c.causes:
-        yield Line(f"No cause found, {name}; `shootout explain` looks further", "dim")
-    if c.causes and c.verdict is not Verdict.IMPROVED:
-        causes = "; ".join(map(wording.cause, c.causes[:2]))
-        yield Line(f"{wording.causes_title(c)}, {name}: {causes}", "dim")
+def _causes(c: CellComparison, sections: Sequence[Section], run: str) -> Iterator[Line]:
+    """What explains most of a cell's change, unless it is an improvement."""
+    if c.verdict is Verdict.REGRESSED or (c.causes and c.verdict is not Verdict.IMPROVED):
+        title, causes, command = wording.leading(c, sections, run)
+        name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
+        yield Line(f"{title}, {name}: {'; '.join(causes) or command}".removesuffix(": "), "dim")
 
 
 def claims(results: Sequence[ClaimResult]) -> Iterator[Line]:
@@ -90,7 +87,7 @@ def places(document: Path, page: Path | None, more_starts: str | None) -> Iterat
         yield Line(f"more starts   {more_starts}")
 
 
-def sections(by_cell: Mapping[Cell, Sequence[Section]]) -> Iterator[Line]:
+def sections(by_cell: Sections) -> Iterator[Line]:
     """What capabilities found out about cells."""
     for section in chain.from_iterable(by_cell.values()):
         yield Line()

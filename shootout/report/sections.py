@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+
+from shootout.model.plan import Cell
 
 
 @dataclass(frozen=True)
@@ -25,3 +28,8 @@ class Section:
     value: object  # encoded as JSON
     template: str  # below templates/, without its endings
     context: object
+    cause: str = ""  # why the cell changed, with figures; empty: not found
+
+
+Sections = Mapping[Cell, Sequence[Section]]  # of a run's cells
+NO_SECTIONS: Sections = {}

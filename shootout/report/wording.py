@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import structs
 
@@ -23,6 +23,7 @@ from shootout.model.verdict import (
     Verdict,
 )
 from shootout.numbers import MINUS, SPACE, number, percents, share
+from shootout.report import commands
 from shootout.report.characters import visible
 from shootout.report.figures import (
     NONE,
@@ -35,6 +36,7 @@ from shootout.report.figures import (
     signed_to,
     threads,
 )
+from shootout.report.sections import Section
 from shootout.settings import differences
 
 # Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
@@ -64,6 +66,8 @@ MEANINGS = {
 }
 LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
 DEFAULTS_SHOWN = 5  # names of settings in a sentence
+CAUSES_SHOWN = 2
+LITTLE = 0.25  # of a change: a cause of less explains little
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
     Verdict.REGRESSED,
@@ -277,8 +281,31 @@ def properties(c: CellComparison) -> dict[str, str]:
 def causes_title(c: CellComparison) -> str:
     """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        return "Likely causes"
+        return "Likely causes" if len(c.causes) > 1 else "Likely cause"
     return "Changes without a verdict on throughput"
+
+
+def causes(c: CellComparison) -> tuple[str, ...]:
+    """The likely causes of a cell's change, or what changed without one; those that explain little say so."""
+    if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED) or (decided := decisive(c)) is None:
+        return tuple(map(cause, c.causes))
+    metric, ratio = decided
+    whole = 1 / ratio.estimate - 1 if metric == THROUGHPUT else ratio.estimate - 1
+    return tuple(
+        f"{cause(each)}{', explains little' if each.share / whole < LITTLE else ''}" for each in c.causes
+    )
+
+
+def leading(c: CellComparison, sections: Iterable[Section], run: str) -> tuple[str, tuple[str, ...], str]:
+    """What is known of why a cell changed: a title, sentences, and the command that looks for more, if any.
+
+    Explanations come first; without one, what most of the change is put down to.
+    """
+    if explained := tuple(section.cause for section in sections if section.cause):
+        return "Cause", explained, ""
+    if c.causes:
+        return causes_title(c), causes(c)[:CAUSES_SHOWN], ""
+    return "No cause found yet", (), commands.look_further(run, c.cell)
 
 
 def cause(cause: Cause) -> str:
@@ -306,6 +333,19 @@ def heads(comparison: Comparison) -> tuple[str, ...]:
 def needs_verdict(c: CellComparison) -> bool:
     """Whether the cell is compared with a base, or is a base that failed."""
     return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
+
+
+def tried(c: CellComparison) -> bool:
+    """Whether a cell was measured, or failed."""
+    return c.verdict is not Verdict.UNJUDGED or c.figures is not None
+
+
+def unconfirmed(changed: Sequence[CellComparison]) -> str:
+    """How many of these changes no fresh starts have confirmed, `, 2 of them unconfirmed`; empty if none."""
+    count = sum(not any(metric.confirmed for metric in c.judged[:1]) for c in changed)
+    if not count:
+        return ""
+    return ", unconfirmed" if count == len(changed) else f", {count} of them unconfirmed"
 
 
 def failures(comparison: Comparison) -> Iterator[str]:

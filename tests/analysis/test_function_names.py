@@ -59,3 +59,12 @@ def test_a_new_class_has_the_members_of_one_old_class(reverse: bool) -> None:
 def test_a_member_of_no_renamed_class_is_no_function_outside_of_classes() -> None:
     assert function_names.renamed(["A::clear", "B::clear"], ["clear"]) == {}
     assert function_names.renamed(["A::clear"], ["clear"]) == {"A::clear": "clear"}
+
+
+def test_a_function_of_another_file_is_the_same_function() -> None:
+    """Of a wrapped program, or of a plugin; the kernel is everybody's."""
+    before = ["do_command [server]", "row_search_mvcc [ha_innodb]", "read [kernel]", "free [a]", "free [b]"]
+    assert function_names.renamed(before, ["do_command", "row_search_mvcc", "read", "free"]) == {
+        "do_command [server]": "do_command",
+        "row_search_mvcc [ha_innodb]": "row_search_mvcc",
+    }

@@ -11,7 +11,7 @@ from shootout.document import journal
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, PlanStep, Profile, StatementPlan
 from shootout.model.plan import Cell
-from shootout.model.run import RunDocument
+from shootout.model.run import RunDocument, Samples
 from tests import builders
 
 CELL = builders.a_block("oltp_read_write", 8).cell(builders.HEAD)
@@ -89,7 +89,17 @@ def profiled() -> RunDocument:
     header = builders.a_header(["base", "head"], ["oltp_read_write"], [8], run="20261121T024100Z-7f3a")
     digests = {"oltp_read_write": "d"}
     header = structs.replace(header, workloads=(builders.a_record("oltp_read_write"),), digests=digests)
-    return builders.a_run(header, failing=False)
+    document = builders.a_run(header, failing=False)
+    starts = (
+        structs.replace(start, samples=tuple(map(_with_kinds, start.samples))) for start in document.starts
+    )
+    return structs.replace(document, starts=tuple(starts))
+
+
+def _with_kinds(samples: Samples) -> Samples:
+    return structs.replace(
+        samples, statements=dict.fromkeys(("begin", "SELECT", "INSERT"), samples.latencies)
+    )
 
 
 def written(results: Path, explanation: Explanation) -> Path:

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import pytest
 from msgspec import structs
 
-from shootout.explain import judge, wall_clock
+from shootout.analysis.histograms import decoded
+from shootout.explain import cause, judge, report, wall_clock
 from shootout.model.run import RunDocument, Samples
+from shootout.model.verdict import Interval
+from tests import builders
 from tests.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
+from tests.report.compared import plain
 
 EXPLAINED = judge.evaluate(an_explanation(), profiled())
 
@@ -64,18 +72,24 @@ def test_a_single_start_explains_no_function() -> None:
     assert found.plans == EXPLAINED.plans
 
 
-def with_counters(**counters: float) -> RunDocument:
-    def changed(samples: Samples) -> Samples:
-        head = samples.server == "head"
-        return structs.replace(
-            samples, counters={name: value * (2 if head else 1) for name, value in counters.items()}
-        )
-
+def with_samples(changes: Callable[[Samples], dict[str, Any]]) -> RunDocument:
     document = profiled()
     starts = tuple(
-        structs.replace(start, samples=tuple(map(changed, start.samples))) for start in document.starts
+        structs.replace(
+            start, samples=tuple(structs.replace(samples, **changes(samples)) for samples in start.samples)
+        )
+        for start in document.starts
     )
     return structs.replace(document, starts=starts)
+
+
+def with_counters(**counters: float) -> RunDocument:
+    """Twice as much on the head."""
+    return with_samples(
+        lambda samples: {
+            "counters": {name: value * (1 + (samples.server == "head")) for name, value in counters.items()}
+        }
+    )
 
 
 def test_response_time_is_the_sum_of_its_parts() -> None:
@@ -83,8 +97,8 @@ def test_response_time_is_the_sum_of_its_parts() -> None:
     whole, *parts = wall_clock.spent(document, "base", "head", 0.95)
     assert whole.name == wall_clock.RESPONSE
     assert [each.name for each in parts] == [
-        wall_clock.ON_CPU, wall_clock.ROW_LOCKS, "wait/io/file/innodb/log", wall_clock.RUN_QUEUE,
-        wall_clock.ELSEWHERE,
+        wall_clock.CLIENT, wall_clock.ROW_LOCKS, "wait/io/file/innodb/log", wall_clock.ON_CPU,
+        wall_clock.RUN_QUEUE, wall_clock.ELSEWHERE,
     ]  # fmt: skip
     for of in ("base", "head"):
         assert sum(getattr(each, of) for each in parts) == pytest.approx(getattr(whole, of))
@@ -94,21 +108,63 @@ def test_response_time_is_the_sum_of_its_parts() -> None:
 
 
 def test_background_threads_that_wait_for_a_cpu_delay_no_transaction() -> None:
-    whole, on_cpu, queued, rest = wall_clock.spent(with_counters(run_queue_s=1e6), "base", "head", 0.95)
-    assert queued.head == pytest.approx(whole.head - on_cpu.head)
-    assert rest.head == pytest.approx(0)
+    whole, client, on_cpu, queued = wall_clock.spent(with_counters(run_queue_s=1e6), "base", "head", 0.95)
+    assert queued.head == pytest.approx(whole.head - on_cpu.head - client.head)
+
+
+def test_what_background_threads_do_meanwhile_is_no_part_of_the_response_time() -> None:
+    """Twice as much CPU time as a transaction takes: no part is negative, and none exceeds the whole."""
+    document = with_samples(
+        lambda samples: {
+            "server_cpu_s": tuple(2 * decoded(samples.latencies).mean_s * done for done in samples.completed)
+        }
+    )
+    whole, client, on_cpu, background = wall_clock.spent(document, "base", "head", 0.95)
+    assert background.name == wall_clock.BACKGROUND
+    assert client.base > 0
+    assert client.base + on_cpu.base == pytest.approx(whole.base)
+    assert on_cpu.base + background.base == pytest.approx(2 * whole.base)
+
+
+def test_profiling_that_slows_the_servers_is_said() -> None:
+    slowed = judge.evaluate(an_explanation(), profiled(), builders.a_run(failing=False)).slowed
+    assert slowed is not None
+    assert slowed[0] == pytest.approx(EXPLAINED.wall_clock[0].base, rel=0.02)
+    assert EXPLAINED.slowed is None
+    texts = [
+        " ".join(point.text for point in report.points(replace(EXPLAINED, slowed=(here, 81e-6)), ()))
+        for here in (84e-6, 109e-6)
+    ]
+    assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]
 
 
 def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
-    document = profiled()
-    starts = tuple(
-        structs.replace(
-            start, samples=tuple(structs.replace(each, server_cpu_s=None) for each in start.samples)
-        )
-        for start in document.starts
-    )
-    assert wall_clock.spent(structs.replace(document, starts=starts), "base", "head", 0.95) == []
+    hidden = with_samples(lambda samples: {"server_cpu_s": None})
+    assert wall_clock.spent(hidden, "base", "head", 0.95) == []
 
 
 def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
     assert len(EXPLAINED.paths.counts) == STARTS
+
+
+def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
+    """A setting that was tried and helped, then a plan, a wait, a function."""
+    plan = "plan of SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000"
+    assert plain(cause.of(EXPLAINED)) == plan
+    functions = replace(EXPLAINED, plans=())
+    said = "row_search_mvcc +116 µs (+105 to +127), 111 % of +104 µs of server CPU time per transaction; "
+    assert plain(cause.of(functions)).startswith(said)
+    whole, *_ = EXPLAINED.wall_clock
+    slower = replace(whole, difference=Interval(estimate=0.001, low=0.0009, high=0.0011))
+    wait = replace(slower, name="row locks", difference=Interval(estimate=0.0002, low=0.0001, high=0.0003))
+    waiting = replace(functions, wall_clock=(slower, wait))
+    assert plain(cause.of(waiting)) == (
+        "row locks +200 µs (+100 to +300), 20 %, explains little of +1.00 ms of response time per transaction"
+    )
+    lost, back = Interval(estimate=0.8, low=0.78, high=0.82), Interval(estimate=0.99, low=0.97, high=1.01)
+    tried = replace(EXPLAINED, ratio=lost, tried={"sync_binlog=0": back, "back_log=80": lost})
+    assert (
+        plain(cause.of(tried)) == "with sync_binlog=0 on the head, -1 % (-3 to +1 %) instead of -20.0 %, 95 %"
+    )
+    assert plain(cause.of(replace(tried, tried={"back_log=80": lost}))) == plan
+    assert cause.of(replace(functions, cpu=None, wall_clock=())) == ""

@@ -28,6 +28,7 @@ Throughput in the profiled starts: +0.6 % (-0.9 to +2.0 %).
 Response time per transaction: 6.03 ms instead of 6.07 ms, -35.0 µs (-290 to +220):
   elsewhere: client, network and what the server does not count -32.1 µs (-283 to +219)
   server on a CPU -2.93 µs (-16.7 to +10.8)
+  client on a CPU 0 µs (0 to 0)
 Server CPU time per transaction: 578 µs instead of 474 µs, +104 µs (+80.1 to +128):
   InnoDB +114 µs (+105 to +124)
   elsewhere in the server -11.8 µs (-13.3 to -10.2)
@@ -35,14 +36,16 @@ Server CPU time per transaction: 578 µs instead of 474 µs, +104 µs (+80.1 to 
   libraries +1.65 µs (-3.16 to +6.46)
   the executor +1.50 µs (-2.39 to +5.39)
 Functions that changed most, without what they call:
-  row_search_mvcc +114 µs (+105 to +124)
+  row_search_mvcc +114 µs (+105 to +124), more than the whole: others make up for it
   old_only -11.8 µs (-13.3 to -10.2), only in mysql-5.7.22
 Functions that locate the change, with what they call (these overlap):
-  row_search_mvcc +116 µs (+105 to +127)
+  row_search_mvcc +116 µs (+105 to +127), more than the whole: others make up for it
 What others know:
   one thing
 These plans changed:
   SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000
+These plans were not compared:
+  INSERT: it was not seen in the log
 Settings: 4 variables differ, 3 of them known to matter:
   back_log: 80 → 151
   performance_schema: ON → OFF

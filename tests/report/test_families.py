@@ -36,7 +36,8 @@ def comparison_of(by_server: dict[str, dict[str, list[Shown]]]) -> Comparison:
             verdict, ratio = (Q, 1.1) if isinstance(shown, str) else shown
             cells.append(
                 a_cell(
-                    cell, block.cells[0], verdict, Interval.exactly(ratio), figures=figures,
+                    cell, block.cells[0], verdict, Interval.exactly(ratio),
+                    figures=figures if ratio else None,
                     per_start=(ratio, ratio), leaning=shown if isinstance(shown, str) else None,
                 )
             )  # fmt: skip
@@ -59,7 +60,7 @@ def test_each_family_says_what_is_slower_or_faster_where_and_by_how_much() -> No
         }
     )
     assert said(comparison) == (
-        "1 of 4 servers is slower than BASE in 2 of 16 cells",
+        "1 of 4 servers is slower than BASE in 2 of 16 cells, unconfirmed",
         "MySQL reads +14 to +20 % in 2 of 4 cells (m8), likely faster in 1",
         "MySQL writes -29 to -10 % in 2 of 4 cells (m9)",
         "MariaDB reads +40 to +61 % in 4 of 4 cells",
@@ -70,14 +71,16 @@ def test_each_family_says_what_is_slower_or_faster_where_and_by_how_much() -> No
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (((G, 1.1), (G, 1.1)), ("2 of 2 servers are faster than BASE in 2 of 2 cells",
+        (((G, 1.1), (G, 1.1)), ("2 of 2 servers are faster than BASE in 2 of 2 cells, unconfirmed",
                                 "MySQL reads +10 % in 2 of 2 cells")),
-        (((G, 1.005), (E, 1.0)), ("1 of 2 servers is faster than BASE in 1 of 2 cells",
+        (((G, 1.005), (E, 1.0)), ("1 of 2 servers is faster than BASE in 1 of 2 cells, unconfirmed",
                                   "MySQL reads +0.5 % in 1 of 2 cells (m1), within ±2 % in 1")),
         (((E, 1.0), (E, 1.0)), ("All 2 servers are as fast as BASE",
                                 "MySQL reads within ±2 % in 2 of 2 cells")),
         (((F, 1.0), (F, 1.0)), ("None of the 2 servers could be measured",
                                 "MySQL reads failed in 2 of 2 cells")),
+        (((R, 0.9), (U, 0.0)), ("1 of 2 servers is slower than BASE in 1 of 1 cell, unconfirmed",
+                                "MySQL reads -10 % in 1 of 1 cell", "1 more cell not measured")),
         (("slower", (Q, 1.0)), ("No proven difference between BASE and the other 2 servers",
                                 "MySQL reads likely slower in 1 of 2 cells")),
         (((Q, 1.0), (Q, 1.0)), ("No significant difference between BASE and the other 2 servers",
@@ -96,7 +99,7 @@ def test_changes_of_other_metrics_are_counted_and_not_mixed_with_throughput() ->
     comparison = comparison_of({"m1": {"oltp_read_only": [(R, 0.9)]}, "m2": {"oltp_read_only": [(R, 0.9)]}})
     cells = [*comparison.cells[:2], builders.decided_by(comparison.cells[2], "server_cpu", 1.4)]
     assert said(replace(comparison, cells=tuple(cells))) == (
-        "2 of 2 servers are worse than BASE in 2 of 2 cells",
+        "2 of 2 servers are worse than BASE in 2 of 2 cells, unconfirmed",
         "MySQL reads worse in 2 of 2 cells",
     )
 
@@ -129,10 +132,10 @@ def test_servers_that_are_not_available_are_not_counted() -> None:
     measured = builders.a_run(header, failing=False)
     one = compare.compare(builders.without(measured, "m1"))
     claim, *lines = said(one)
-    assert claim == "2 of 2 servers are slower than BASE in 2 of 2 cells"
+    assert claim == "2 of 2 servers are slower than BASE in 2 of 2 cells, unconfirmed"
     assert [line.partition(" ")[0] for line in lines] == ["MySQL"]
     two = compare.compare(builders.without(builders.without(measured, "m1"), "m2"))
-    assert said(two)[0] == "m3 is slower than BASE in 1 of 1 cell"
+    assert said(two)[0] == "m3 is slower than BASE in 1 of 1 cell, unconfirmed"
 
 
 def test_equal_cells_do_not_lack_starts_where_only_the_summary_of_a_run_is_read() -> None:

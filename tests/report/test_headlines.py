@@ -28,15 +28,19 @@ def headline(comparison: Comparison) -> str:
     ("verdicts", "expected"),
     [
         ([(R, 0.9), (R, 0.75), (E, 1.0)],
-         "HEAD is slower than BASE in 2 of 3 cells: worst -25 % (oltp_read_only, 2 threads)"),
+         "HEAD is slower than BASE in 2 of 3 cells, unconfirmed: worst -25 % (oltp_read_only, 2 threads)"),
         ([(R, 0.9), (G, 1.2), (F, None)],
-         "HEAD is slower than BASE in 1 of 3 cells: worst -10 % (oltp_read_only, 1 thread); "
+         "HEAD is slower than BASE in 1 of 3 cells, unconfirmed: worst -10 % (oltp_read_only, 1 thread); "
          "faster in 1, best +20 % (oltp_read_only, 2 threads); 1 cell failed"),
         ([(G, 1.1), (G, 1.3)],
-         "HEAD is faster than BASE in 2 of 2 cells: best +30 % (oltp_read_only, 2 threads); slower in none"),
+         "HEAD is faster than BASE in 2 of 2 cells, unconfirmed: best +30 % (oltp_read_only, 2 threads); "
+         "slower in none"),
         ([(G, 1.1), (F, None)],
-         "HEAD is faster than BASE in 1 of 2 cells: best +10 % (oltp_read_only, 1 thread); slower in none; "
-         "1 cell failed"),
+         "HEAD is faster than BASE in 1 of 2 cells, unconfirmed: best +10 % (oltp_read_only, 1 thread); "
+         "slower in none; 1 cell failed"),
+        ([(R, 0.9), (U, None)],
+         "HEAD is slower than BASE in 1 of 1 cell, unconfirmed: worst -10 % (oltp_read_only, 1 thread); "
+         "1 more cell not measured"),
         ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
         ([(E, 1.0), (Q, 0.98)],
          "No significant difference between HEAD and BASE: 1 of 2 cells inconclusive, 1 equivalent"),
@@ -106,5 +110,22 @@ def test_a_headline_names_the_metric_and_ranks_by_it() -> None:
     comparison = a_comparison_of((R, 0.95), (R, 1.0))
     cells = (*comparison.cells[:3], builders.decided_by(comparison.cells[3], "server_cpu", 1.4))
     assert headline(replace(comparison, cells=cells)) == (
-        "HEAD is worse than BASE in 2 of 2 cells: worst server CPU +40 % (oltp_read_only, 2 threads)"
+        "HEAD is worse than BASE in 2 of 2 cells, unconfirmed: "
+        "worst server CPU +40 % (oltp_read_only, 2 threads)"
     )
+
+
+@pytest.mark.parametrize(
+    ("confirmed", "said"), [((True, True), ""), ((True, None), ", 1 of them unconfirmed")]
+)
+def test_a_headline_says_what_no_fresh_start_has_confirmed(
+    confirmed: tuple[bool | None, ...], said: str
+) -> None:
+    comparison = a_comparison_of((R, 0.9), (R, 0.8))
+    _, one, _, two = comparison.cells
+    heads = [
+        builders.decided_by(c, "throughput", 0.9, confirmed=of)
+        for c, of in zip((one, two), confirmed, strict=True)
+    ]
+    text = headline(replace(comparison, cells=(comparison.cells[0], heads[0], comparison.cells[2], heads[1])))
+    assert text.startswith(f"HEAD is slower than BASE in 2 of 2 cells{said}: worst")

@@ -14,7 +14,8 @@ from shootout.model.verdict import (
     Verdict,
 )
 from shootout.model.workload import Uniform, Zipfian
-from shootout.report import figures, wording
+from shootout.report import commands, figures, wording
+from shootout.report.sections import Section
 from tests import builders
 from tests.analysis.test_acknowledgements import known
 from tests.report.compared import E, F, G, Q, R, a_comparison_of, an_interval, plain
@@ -167,7 +168,27 @@ def test_a_cause_is_said_with_both_figures(
     assert plain(wording.cause(cause)) == expected
 
 
+def test_an_explanation_leads_and_what_explains_little_says_so() -> None:
+    """A loss of a fifth adds a quarter to a transaction's time."""
+    cell = a_comparison_of((R, 0.8)).cells[1]
+    command = commands.look_further("run", cell.cell)
+    assert wording.leading(cell, (), "run") == ("No cause found yet", (), command)
+    by = an_interval(0.1, 0.0)
+    some = [
+        Cause(kind="statement", name=name, base=1.0, head=1.1, difference=by, share=share)
+        for name, share in (("much", 0.07), ("little", 0.06), ("less", 0.05))
+    ]
+    cell = replace(cell, causes=tuple(some))
+    title, (much, little), _ = wording.leading(cell, (), "run")
+    assert title == "Likely causes"
+    assert much == wording.cause(some[0])
+    assert little == f"{wording.cause(some[1])}, explains little"
+    nothing, found = (Section("why", "", "", (), None, "", None, cause) for cause in ("", "f() +1 µs"))
+    assert wording.leading(cell, (nothing,), "run")[0] == "Likely causes"
+    assert wording.leading(cell, (nothing, found), "run") == ("Cause", ("f() +1 µs",), "")
+
+
 def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:
     regressed, equal = (a_comparison_of((verdict, 1.0)).cells[1] for verdict in (R, E))
-    assert wording.causes_title(regressed) == "Likely causes"
+    assert wording.causes_title(regressed) == "Likely cause"
     assert wording.causes_title(equal) == "Changes without a verdict on throughput"

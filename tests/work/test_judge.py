@@ -37,6 +37,11 @@ def test_verdicts(factor: float, verdict: Verdict, code: int) -> None:
     ratio = found["select"].ratio
     assert ratio is not None
     assert ratio.estimate == pytest.approx(factor, abs=1e-3)
+    for change in found.values():  # what is printed divides
+        assert change.base
+        assert change.head
+        assert change.ratio
+        assert change.head.mean / change.base.mean == pytest.approx(change.ratio.estimate)
     assert _exit_code(judge.compare(document({"base": BASE, "head": times(factor)}))) == code
 
 

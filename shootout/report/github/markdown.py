@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from shootout.analysis import gate
-from shootout.model.plan import Cell
 from shootout.model.verdict import Comparison, Verdict
 from shootout.report import headlines, wording
 from shootout.report.characters import visible
 from shootout.report.figures import threads
-from shootout.report.sections import Section
-
-Sections = Mapping[Cell, Sequence[Section]]  # what capabilities found out about cells
-NO_SECTIONS: Sections = {}
+from shootout.report.sections import NO_SECTIONS, Sections
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 # What .github/actions/request puts before a comment: until then, that run is waited for.
@@ -53,7 +49,10 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
         if c.verdict is Verdict.REGRESSED:
             place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
             yield f"- {place}: {escaped(c.reason)}"
-            yield from (f"  - {escaped(wording.cause(cause))}" for cause in c.causes[:3])
+            title, causes, command = wording.leading(c, sections.get(c.cell, ()), comparison.header.run)
+            yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
+            if command:
+                yield f"  - {title}: {span(command)}"
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
@@ -141,8 +140,9 @@ def code(text: str) -> Iterator[str]:
 
 def span(text: str) -> str:
     """Code within a line, which can be copied as it is; `text` cannot close it."""
-    fence = _fence(text, 1)
-    return f"{fence} {visible(text)} {fence}"
+    one_line = " ".join(visible(text).splitlines())
+    fence = _fence(one_line, 1)
+    return f"{fence} {one_line} {fence}"
 
 
 def _fence(text: str, least: int) -> str:

@@ -37,13 +37,23 @@ class Finding:
         return change if slower == (self.comparison.verdict is Verdict.REGRESSED) else None
 
     @property
+    def why(self) -> tuple[str, tuple[str, ...], str]:
+        """A title, why the cell changed, and the command that looks for a cause, if none is known."""
+        c = self.comparison
+        return wording.leading(c, self.run.sections.get(c.cell, ()), self.run.id)
+
+    @property
     def other_changes(self) -> tuple[str, ...]:
         """Other metrics that changed significantly and by at least the margin, largest change first.
 
-        They leave out the metric that decided the verdict and its likeliest cause.
+        They leave out the metric that decided the verdict, the causes that stand beside it, what background
+        threads also do, and amounts too small for a cause.
         """
         c, policy = self.comparison, self.run.comparison.policy
-        named = {*(decided.metric for decided in c.judged[:1]), *(cause.name for cause in c.causes[:1])}
+        trivial = {m.name for m in metrics.METRICS if m.background or m.cpu_s or m.wait_s}
+        trivial -= {cause.name for cause in c.causes}
+        shown = {cause.name for cause in c.causes[: wording.CAUSES_SHOWN]}
+        named = trivial | shown | {decided.metric for decided in c.judged[:1]}
         changes = [
             (metrics.TITLES[metric.name], metric.ratio)
             for metric in c.metrics

@@ -45,14 +45,15 @@ def strength(c: CellComparison) -> int:
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
-    numbers.percents, numbers.share, strength, svg.chart, svg.thumbnail, tone, wording.cause,
+    numbers.percents, numbers.share, strength, svg.chart, svg.thumbnail, tone, wording.causes,
     wording.causes_title, figures.change, figures.change_range, wording.comment, wording.conditions,
     figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration, figures.estimate,
     figures.factor, wording.first_line, figures.half_width, wording.margin, figures.memory, figures.moment,
     figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
     wording.sentence,
     figures.setting, wording.setting_differences, wording.setup, figures.signed, wording.standing,
-    wording.symbol, figures.threads, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    wording.symbol, figures.threads, figures.times, figures.times_range,
+    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (

@@ -79,7 +79,7 @@ class Run:
             words = ", ".join(families.parts(cells, wording.margins(cells, policy)))
             return words or ("undecided" if cells else "")
 
-        steps = lineage.steps(self.document, policy, self.aa_before)
+        steps = lineage.steps(self.document, self.comparison, self.aa_before)
         return tuple((step, tuple(words(step, workload) for workload in self.workloads)) for step in steps)
 
     def fastest(self, workload: str) -> str:
@@ -111,6 +111,12 @@ class Run:
     def heads(self) -> tuple[str, ...]:
         return wording.heads(self.comparison)
 
+    @property
+    def available_heads(self) -> tuple[str, ...]:
+        """The heads that this machine had."""
+        here = {server.label for server in self.available}
+        return tuple(label for label in self.heads if label in here)
+
     def bases(self, head: str) -> tuple[str, ...]:
         """The servers that a head is compared with: one, unless that one was missing in a block."""
         return tuple(dict.fromkeys(c.base.server for c in self.judged if c.cell.server == head))
@@ -119,6 +125,11 @@ class Run:
     def judged(self) -> tuple[CellComparison, ...]:
         """All cells that need a verdict, worst first, including bases that failed."""
         return wording.worst_first([*filter(wording.needs_verdict, self.comparison.cells)])
+
+    @property
+    def measured(self) -> int:
+        """The number of cells that need a verdict and were measured, or failed."""
+        return sum(map(wording.tried, self.judged))
 
     @property
     def decided_by_others(self) -> bool:

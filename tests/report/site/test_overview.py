@@ -96,7 +96,7 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
     document, _ = compared()
     run = Run(document, compare.compare(document, policy=Policy(false_alarms_max=0.05)))
     (_, head) = run.comparison.cells
-    causes = [wording.cause(each) for each in head.causes]
+    causes = wording.causes(head)
     assert causes
     pages_ = {name: Document(text).text for name, text in rendered(run).items() if name.endswith(".html")}
     overview, cell = pages_["index.html"], pages_[f"{site.cell_stem(head.cell)}.html"]
@@ -106,7 +106,7 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
 
     assert as_shown(wording.standing(run.comparison)) in overview
     assert "fail the gate: until" in overview
-    assert f"likely cause: {as_shown(causes[0])}" in overview
+    assert f"likely causes: {as_shown(causes[0])}" in overview
     assert as_shown(f"Likely causes {' '.join(causes)}") in cell
 
 
