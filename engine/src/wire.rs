@@ -126,6 +126,8 @@ pub struct Reply {
     /// The number of a row's columns.
     count: u64,
     row: Option<Vec<Read>>,
+    /// The number that the server gave to the row which the command inserted; 0: none.
+    pub insert_id: u64,
     expect: Expect,
     sequence: u8,
     header: [u8; HEADER],
@@ -146,6 +148,7 @@ impl Default for Reply {
             columns: Vec::new(),
             count: 0,
             row: None,
+            insert_id: 0,
             expect: Expect::First,
             sequence: 1,
             header: [0; HEADER],
@@ -253,7 +256,11 @@ impl Reply {
         match self.expect {
             Expect::First if self.request == Request::Preparation => self.prepared(head),
             Expect::First => match head.first() {
-                Some(0x00) => Ok(self.end_of_result(ok_body(&head[1..])?.1)),
+                Some(0x00) => {
+                    let (id, _) = length_encoded(length_encoded(&head[1..])?.1)?;
+                    self.insert_id = id;
+                    Ok(self.end_of_result(ok_body(&head[1..])?.1))
+                }
                 Some(0xFB) => Err(Malformed("an unexpected request for a local file")),
                 Some(_) => {
                     let (columns, _) = length_encoded(head)?;

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from shootout.model.value import Value
-from shootout.model.workload import Distribution, Drawn, Repetition, Result, RowId, Sequence, Text, Thread
+from shootout.model.workload import Distribution, Drawn, Repetition, RowId, Sequence, Text, Thread
 
 
 class ProgramStatement(Value):
@@ -67,12 +67,21 @@ class ProgramLearned(Drawn, tag="learned"):
     absent: float
     nulls: float
     fresh: bool
+    keys: int  # index into Program.columns
+    own: float
+    taken: bool
     of: int | None
     share: float
     difference: int
     lengths: tuple[float, ...]
     counts: tuple[float, ...]
     around: tuple[str, str] | None  # what surrounds a LIKE pattern
+
+
+class ProgramResult(Value, tag="result"):
+    number: bool
+    required: bool
+    column: int | None  # index into Program.columns
 
 
 class Numbers(Value):
@@ -102,7 +111,7 @@ ProgramParameter = (
     | Sequence
     | Thread
     | Repetition
-    | Result
+    | ProgramResult
     | ProgramLearned
 )
 
