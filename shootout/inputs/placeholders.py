@@ -209,8 +209,8 @@ class Scope:
             case Learned():
                 return self._learned(where, parameter)
             case Result(number=number, required=required, column=column):
-                of = None if column is None else self._of_dump(where, column)
-                return ProgramResult(number=number, required=required, column=of)
+                index = None if column is None else self._of_dump(where, column)
+                return ProgramResult(number=number, required=required, column=index)
             # Escaping these would depend on the server's sql_mode.
             case Text(pattern=pattern) if wrong := set(pattern) & {"'", "\\", "\0"}:
                 raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")

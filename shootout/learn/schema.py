@@ -42,7 +42,7 @@ class Schema:
     keys: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     def key_of(self, column: Column) -> str:
-        """The column whose values a foreign key repeats, through all parents; the column itself if it is none."""
+        """The column whose values a foreign key repeats, through all parents; or the column itself."""
         seen = {column.full_name}
         while column.parent and column.parent not in seen:
             seen.add(column.parent)

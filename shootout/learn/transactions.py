@@ -14,7 +14,8 @@ from shootout.learn.binding import Binding, pieces
 from shootout.learn.blocks import SAME_MIN, Block, Place, blocks
 from shootout.learn.keys import adds_rows, is_child
 from shootout.learn.schema import Column
-from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, rounded
+from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
+from shootout.learn.spreads import rounded
 from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.workload import (
     Group,
