@@ -1,5 +1,7 @@
 """The faults that shootout reports, each with its exit code."""
 
+import re
+
 
 class InputError(Exception):
     """The user gave something wrong. One to three lines name it, what was found and what was expected."""
@@ -14,6 +16,21 @@ class MeasureError(Exception):
 
 
 INTERRUPTED = 130  # the exit code after Ctrl-C
+
+# What a server's message quotes of data, up to the key, column or place that it names after that.
+_LEAD = (
+    r"(?P<lead>(?:Duplicate entry|[Vv]alue:?|near|out of range in|Invalid \w+ text:?) )(?P<quote>['\"])(?!…)"
+)
+_TAILS = (r" for (?:key|column|function)\b", r" at (?:line|row|position)\b", "")
+_VALUES = [re.compile(rf"{_LEAD}.*(?=(?P=quote){tail})", re.DOTALL) for tail in _TAILS]
+
+
+def without_values(message: str) -> str:
+    """A server's message without the values that it quotes: they may be somebody's data."""
+    for values in _VALUES:
+        message = values.sub(r"\g<lead>\g<quote>…", message)
+    return message
+
 
 QUOTED_MAX = 500  # characters; MySQL's own messages are shorter
 

@@ -15,9 +15,12 @@ use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
 use crate::wire::{Malformed, Outcome, Reply, Request, Returned, begin_execute, begin_prepare, begin_query};
 
-/// Errors that belong to an OLTP load (record changed, duplicate key, lock wait timeout, deadlock): counted,
-/// rolled back and retried.
-pub const RETRIED: [u16; 4] = [1020, 1062, 1205, 1213];
+/// Errors of an OLTP load's conflicts (record changed, lock wait timeout, deadlock), and of values that a row may
+/// not have (duplicate, NULL, out of range, too long, without a parent, …): counted, rolled back and retried.
+const RETRIED: [u16; 26] = [
+    1020, 1048, 1062, 1172, 1205, 1213, 1216, 1217, 1242, 1264, 1265, 1292, 1365, 1366, 1406, 1411, 1441,
+    1451, 1452, 1526, 1586, 1644, 1690, 3140, 3819, 4025,
+];
 /// Errors that a new connection may cure: the server is full, shuts down or has ended the session.
 const ENDED: [u16; 11] = [1040, 1053, 1152, 1158, 1159, 1160, 1161, 1317, 1927, 3169, 4031];
 // The client library's error numbers, for failures that the server does not report.
@@ -192,6 +195,9 @@ pub struct Connection {
     unsent: Vec<u8>,
     /// Losses since the last finished transaction.
     pub attempts: u32,
+    /// How often the server refused this transaction, and the last refusal: kind and message.
+    pub refusals: u32,
+    pub refused: (Option<usize>, String),
 }
 
 impl Connection {
@@ -219,6 +225,8 @@ impl Connection {
             returned: Returned::default(),
             unsent: Vec::new(),
             attempts: 0,
+            refusals: 0,
+            refused: (None, String::new()),
         }
     }
 
@@ -358,7 +366,11 @@ impl Connection {
             Outcome::Refused { code, message } if !self.is_busy() => {
                 return Err(Failure::of_server(code, message));
             }
-            Outcome::Refused { code, .. } if RETRIED.contains(&code) && self.at != At::Rollback => Some(code),
+            Outcome::Refused { code, message } if RETRIED.contains(&code) && self.at != At::Rollback => {
+                self.refused = (self.kind(program), message);
+                self.refusals += 1;
+                Some(code)
+            }
             Outcome::Refused { code, message } => {
                 return Err(Failure::of_statement(program, self.kind(program), code, &message));
             }
@@ -391,7 +403,7 @@ impl Connection {
             (At::End, Some((_, end))) => end.kind,
             _ => {
                 let statement = self.current(program);
-                self.read_results(statement);
+                self.read_results(program, statement);
                 if self.advance(program) {
                     self.send_statement(program, self.current(program), now, scratch)?;
                     return Ok(Progress::Answered { kind: statement.kind });
@@ -404,18 +416,24 @@ impl Connection {
                 statement.kind
             }
         };
+        self.draws.keys.end(true);
         self.at = At::Nothing;
         self.attempts = 0;
         Ok(Progress::Finished { kind })
     }
 
-    fn read_results(&mut self, statement: &Statement) {
+    fn read_results(&mut self, program: &Program, statement: &Statement) {
         if statement.into.is_empty() {
             return;
         }
-        let mut row = self.reply.take_row().unwrap_or_default().into_iter();
+        let number = self.reply.insert_id;
+        let inserted = || (number > 0).then(|| vec![Some(number.to_string().into_bytes())]);
+        let mut row = self.reply.take_row().or_else(inserted).unwrap_or_default().into_iter();
         for &index in &statement.into {
             self.values[index] = row.next().flatten().map_or(Value::Null, Value::Bytes);
+            if let Some(column) = program.key_of(index).filter(|_| number > 0) {
+                self.draws.keys.insert(column, Value::Number(number as i64));
+            }
         }
     }
 
@@ -430,12 +448,13 @@ impl Connection {
         scratch: &mut Vec<u8>,
     ) -> Result<(), Failure> {
         self.transaction = program.choose(&mut self.draws);
-        (self.intended, self.began) = (intended, now);
+        (self.intended, self.began, self.refusals) = (intended, now, 0);
         self.attempt(program, now, scratch)
     }
 
     /// Begins the chosen transaction, or restarts it after a rollback; its time runs on.
     pub fn attempt(&mut self, program: &Program, now: u64, scratch: &mut Vec<u8>) -> Result<(), Failure> {
+        self.draws.keys.end(false);
         program.draw_transaction(self.transaction, &mut self.draws, &mut self.values);
         (self.step, self.repetition, self.statement) = (0, 0, 0);
         self.enter_step(program);
@@ -466,8 +485,18 @@ impl Connection {
         &self.transaction(program).steps[self.step].statements[self.statement]
     }
 
-    /// Moves to the next statement; false at the transaction's end.
+    /// Moves to the next statement that lacks no result; false at the transaction's end.
     fn advance(&mut self, program: &Program) -> bool {
+        while self.step_on(program) {
+            if !program.lacks(self.current(program), &self.values) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Moves to the next statement; false at the transaction's end.
+    fn step_on(&mut self, program: &Program) -> bool {
         let step: &Step = &self.transaction(program).steps[self.step];
         self.statement += 1;
         if self.statement < step.statements.len() {

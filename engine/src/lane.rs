@@ -32,6 +32,8 @@ const READ_SIZE: usize = 64 * 1024;
 const READS_MAX: usize = 64;
 /// Connections that a lane opens at once: enough to keep a server busy, fewer than its accept queue holds.
 const PENDING_MAX: usize = 32;
+/// Attempts of a transaction that the server refuses; then it is given up.
+const ATTEMPTS_MAX: u32 = 10;
 /// Nanoseconds before the next attempt: with a full accept queue, and after the first and later failures.
 const RETRY_FULL: u64 = 1_000_000;
 const RETRY_FIRST: u64 = 10_000_000;
@@ -69,6 +71,8 @@ pub struct Tally {
     pub writes: u64,
     pub other: u64,
     pub errors: BTreeMap<u16, u64>,
+    /// Refused attempts by statement and code, each with a message of the server.
+    pub refusals: BTreeMap<(usize, u16), (u64, String)>,
     pub client_cpu_s: f64,
     pub latencies: Histogram,
     pub statements: Vec<Histogram>,
@@ -98,6 +102,9 @@ impl Tally {
         self.latencies.add(&other.latencies);
         for (&code, count) in &other.errors {
             *self.errors.entry(code).or_default() += count;
+        }
+        for (&refused, (count, message)) in &other.refusals {
+            self.refusals.entry(refused).or_insert_with(|| (0, message.clone())).0 += count;
         }
         for (mine, theirs) in self.statements.iter_mut().zip(&other.statements) {
             mine.add(theirs);
@@ -480,12 +487,16 @@ impl Lane {
             }
             Progress::Refused { code } => {
                 *slice.tally.errors.entry(code).or_default() += 1;
+                if let (Some(kind), message) = &connection.refused {
+                    let known = slice.tally.refusals.entry((*kind, code));
+                    known.or_insert_with(|| (0, message.clone())).0 += 1;
+                }
                 Ok(())
             }
             Progress::RolledBack => {
                 slice.tally.other += 1;
-                // Give it up after the window: an endless refusal must not keep the slice alive.
-                if now < slice.window.to {
+                // An endless refusal must not keep the slice alive.
+                if now < slice.window.to && connection.refusals < ATTEMPTS_MAX {
                     connection.attempt(program, now, &mut self.outgoing)
                 } else {
                     slice.running -= 1;

@@ -61,8 +61,13 @@ pub struct Learned {
     hot: Vec<(f64, f64)>,
     absent: f64,
     nulls: f64,
-    /// Absent numbers are new to the column, on every connection.
+    /// Absent values are new to the column, on every connection.
     fresh: bool,
+    /// Share of keys that this connection's earlier transactions have inserted, as far as there are any; `taken`:
+    /// each is drawn once.
+    keys: usize,
+    own: f64,
+    taken: bool,
     /// The parameter whose number it repeats, in this share of draws, and the distance to it.
     pub of: Option<usize>,
     share: f64,
@@ -94,7 +99,7 @@ fn rest(unit: f64, share: f64) -> f64 {
 
 impl Learned {
     pub fn check(&self) -> Result<(), String> {
-        let shares = [self.absent, self.nulls, self.share];
+        let shares = [self.absent, self.nulls, self.share, self.own];
         let ordered = self.hot.windows(2).all(|pair| pair[0].1 <= pair[1].1);
         let positions = self.positions.iter().chain(self.hot.iter().map(|(position, _)| position));
         if shares
@@ -141,12 +146,36 @@ impl Learned {
             return Value::Null;
         }
         unit = rest(unit, self.nulls);
-        if let Some(next) = self.from.next.filter(|_| self.fresh && unit < self.absent) {
-            draws.fresh += 1;
-            let own = (draws.fresh - 1).saturating_mul(draws.connections as i64);
-            return Value::Number(next.saturating_add(own).saturating_add(draws.number as i64));
+        if self.own > 0.0 && draws.stream.unit() < self.own {
+            if let Some(key) = draws.keys.draw(self.keys, self.taken, &mut draws.stream) {
+                return key;
+            }
+        }
+        if self.fresh && unit < self.absent {
+            return self.new_key(draws);
         }
         Value::Number(self.pick(unit, &mut draws.stream))
+    }
+
+    /// A value that no row has, and no other connection draws.
+    fn new_key(&self, draws: &mut Draws) -> Value {
+        draws.fresh += 1;
+        let own =
+            (draws.fresh - 1).saturating_mul(draws.connections as i64).saturating_add(draws.number as i64);
+        let number = match self.from.next {
+            Some(next) => next.saturating_add(own),
+            None => (draws.salt.wrapping_add(own as u64) as i64) | i64::MIN,
+        };
+        let key = match self.from.next {
+            Some(_) => Value::Number(number),
+            None => {
+                let mut text = Vec::new();
+                self.write_value(number, &mut text);
+                Value::Bytes(text)
+            }
+        };
+        draws.keys.insert(self.keys, key);
+        Value::Number(number)
     }
 
     /// A number for `unit`.
@@ -198,15 +227,20 @@ impl Learned {
     fn write_one(&self, number: i64, escapes: Escapes, out: &mut Vec<u8>) {
         let mut value = Vec::new();
         self.write_value(number, &mut value);
+        self.write_bytes(&value, escapes, out);
+    }
+
+    /// Appends a value's bytes in its form.
+    pub fn write_bytes(&self, value: &[u8], escapes: Escapes, out: &mut Vec<u8>) {
         match self.form {
-            Form::Number if self.from.next.is_some() || is_literal(&value) => out.extend_from_slice(&value),
+            Form::Number if self.from.next.is_some() || is_literal(value) => out.extend_from_slice(value),
             Form::Bytes => {
                 let digit = |of: u8| b"0123456789ABCDEF"[usize::from(of)];
                 out.extend_from_slice(b"X'");
                 out.extend(value.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]));
                 out.push(b'\'');
             }
-            _ => quote(&value, escapes, out),
+            _ => quote(value, escapes, out),
         }
     }
 
@@ -237,14 +271,29 @@ impl Learned {
         }
     }
 
-    /// Appends a random text.
+    /// Appends a random text; its end tells a new one from all others, as far as its length allows.
     fn invent(&self, seed: i64, out: &mut Vec<u8>) {
+        let from = out.len();
         let mut stream = Stream::new(seed as u64, 0);
         let length = along(&self.lengths, stream.unit()).round() as usize;
         match self.form {
             Form::Bytes => out.extend((0..length).map(|_| stream.below(256) as u8)),
             Form::Number => stream.fill(&b"#".repeat(length.max(1)), out),
             Form::Text => stream.fill(&b"@".repeat(length), out),
+        }
+        let (radix, digits): (u64, &[u8]) = match self.form {
+            Form::Bytes => (256, &[]),
+            Form::Number => (10, b"0123456789"),
+            Form::Text => (36, b"0123456789abcdefghijklmnopqrstuvwxyz"),
+        };
+        let mut left = (seed & i64::MAX) as u64;
+        for place in out[from..].iter_mut().rev().take_while(|_| self.fresh) {
+            let digit = left % radix;
+            *place = digits.get(digit as usize).copied().unwrap_or(digit as u8);
+            left /= radix;
+            if left == 0 {
+                break;
+            }
         }
     }
 }
@@ -261,7 +310,7 @@ mod tests {
     use proptest::prelude::*;
 
     const PLAIN: &str = r#"{"column": 0, "form": "number", "positions": [0.0, 1.0], "hot": [], "absent": 0.0,
-        "nulls": 0.0, "fresh": false, "of": null, "share": 1.0, "difference": 0, "lengths": [], "counts": [],
+        "nulls": 0.0, "fresh": false, "keys": 0, "own": 0.0, "taken": false, "of": null, "share": 1.0, "difference": 0, "lengths": [], "counts": [],
         "around": null}"#;
 
     /// A parameter over these values; `changes` replace texts of `PLAIN`.
@@ -280,7 +329,7 @@ mod tests {
     }
 
     fn draws(number: u64, connections: u64) -> Draws {
-        Draws { stream: Stream::new(9, number), number, sequence: 0, fresh: 0, connections, share: None }
+        Draws { connections, ..Draws::new(Stream::new(9, number), number) }
     }
 
     fn texts(learned: &Learned, times: usize) -> Vec<String> {

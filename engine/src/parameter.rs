@@ -1,5 +1,7 @@
 //! Statement parameters: how each is drawn and written.
 
+use std::collections::{BTreeMap, VecDeque};
+
 use serde::Deserialize;
 
 use crate::learned::{Form, Learned};
@@ -70,9 +72,15 @@ pub enum Source {
     Thread,
     /// The number of the step's repetition, from 1.
     Repetition,
-    /// A value that an earlier statement read.
+    /// A value that an earlier statement read, or the number that the server gave to a row which it inserted.
     Result {
         number: bool,
+        /// Statements that need it are left out while it is NULL.
+        #[serde(default)]
+        required: bool,
+        /// The column whose new key it is.
+        #[serde(default)]
+        column: Option<usize>,
     },
     Learned(Learned),
 }
@@ -137,10 +145,11 @@ impl Source {
                 generate(self, *number, out);
                 out.push(b'\'');
             }
-            Value::Bytes(bytes) if *self == (Self::Result { number: true }) && is_literal(bytes) => {
-                out.extend_from_slice(bytes);
-            }
-            Value::Bytes(bytes) => quote(bytes, escapes, out),
+            Value::Bytes(bytes) => match self {
+                Self::Result { number: true, .. } if is_literal(bytes) => out.extend_from_slice(bytes),
+                Self::Learned(learned) => learned.write_bytes(bytes, escapes, out),
+                _ => quote(bytes, escapes, out),
+            },
         }
     }
 
@@ -160,8 +169,10 @@ impl Source {
     /// The type that `write_binary` writes.
     pub fn wire_type(&self, value: &Value) -> u8 {
         match (self, value) {
-            (Self::Result { number: true }, Value::Bytes(bytes)) if integer(bytes).is_none() => NEWDECIMAL,
-            (Self::Result { number: true }, _) => LONGLONG,
+            (Self::Result { number: true, .. }, Value::Bytes(bytes)) if integer(bytes).is_none() => {
+                NEWDECIMAL
+            }
+            (Self::Result { number: true, .. }, _) => LONGLONG,
             _ if self.is_number() => LONGLONG,
             (Self::Learned(learned), _) if learned.form == Form::Number => NEWDECIMAL,
             _ => VAR_STRING,
@@ -198,8 +209,61 @@ pub struct Draws {
     /// How many new numbers it has drawn, and how many connections draw them.
     pub fresh: i64,
     pub connections: u64,
+    /// Where new texts are counted from.
+    pub salt: u64,
+    pub keys: Keys,
     /// Its own share of a table, and the number of rows before it.
     pub share: Option<(Rows, i64)>,
+}
+
+impl Draws {
+    /// Those of connection `number` of one.
+    pub fn new(stream: Stream, number: u64) -> Self {
+        Self {
+            stream,
+            number,
+            sequence: 0,
+            fresh: 0,
+            connections: 1,
+            salt: 0,
+            keys: Keys::default(),
+            share: None,
+        }
+    }
+}
+
+/// The keys that a connection has inserted, by the column's index, the oldest first.
+#[derive(Debug, Default)]
+pub struct Keys {
+    committed: BTreeMap<usize, VecDeque<Value>>,
+    /// Those of the running transaction.
+    open: Vec<(usize, Value)>,
+}
+
+impl Keys {
+    /// Keys of a column that are kept.
+    const MOST: usize = 256;
+
+    pub fn insert(&mut self, column: usize, key: Value) {
+        self.open.push((column, key));
+    }
+
+    /// Ends the running transaction.
+    pub fn end(&mut self, committed: bool) {
+        for (column, key) in self.open.drain(..).filter(|_| committed) {
+            let keys = self.committed.entry(column).or_default();
+            if keys.len() == Self::MOST {
+                keys.pop_front();
+            }
+            keys.push_back(key);
+        }
+    }
+
+    /// Any of a column's keys; `taken`: the oldest, which is then gone.
+    pub fn draw(&mut self, column: usize, taken: bool, stream: &mut Stream) -> Option<Value> {
+        let keys = self.committed.get_mut(&column).filter(|keys| !keys.is_empty())?;
+        if taken { keys.pop_front() } else { keys.get(stream.below(keys.len() as u64) as usize).cloned() }
+    }
 }
 
 /// Whether SQL reads these bytes as one number: a server may send anything as one.
@@ -321,7 +385,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn draws(number: u64) -> Draws {
-        Draws { stream: Stream::new(3, number), number, sequence: 0, fresh: 0, connections: 1, share: None }
+        Draws::new(Stream::new(3, number), number)
     }
 
     #[allow(clippy::needless_pass_by_value)]
@@ -406,7 +470,7 @@ mod tests {
         #[test]
         fn quoting_round_trips(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             let mut out = Vec::new();
-            let source = Source::Result { number: false };
+            let source = Source::Result { number: false, required: false, column: None };
             source.write_text(&Value::Bytes(bytes.clone()), Escapes::Backslash, &mut out);
             let (mut read, mut rest) = (Vec::new(), &out[1..out.len() - 1]);
             while let Some((&first, mut after)) = rest.split_first() {
@@ -463,7 +527,10 @@ mod tests {
                 parameter(Per::Repetition, Source::Text { pattern: "#".into() }),
                 computed(0, Per::Repetition),
             ],
-            vec![parameter(Per::Repetition, Source::Result { number: true }), computed(0, Per::Repetition)],
+            vec![
+                parameter(Per::Repetition, Source::Result { number: true, required: false, column: None }),
+                computed(0, Per::Repetition),
+            ],
             vec![number(), parameter(Per::Repetition, Source::RangeEnd { of: 0, size: 0 })],
             vec![number(), parameter(Per::Repetition, Source::RangeEnd { of: 0, size: i64::MIN })],
             vec![parameter(Per::Repetition, Source::Integer { min: 1, max: 0 })],
@@ -515,7 +582,10 @@ mod tests {
 
     #[test]
     fn values_are_written_by_their_type() {
-        let (number, words) = (Source::Result { number: true }, Source::Result { number: false });
+        let (number, words) = (
+            Source::Result { number: true, required: false, column: None },
+            Source::Result { number: false, required: false, column: None },
+        );
         let bytes = |bytes: &[u8]| Value::Bytes(bytes.to_vec());
         assert_eq!(text(&number, &bytes(b"-12.50")), "-12.50");
         for literal in ["0", "1e-5", "-1.5e+300", ".5", "18446744073709551615"] {

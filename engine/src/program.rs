@@ -224,7 +224,9 @@ impl Program {
             let (first, last) = (cut(number), cut(number + 1));
             (self.distribution.over(last - first + 1), first as i64 - 1)
         });
-        Draws { stream: Stream::new(seed, number), number, sequence: 0, fresh: 0, connections, share }
+        // Apart for each seed, and short: the ends of new texts are made of it.
+        let salt = Stream::new(seed, u64::MAX).below(1 << 36);
+        Draws { connections, salt, share, ..Draws::new(Stream::new(seed, number), number) }
     }
 
     /// Draws the index of the next transaction.
@@ -239,6 +241,22 @@ impl Program {
     /// Draws a table's number, from 1.
     pub fn table(&self, draws: &mut Draws) -> u64 {
         if self.tables == 1 { 1 } else { draws.stream.below(self.tables) + 1 }
+    }
+
+    /// Whether a statement needs a result that is not there.
+    pub fn lacks(&self, statement: &Statement, values: &Values) -> bool {
+        let needed =
+            |index: usize| matches!(self.parameters[index].source, Source::Result { required: true, .. });
+        let mut indexes = statement.pieces.iter().filter_map(Piece::parameter);
+        indexes.any(|index| needed(index) && values[index] == Value::Null)
+    }
+
+    /// The column whose new key a result is.
+    pub fn key_of(&self, result: usize) -> Option<usize> {
+        match self.parameters[result].source {
+            Source::Result { column, .. } => column,
+            _ => None,
+        }
     }
 
     pub fn values(&self) -> Values {

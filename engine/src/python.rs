@@ -85,6 +85,9 @@ impl Histogram {
     }
 }
 
+/// Kind, code, how often, and a message of the server.
+type Refusals = Vec<(usize, u16, u64, String)>;
+
 #[pyclass(module = "shootout._engine", get_all, frozen)]
 struct Slice {
     transactions: f64,
@@ -94,6 +97,7 @@ struct Slice {
     writes: u64,
     other: u64,
     errors: BTreeMap<u16, u64>,
+    refusals: Refusals,
     client_cpu_s: f64,
     latencies: Py<Histogram>,
     statements: Vec<Py<Histogram>>,
@@ -156,6 +160,7 @@ impl Engine {
             writes: tally.writes,
             other: tally.other,
             errors: tally.errors,
+            refusals: listed(tally.refusals),
             client_cpu_s: tally.client_cpu_s,
             latencies: wrap(tally.latencies)?,
             statements: tally.statements.into_iter().map(wrap).collect::<PyResult<_>>()?,
@@ -170,14 +175,18 @@ impl Engine {
         server: usize,
         transactions: u64,
         timeout_s: f64,
-    ) -> PyResult<(u64, u64)> {
+    ) -> PyResult<(u64, u64, Refusals)> {
         let timeout = duration(timeout_s)?;
         let engine = &mut self.0;
         let course = Course::counted(transactions.max(1));
         let result = interruptible(py, |keep_going| engine.slice(server, course, timeout, keep_going))?;
         let tally = result.map_err(|failure| load_error(server, failure))?;
-        Ok((tally.completed, tally.reads + tally.writes + tally.other))
+        Ok((tally.completed, tally.reads + tally.writes + tally.other, listed(tally.refusals)))
     }
+}
+
+fn listed(refusals: BTreeMap<(usize, u16), (u64, String)>) -> Refusals {
+    refusals.into_iter().map(|((kind, code), (count, message))| (kind, code, count, message)).collect()
 }
 
 /// Runs `work` without the GIL, and passes it a function that checks for signals and is false after one.

@@ -136,6 +136,8 @@ pub struct Reply {
     count: u64,
     row: Option<Vec<Read>>,
     returned: Returned,
+    /// The number that the server gave to the row which the command inserted; 0: none.
+    pub insert_id: u64,
     expect: Expect,
     sequence: u8,
     header: [u8; HEADER],
@@ -157,6 +159,7 @@ impl Default for Reply {
             count: 0,
             row: None,
             returned: Returned::default(),
+            insert_id: 0,
             expect: Expect::First,
             sequence: 1,
             header: [0; HEADER],
@@ -272,6 +275,7 @@ impl Reply {
                 Some(0x00) => {
                     let (changed, status, _) = ok_body(&head[1..])?;
                     self.returned.rows = self.returned.rows.wrapping_add(changed);
+                    (self.insert_id, _) = length_encoded(length_encoded(&head[1..])?.1)?;
                     Ok(self.end_of_result(status))
                 }
                 Some(0xFB) => Err(Malformed("an unexpected request for a local file")),

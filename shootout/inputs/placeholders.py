@@ -22,6 +22,7 @@ from shootout.model.program import (
     ProgramParameter,
     ProgramRangeEnd,
     ProgramRemote,
+    ProgramResult,
 )
 from shootout.model.workload import (
     Amount,
@@ -207,6 +208,9 @@ class Scope:
                 return self._last_name(where, parameter)
             case Learned():
                 return self._learned(where, parameter)
+            case Result(number=number, required=required, column=column):
+                index = None if column is None else self._of_dump(where, column)
+                return ProgramResult(number=number, required=required, column=index)
             # Escaping these would depend on the server's sql_mode.
             case Text(pattern=pattern) if wrong := set(pattern) & {"'", "\\", "\0"}:
                 raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
@@ -230,15 +234,20 @@ class Scope:
         hot = tuple(itertools.accumulate((share for _, share in parameter.hot), initial=0.0))[1:]
         if hot and hot[-1] > 1 + 1e-9:
             raise FieldError(f"{where}.hot", f"expected shares of at most 1 in all, found {hot[-1]:g}")
+        column = self._column(where, parameter)
+        keys = column if parameter.keys is None else self._of_dump(where, parameter.keys)
         return ProgramLearned(
             per=parameter.per,
-            column=self._column(where, parameter),
+            column=column,
             form=parameter.form,
             positions=parameter.positions,
             hot=tuple((place, min(up_to, 1.0)) for (place, _), up_to in zip(parameter.hot, hot, strict=True)),
             absent=parameter.absent,
             nulls=parameter.nulls,
             fresh=parameter.fresh,
+            keys=keys,
+            own=parameter.own,
+            taken=parameter.taken,
             of=of,
             share=parameter.share,
             difference=self.amount(f"{where}.difference", parameter.difference, NUMBERS),
@@ -253,16 +262,8 @@ class Scope:
         if (column is not None) + (low is not None or high is not None) + bool(parameter.values) > 1:
             raise FieldError(where, "expected one of column, min and max, or values")
         if column is not None:
-            if self.dataset.kind != "dump":
-                raise FieldError(f"{where}.column", f"needs a dump, the dataset is {self.dataset.kind}")
-            if column.count(".") != 1:
-                raise FieldError(f"{where}.column", f"expected TABLE.COLUMN, found {column!r}")
-            for index, shared in enumerate(self.columns):
-                if shared.name == column:
-                    self.columns[index] = replace(shared, fresh=shared.fresh or parameter.fresh)
-                    return index
-            self.columns.append(ProgramColumn(name=column, fresh=parameter.fresh))
-        elif low is not None and high is not None and low <= high:
+            return self._of_dump(where, column, fresh=parameter.fresh)
+        if low is not None and high is not None and low <= high:
             values = Numbers(
                 min=self.amount(f"{where}.min", low, NUMBERS), max=self.amount(f"{where}.max", high, NUMBERS)
             )
@@ -271,6 +272,19 @@ class Scope:
             raise FieldError(where, "expected min and max, in order")
         else:
             self.columns.append(ProgramColumn(values=parameter.values))
+        return len(self.columns) - 1
+
+    def _of_dump(self, where: str, column: str, *, fresh: bool = False) -> int:
+        """The index of a column of the dump."""
+        if self.dataset.kind != "dump":
+            raise FieldError(f"{where}.column", f"needs a dump, the dataset is {self.dataset.kind}")
+        if column.count(".") != 1:
+            raise FieldError(f"{where}.column", f"expected TABLE.COLUMN, found {column!r}")
+        for index, shared in enumerate(self.columns):
+            if shared.name == column:
+                self.columns[index] = replace(shared, fresh=shared.fresh or fresh)
+                return index
+        self.columns.append(ProgramColumn(name=column, fresh=fresh))
         return len(self.columns) - 1
 
     def _range_end(self, where: str, parameter: RangeEnd) -> ProgramRangeEnd:

@@ -24,6 +24,7 @@ from shootout.model.program import (
     ProgramInteger,
     ProgramKind,
     ProgramNuRand,
+    ProgramResult,
     ProgramStatement,
     ProgramStep,
     ProgramTransaction,
@@ -277,15 +278,17 @@ def _statement(
     pieces = scope.pieces(f"{where}.sql", statement.sql)
     used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
     for index in used:
-        if isinstance(scope.parameters[index], Result) and index not in known:
+        if isinstance(scope.parameters[index], ProgramResult) and index not in known:
             raise FieldError(
                 f"{where}.sql", f"{{{scope.name(index)}}} is not the result of an earlier statement"
             )
     if scope.prepared and len(used) > _PARAMETERS_MAX:
         what = f"a prepared statement takes at most {_PARAMETERS_MAX} parameters, found {len(used)}"
         raise FieldError(f"{where}.sql", what)
-    if statement.into and effect == "write" and verb != "CALL":
-        raise FieldError(f"{where}.into", "a statement that writes returns no row")
+    most = {"CALL": len(statement.into), "INSERT": 1}.get(verb, 0)
+    if len(statement.into) > most and effect == "write":
+        what = "an INSERT returns only the row's number" if most else "a statement that writes returns no row"
+        raise FieldError(f"{where}.into", what)
     into = tuple(
         scope.index(f"{where}.into[{i}]", name, (Result,), "is not a result")
         for i, name in enumerate(statement.into)

@@ -24,6 +24,8 @@ _SAVEPOINT = re.compile(r"SAVEPOINT|RELEASE\b|ROLLBACK\b", re.IGNORECASE)  # not
 _SLOT = re.compile(r"slot_(\d+)_")
 _NUMBER = 7_770_000_000  # of the first slot; no number of a statement without literals is like it
 _WRAPPERS = (exp.Paren, exp.Neg, exp.Introducer, exp.Cast, exp.Collate)
+# Functions that a value passes through as it is, or nearly; REPLACE and COALESCE from their first argument.
+_KEEPING = (exp.Lower, exp.Upper, exp.Trim, exp.Replace, exp.Coalesce)
 _RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _EQUALS = (exp.EQ, exp.NullSafeEQ, exp.NEQ)
 _SCOPES = (exp.Select, exp.Update, exp.Delete, exp.Insert)
@@ -82,7 +84,7 @@ def bind(template: Template, schema: Schema) -> Bound:
         number = _slot_of(node)
         if number is not None:
             bindings[number] = _binding(node, schema)
-    tables = [table for table in tree.find_all(exp.Table) if table.name]
+    tables = [table for table in tree.find_all(exp.Table) if table.name and not _only_named(table)]
     common = (table.alias for table in tree.find_all(exp.CTE))
     known = {*schema.tables, *schema.views, *common, "dual"}
     names = dict.fromkeys(table.name for table in tables if table.name in schema.tables)
@@ -181,8 +183,14 @@ def _slot_of(node: exp.Expr) -> int | None:
 
 def _binding(node: exp.Expr, schema: Schema) -> Binding:
     parent = node.parent
-    while isinstance(parent, _WRAPPERS) or _is_start(node):
+    while isinstance(parent, (*_WRAPPERS, *_KEEPING, exp.Concat)) or _is_start(node) or _is_case(node):
         assert parent is not None
+        if isinstance(parent, exp.Coalesce) and parent.this is not node:
+            return _compared(parent.this, "equal", schema)
+        if isinstance(parent, exp.Replace) and parent.this is not node:
+            return UNBOUND
+        if isinstance(parent, exp.Concat) and not isinstance(parent.parent, exp.Like):
+            return UNBOUND
         node, parent = parent, parent.parent
     if isinstance(parent, exp.Limit | exp.Offset):
         return Binding("limit")
@@ -198,6 +206,8 @@ def _binding(node: exp.Expr, schema: Schema) -> Binding:
         return _compared(_other(parent, node), "set" if _assigns(parent) else "equal", schema)
     if isinstance(parent, exp.Tuple):
         return _of_tuple(parent, parent.expressions.index(node), schema)
+    if isinstance(parent, exp.Select) and isinstance(parent.parent, exp.Insert) and node in parent.selects:
+        return _inserted(parent.parent, parent.selects.index(node), schema)
     return UNBOUND
 
 
@@ -205,6 +215,22 @@ def _is_start(node: exp.Expr) -> bool:
     """Whether a literal is a place to count from: `? - 20`."""
     parent = node.parent
     return isinstance(parent, exp.Add | exp.Sub) and parent.this is node and not parent.find(exp.Column)
+
+
+def _is_case(node: exp.Expr) -> bool:
+    """Whether a value is one that a CASE returns."""
+    parent = node.parent
+    if isinstance(parent, exp.If):
+        return node.arg_key == "true" or isinstance(parent.parent, exp.Case)
+    return isinstance(parent, exp.Case) and node.arg_key in ("default", "ifs")
+
+
+def _only_named(table: exp.Table) -> bool:
+    """Whether a table is named once more: as what to delete from, or in FOR UPDATE OF."""
+    parent = table.parent
+    if isinstance(parent, exp.Delete):
+        return table.arg_key == "tables" or bool(parent.args.get("using"))
+    return isinstance(parent, exp.Lock)
 
 
 def _other(parent: exp.Expr, node: exp.Expr) -> exp.Expr:
@@ -220,16 +246,7 @@ def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
     """A value in a row: of an INSERT, or compared with another row."""
     parent = row.parent
     if isinstance(parent, exp.Values) and isinstance(parent.parent, exp.Insert):
-        into = parent.parent.this
-        table = into.this if isinstance(into, exp.Schema) else into
-        columns = schema.tables.get(table.name, {})
-        names = (
-            [name.name.lower() for name in into.expressions]
-            if isinstance(into, exp.Schema)
-            else list(columns)
-        )
-        column = columns.get(names[index]) if index < len(names) else None
-        return Binding("insert", column) if column else UNBOUND
+        return _inserted(parent.parent, index, schema)
     if isinstance(parent, exp.Tuple | exp.Paren):  # a list of rows
         return _of_tuple(parent, index, schema) if isinstance(parent, exp.Tuple) else UNBOUND
     if isinstance(parent, exp.In):
@@ -243,8 +260,19 @@ def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
     return UNBOUND
 
 
+def _inserted(insert: exp.Insert, index: int, schema: Schema) -> Binding:
+    """A value at this place of a row that is inserted."""
+    into = insert.this
+    columns = schema.tables.get((into.this if isinstance(into, exp.Schema) else into).name, {})
+    names = (
+        [name.name.lower() for name in into.expressions] if isinstance(into, exp.Schema) else list(columns)
+    )
+    column = columns.get(names[index]) if index < len(names) else None
+    return Binding("insert", column) if column else UNBOUND
+
+
 def _compared(node: exp.Expr, use: Use, schema: Schema) -> Binding:
-    while isinstance(node, exp.Paren | exp.Collate):
+    while isinstance(node, (exp.Paren, exp.Collate, exp.Cast, *_KEEPING)):
         node = node.this
     column = _resolved(node, schema)
     return Binding(use, column) if column else UNBOUND
@@ -269,7 +297,12 @@ def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
 def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
     """What a query reads, by the names that it gives."""
     sources = scope.find_all(exp.Table, exp.Subquery)
-    own = (source for source in sources if source.find_ancestor(*_SCOPES) is scope)
+    own = (
+        source
+        for source in sources
+        if source.find_ancestor(*_SCOPES) is scope
+        and not (isinstance(source, exp.Table) and _only_named(source))
+    )
     return {source.alias_or_name: source for source in own if source.alias_or_name}
 
 

@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound
+from shootout.learn.keys import inserted, numbered, without_parents
 from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
-from shootout.learn.shapes import Learner, is_child
+from shootout.learn.shapes import Learner
 from shootout.learn.transactions import Builder, Statement
 from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
 from shootout.measure import columns
@@ -103,7 +104,7 @@ def learn(
 
     Raises InputError if the log has nothing to send, and what `values` raises.
     """
-    learner = Learner(values, _grown(bound, known), keep)
+    learner = Learner(values, _grown(bound, known), keep, known, inserted(log.templates, bound))
     statements = _statements(log.templates, bound, learner)
     reasons = {
         number: why
@@ -111,7 +112,8 @@ def learn(
         if (why := _unsent(template, one) or (refused or {}).get(template.sql, ""))
     }
     builder = Builder(statements, learner)
-    sequences, rare = _sequences(log, reasons)
+    sequences, rare = _sequences(log, bound, known, reasons)
+    builder.find_new(sequences)
     if not sequences:
         raise InputError("the log has no statement that a workload can send")
     workload, notes = _workload(log, sequences, builder, dump)
@@ -197,7 +199,8 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
             for slot, binding in zip(template.slots, one.slots, strict=True)
         )
         labels = tuple(map(_label, template.slots, one.slots))
-        statements.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels))
+        numbers = numbered(template, one.slots, one.tables, learner.schema)
+        statements.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels, numbers))
     return statements
 
 
@@ -211,18 +214,26 @@ def _unsent(template: Template, bound: Bound) -> str:
     """Why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
-    if any(is_child(to) and to.column is not None and to.column.unique for to in bound.slots):
-        return "writes a unique foreign key, whose parents run out"
     word = re.match(r"[\s(]*(\w*)", template.sql)
     assert word is not None  # matches anything
     return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")
 
 
-def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence], list[LeftOut]]:
+def _sequences(
+    log: Log, bound: Sequence[Bound], known: Schema, reasons: Mapping[int, str]
+) -> tuple[list[LogSequence], list[LeftOut]]:
     """The kinds of transactions to send, frequent first, without statements that cannot be."""
     kinds: dict[tuple[object, ...], LogSequence] = {}
+    orphans: Counter[int] = Counter()
     for sequence in log.sequences:
-        kept = [place for place, number in enumerate(sequence.statements) if number not in reasons]
+        lacking = without_parents(sequence, log.templates, bound, known)
+        for place in lacking:
+            orphans[sequence.statements[place]] += sequence.count
+        kept = [
+            place
+            for place, number in enumerate(sequence.statements)
+            if number not in reasons and place not in lacking
+        ]
         if not kept:
             continue
         moved = {place: index for index, place in enumerate(kept)}
@@ -243,8 +254,15 @@ def _sequences(log: Log, reasons: Mapping[int, str]) -> tuple[list[LogSequence],
     ordered = sorted(kinds.values(), key=lambda sequence: -sequence.count)
     rest = ordered[SEQUENCES_MAX:]
     rare = sum(sequence.count * len(sequence.statements) for sequence in rest)
-    why = LeftOut(reason="a rare kind of transaction", statements=rare, example="")
-    return ordered[:SEQUENCES_MAX], [why] if rest else []
+    why = "writes a unique foreign key, whose parents run out"
+    left = [
+        LeftOut(reason=why, statements=count, example=log.templates[number].sql)
+        for number, count in orphans.items()
+        if number not in reasons
+    ]
+    if rest:
+        left.append(LeftOut(reason="a rare kind of transaction", statements=rare, example=""))
+    return ordered[:SEQUENCES_MAX], left
 
 
 def warnings(log: Log) -> Iterator[str]:

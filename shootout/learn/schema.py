@@ -41,6 +41,17 @@ class Schema:
     # The columns of unique keys, by table and name.
     keys: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
+    def key_of(self, column: Column) -> str:
+        """The column whose values a foreign key repeats, through all parents; or the column itself."""
+        seen = {column.full_name}
+        while column.parent and column.parent not in seen:
+            seen.add(column.parent)
+            table, _, name = column.parent.partition(".")
+            if (parent := self.tables.get(table, {}).get(name.lower())) is None:
+                break
+            column = parent
+        return column.full_name
+
     @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:
         """The digits that end the names of tables which have them alone apart, and equal columns; by stem."""

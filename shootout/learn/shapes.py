@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from dataclasses import replace as replace_shape
 from decimal import Decimal, InvalidOperation
 from typing import Literal
 
@@ -13,7 +14,9 @@ from msgspec.structs import replace
 
 from shootout.inputs.placeholders import NUMBERS
 from shootout.learn.binding import Binding
+from shootout.learn.keys import Inserted, is_child
 from shootout.learn.ranks import Values
+from shootout.learn.schema import Schema
 from shootout.learn.spreads import Spread, curve, fits, rounded, spread
 from shootout.learn.values import Slot
 from shootout.measure import columns
@@ -40,6 +43,7 @@ class Shape:
     parameter: Learned | None
     text: str = ""
     numeric: bool = False  # the engine draws a number that others can be derived from
+    own: float = 0.0  # share of values that the log inserted, into the parameter's `keys`
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,8 @@ class Learner:
     values: Callable[[str], Values]  # by table.column
     grown: frozenset[str]
     keep: bool  # the literals themselves
+    schema: Schema = field(default_factory=lambda: Schema({}, {}))
+    inserted: Mapping[str, Inserted] = field(default_factory=dict)  # by table.column
     _spreads: dict[str, list[Spread]] = field(default_factory=dict, init=False)  # by column
 
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:
@@ -70,8 +76,10 @@ class Learner:
                 return shape
             shape = _kept(slot, weighed, nulls, counts)
         assert shape.parameter is not None
-        return Shape(
-            replace(shape.parameter, nulls=rounded(nulls), counts=counts), "", shape.numeric and not counts
+        return replace_shape(
+            shape,
+            parameter=replace(shape.parameter, nulls=rounded(nulls), counts=counts),
+            numeric=shape.numeric and not counts,
         )
 
     # --- bound ------------------------------------------------------------------------------------
@@ -96,7 +104,7 @@ class Learner:
             place = self._place(values, binding, literal)
             if place is not None:
                 place = newest.get(literal, place)
-            if place is None and literal in held and not (binding.use == "insert" and column.unique):
+            if place is None and literal in held and not _renews(binding):
                 place = values.nearest(literal)
             if place is None:
                 absent.append((literal, weight))
@@ -105,9 +113,14 @@ class Learner:
         total = sum(weight for _, weight in weighed)
         missing = sum(weight for _, weight in absent) / total
         form = _form(slot, values)
-        if not places and not values.numeric and form != "number":  # made up: the column is not needed
-            return Shape(Learned(form=form, absent=1.0, lengths=_lengths(absent, form)))
-        fresh = values.numeric and binding.use == "insert" and column.key and bool(absent)
+        fresh = bool(absent) and (_renews(binding) or (binding.use == "insert" and column.key))
+        own = self._own(slot, binding, weighed, values, held)
+        if not places and not values.numeric and form != "number" and not (fresh or own):
+            return Shape(Learned(form=form, absent=1.0, lengths=_lengths(absent, form)))  # made up
+        if fresh and not places and not values.numeric:
+            return Shape(
+                Learned(column=name, form=form, absent=1.0, fresh=True, lengths=_lengths(absent, form))
+            )
         hot, positions = self._known_spread(name, places, values.count, len(slot.sample))
         return Shape(
             Learned(
@@ -120,7 +133,36 @@ class Learner:
                 lengths=_lengths(absent, form) if not values.numeric else (),
             ),
             numeric=values.numeric,
+            own=own,
         )
+
+    def _own(
+        self,
+        slot: Slot,
+        binding: Binding,
+        weighed: Sequence[tuple[bytes, float]],
+        values: Values,
+        held: frozenset[bytes],
+    ) -> float:
+        """The share of a slot's values that were inserted while the log was written."""
+        column = binding.column
+        assert column is not None
+        known = self.inserted.get(self.schema.key_of(column))
+        if slot.sizes or not (binding.use == "equal" or is_child(binding)):
+            return 0.0
+        total = sum(weight for _, weight in weighed)
+        if values.numeric:
+            grown = self.schema.key_of(column) in self.grown
+            return sum(weight for literal, weight in weighed if grown and values.is_beyond(literal)) / total
+        if known is None:
+            return 0.0
+        lacking = [
+            (literal, w) for literal, w in weighed if values.rank(literal) is None and literal not in held
+        ]
+        if not lacking:
+            return 0.0
+        part = known.share(slot) * len(weighed) / len(lacking)
+        return min(1.0, part) * sum(weight for _, weight in lacking) / total
 
     def _known_spread(
         self, column: str, places: Sequence[tuple[int, float]], count: int, size: int
@@ -139,7 +181,7 @@ class Learner:
         place = values.rank(literal)
         if is_child(binding) and values.count:
             return values.nearest(literal) if place is None else place
-        if binding.use == "insert" and column.unique and (values.numeric or not _orders(values)):
+        if _renews(binding) and (values.numeric or not _orders(values)):
             return None  # a row that is there already is not inserted again
         if place is not None or not values.count:
             return place
@@ -201,9 +243,9 @@ def _table(slot: Slot, family: Sequence[str]) -> Shape:
     return Shape(Learned(values=tuple(family), form="number", positions=positions, hot=hot))
 
 
-def is_child(binding: Binding) -> bool:
-    """Whether a foreign key allows only values of its parent."""
-    return binding.use in ("insert", "set") and binding.column is not None and bool(binding.column.parent)
+def _renews(binding: Binding) -> bool:
+    """Whether a written value must be one that no row has."""
+    return binding.use in ("insert", "set") and binding.column is not None and binding.column.unique
 
 
 def _orders(values: Values) -> bool:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from msgspec.structs import replace
 
 from shootout.learn import writing
 from shootout.learn.binding import Binding, pieces
 from shootout.learn.blocks import SAME_MIN, Block, Place, blocks
+from shootout.learn.keys import adds_rows, is_child
 from shootout.learn.schema import Column
-from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape, is_child
+from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
+from shootout.learn.spreads import rounded
 from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.workload import (
     Group,
@@ -25,6 +28,7 @@ from shootout.model.workload import (
     WorkloadStatement,
 )
 
+OWN_MIN = 0.01  # a smaller share of own keys is chance
 LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
 SURE = 1000  # values of a sample that leaves no doubt
 _ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
@@ -43,6 +47,7 @@ class Statement:
     bindings: tuple[Binding, ...]
     outputs: tuple[Column | None, ...]  # the columns that it returns
     labels: tuple[str, ...]  # of parameters: the slots' columns or kinds
+    numbers: str = ""  # the column whose number the server gives to the row that it inserts
 
 
 @dataclass
@@ -52,6 +57,28 @@ class Builder:
     statements: Sequence[Statement]  # by index of the template
     learner: Learner
     parameters: dict[str, Parameter] = field(default_factory=dict)
+    new: dict[tuple[int, int], int] = field(default_factory=dict)  # executions by slot that repeat a new key
+
+    @cached_property
+    def wanted(self) -> frozenset[str]:
+        """The columns whose new keys later transactions use."""
+        schema = self.learner.schema
+        return frozenset(
+            schema.key_of(to.column)
+            for statement in self.statements
+            for shape, to in zip(statement.shapes, statement.bindings, strict=True)
+            if shape.own >= OWN_MIN and to.column is not None
+        )
+
+    def find_new(self, sequences: Sequence[LogSequence]) -> None:
+        """Count how often slots repeat a key that their own transaction inserts."""
+        for sequence in sequences:
+            links = _strongest(sequence.links)
+            for number, slot in _Writer(
+                self, sequence, links, blocks(sequence.statements, links)
+            ).repeat_new():
+                place = sequence.statements[number], slot
+                self.new[place] = self.new.get(place, 0) + sequence.count
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
         """The transaction of a sequence whose templates are all to be sent."""
@@ -93,9 +120,10 @@ class _Writer:
     _into: dict[int, list[str]] = field(default_factory=dict)  # results by statement
 
     def transaction(self, weight: int) -> Transaction:
-        self.steps = self._steps()
-        self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
         texts = {number: self._statement(number) for statements, _ in self.steps for number in statements}
+        for number in texts:
+            if (key := self._of(number).numbers) in self.builder.wanted and number not in self._into:
+                self._result(number, 0, writing.name(key.rpartition(".")[2]), Learned())
         steps = tuple(
             Step(
                 statements=tuple(
@@ -122,6 +150,30 @@ class _Writer:
             else:
                 steps.append((numbers, block.repeat))
         return steps
+
+    def __post_init__(self) -> None:
+        self.steps = self._steps()
+        self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
+        self._new: dict[Place, Place] = {}  # by root: where its value is inserted
+        for place in self._places():
+            statement = self._of(place[0])
+            to, known = statement.bindings[place[1]], statement.shapes[place[1]].parameter
+            if (
+                to.use == "insert"
+                and known
+                and known.fresh
+                and not is_child(to)
+                and adds_rows(statement.template)
+            ):
+                self._new.setdefault(self._root(place), place)
+
+    def _places(self) -> Iterator[Place]:
+        for number in range(len(self.sequence.statements)):
+            yield from ((number, slot) for slot in range(len(self._of(number).shapes)))
+
+    def repeat_new(self) -> list[Place]:
+        """The places that repeat a key which the transaction inserts."""
+        return [place for place in self._places() if self._root(place) in self._new]
 
     def _linked(self, statement: int, others: Sequence[int]) -> bool:
         links = (link for link in self.links.values() if link.statement == statement)
@@ -201,12 +253,14 @@ class _Writer:
         shape = self._shape(root)
         parameter = shape.parameter or statement.shapes[root[1]].parameter
         assert isinstance(parameter, Learned)
-        parameter = self._fitting(root, parameter)
+        if root in self._new:
+            return self._named(root, self._fresh(*self._new[root]))
         if (first := self._counter(root)) is not None:
             return self._repetition(first)
         if (origin := self._origin(root)) is not None:
             name = self._chosen[root] = self._result(*origin, statement.labels[root[1]], parameter)
             return name
+        parameter = self._owned(root, self._fitting(root, parameter))
         link = self.links.get(root)
         if link is not None:
             source = self._of(link.of_statement).shapes[link.of_slot]
@@ -222,16 +276,49 @@ class _Writer:
                 if parameter.share == 1.0:  # nothing is drawn
                     plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
                     parameter = replace(plain, form=parameter.form, of=of, difference=link.difference)
+        return self._named(root, parameter)
+
+    def _named(self, root: Place, parameter: Learned) -> str:
+        """The name of a place's parameter, from now on."""
         whole = self._is_shared(root)
         if whole:
             parameter = replace(parameter, per="transaction")
         step = self._step_of(root[0])
         others = [names for of, names in self._taken.items() if whole or of in (step, -1)]
         taken = {name for names in others for name in names}
-        name = self.builder.name(statement.labels[root[1]], parameter, taken)
+        name = self.builder.name(self._of(root[0]).labels[root[1]], parameter, taken)
         self._taken.setdefault(-1 if whole else step, set()).add(name)
         self._chosen[root] = name
         return name
+
+    def _fresh(self, number: int, slot: int) -> Learned:
+        """The parameter for a new key that a statement inserts."""
+        parameter = self._of(number).shapes[slot].parameter
+        assert parameter is not None
+        return replace(parameter, absent=1.0, positions=(0.0, 1.0), hot=())
+
+    def _owned(self, root: Place, parameter: Learned) -> Learned:
+        """The parameter with its share of keys that earlier transactions inserted."""
+        statement, slot = self._of(root[0]), root[1]
+        to, raw = statement.bindings[slot], statement.shapes[slot].own
+        if to.column is None or parameter.column is None or raw < OWN_MIN:
+            return parameter
+        place = self.sequence.statements[root[0]], slot
+        new = self.builder.new.get(place, 0) / max(1, statement.template.count)
+        left = max(1.0 - new, OWN_MIN)
+        own = rounded(min(1.0, max(0.0, raw - new) / left))
+        made_up = 0.0 if statement.shapes[slot].numeric or is_child(to) else raw
+        absent = min(1.0, max(0.0, parameter.absent - made_up) / left)
+        absent = min(1.0, absent / (1.0 - own)) if own < 1.0 - OWN_MIN else 0.0
+        parameter = replace(parameter, absent=rounded(absent) if absent >= OWN_MIN else 0.0)
+        key = self.builder.learner.schema.key_of(to.column)
+        if own < OWN_MIN:
+            return parameter
+        taken = any(
+            self._root(place) == root and self._of(place[0]).template.sql.upper().startswith("DELETE")
+            for place in self._places()
+        )
+        return replace(parameter, own=own, taken=taken, keys=None if key == parameter.column else key)
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
         """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""
@@ -286,19 +373,15 @@ class _Writer:
         An earlier SELECT of one row has read the column that the value is compared with.
         """
         binding, column = self._of(place[0]).bindings[place[1]], self._of(place[0]).bindings[place[1]].column
+        if (number := self._inserted(place)) is not None:
+            return number, 0
         known = place in self.links or place in self.constants
         known = known or bool(
             self._of(place[0]).template.slots[place[1]].sizes
         )  # a list is not what was read
         if binding.use != "equal" or column is None or not column.key or known:
             return None
-        step = self._step_of(place[0])
-        sent = (number for statements, _ in self.steps for number in statements)
-        for number in sorted(sent, reverse=True):
-            if number >= place[0] or (
-                self.steps[self._step_of(number)][1] > 1 and self._step_of(number) != step
-            ):
-                continue
+        for number in self._sent_before(place[0]):
             template, outputs = self._of(number).template, self._of(number).outputs
             varied = any(
                 slot.distinct > 1
@@ -309,6 +392,25 @@ class _Writer:
                 return number, outputs.index(column)
         return None
 
+    def _inserted(self, place: Place) -> int | None:
+        """The earlier statement whose new row's number a value is, as far as the log can show."""
+        statement, slot = self._of(place[0]), place[1]
+        to, schema = statement.bindings[slot], self.builder.learner.schema
+        if to.column is None or to.use not in ("equal", "insert", "set") or place in self.links:
+            return None
+        if statement.shapes[slot].own < LINKED_MIN or statement.template.slots[slot].sizes:
+            return None
+        key = schema.key_of(to.column)
+        numbers = (number for number in self._sent_before(place[0]) if self._of(number).numbers == key)
+        return next(numbers, None)
+
+    def _sent_before(self, number: int) -> Iterator[int]:
+        """The earlier statements that a value can come from, the last first."""
+        own = self._step_of(number)
+        for step, (statements, repeat) in reversed([*enumerate(self.steps)]):
+            if repeat == 1 or step == own:
+                yield from (other for other in reversed(statements) if other < number)
+
     def _result(self, statement: int, column: int, label: str, parameter: Learned) -> str:
         """The name of a parameter that takes a column of a statement's row."""
         into = self._into.setdefault(statement, [])
@@ -316,9 +418,9 @@ class _Writer:
             into.append(writing.UNUSED)
         if into[column] == writing.UNUSED:
             taken = {name for names in self._into.values() for name in names}
-            into[column] = self.builder.name(
-                f"read_{label}", Result(number=parameter.form == "number"), taken
-            )
+            key = self._of(statement).numbers or None
+            result = Result(number=parameter.form == "number", required=True, column=key)
+            into[column] = self.builder.name(f"new_{label}" if key else f"read_{label}", result, taken)
         if writing.UNUSED in into:
             self.builder.parameters[writing.UNUSED] = Result()
         return into[column]

@@ -18,6 +18,7 @@ class Slot(Value):
     sample: tuple[bytes, ...]  # a uniform sample of the executions' values, the frequent ones too
     nulls: Count  # values that are NULL
     sizes: tuple[tuple[Count, Count], ...] = ()  # of a list: length, how often
+    hashes: tuple[int, ...] = ()  # of its values: the least ones, in order
     table: bool = False  # the digits that end the name of a table: `FROM sbtest?`
 
 

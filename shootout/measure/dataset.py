@@ -22,7 +22,7 @@ from pymysql.cursors import Cursor
 
 from shootout import _engine
 from shootout._engine import LoadError
-from shootout.errors import MeasureError
+from shootout.errors import MeasureError, without_values
 from shootout.measure import dump
 from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
@@ -271,7 +271,7 @@ def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) ->
             wait_for(connection, timeout_s)
             yield cursor
     except pymysql.Error as error:
-        raise MeasureError(f"{what}: {error}{instance.post_mortem()}") from error
+        raise MeasureError(f"{what}: {without_values(str(error))}{instance.post_mortem()}") from error
 
 
 def _analyze(instance: Running, dataset: Dataset) -> None:

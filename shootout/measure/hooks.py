@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pymysql
 from pymysql.cursors import Cursor
 
-from shootout.errors import MeasureError
+from shootout.errors import MeasureError, without_values
 from shootout.inputs import workload
 from shootout.measure.dataset import cursor_on, schema_of
 from shootout.model.plan import Dataset
@@ -78,4 +78,6 @@ class Hooks:
         try:
             yield
         except pymysql.Error as error:
-            raise MeasureError(f"{what}: {error}{self.instance.post_mortem()}") from error
+            raise MeasureError(
+                f"{what}: {without_values(str(error))}{self.instance.post_mortem()}"
+            ) from error

@@ -15,7 +15,8 @@ from typing import Protocol, TypeVar
 
 from shootout._engine import LoadError, Slice
 from shootout.analysis import stats
-from shootout.errors import MeasureError
+from shootout.errors import MeasureError, without_values
+from shootout.measure.refusals import Refused
 from shootout.measure.samples import SampleBuilder, WarmUp
 from shootout.model.plan import Isolation, Load, Sampling
 from shootout.model.run import Samples, StartRecord
@@ -78,7 +79,8 @@ OnRound = Callable[[str, int, int], None]  # stage, round, rounds
 def reason(error: LoadError) -> str:
     """A load error's message, with its code if the server sent one."""
     _, code, message = error.args
-    return f"{message} ({code})" if code else str(message)
+    message = without_values(str(message))
+    return f"{message} ({code})" if code else message
 
 
 def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tuple[tuple[int, ...], ...]:
@@ -130,7 +132,7 @@ def measure_block(
     A server that fails drops out and keeps the samples it has. `kinds`: whether the rows of each kind of
     statement come from tables. `on_measuring` is called after the warm-up.
     """
-    slices = _Slices(driver, servers, sampling, load)
+    slices = _Slices(driver, servers, sampling, load, [Refused(kinds) for _ in servers])
     with slices.isolated():
         warmups = _warm_up(slices, generator, on_round)
         window_s = slices.window_s()
@@ -181,6 +183,7 @@ class _Slices:
     servers: Sequence[ServerHandle]
     sampling: Sampling
     load: Load
+    refused: Sequence[Refused]
     latency_s: float = 0.0  # the slowest server's mean so far
     slowest_tps: float = math.inf  # in a closed loop, at the end of the warm-up
     failures: dict[int, str] = field(default_factory=dict)
@@ -255,10 +258,16 @@ class _Slices:
         ramp_s = min(max(share * self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
         with self._in_turn(server):
             try:
-                return self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
+                taken = self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
+                self.refused[server].add([each.count for each in taken.statements], taken.refusals)
+                self.refused[server].check()
             except LoadError as error:
                 self.failures[server] = self.servers[server].explain(reason(error))
-                return None
+            except MeasureError as error:
+                self.failures[server] = str(error)
+            else:
+                return taken
+            return None
 
 
 def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> dict[int, WarmUp]:

@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal
 
 from shootout.model.value import Value
-from shootout.model.workload import Distribution, Drawn, Repetition, Result, RowId, Sequence, Text, Thread
+from shootout.model.workload import Distribution, Drawn, Repetition, RowId, Sequence, Text, Thread
 
 # What these return depends on the server's version.
 _OF_SERVER: Final = re.compile(
@@ -73,12 +73,21 @@ class ProgramLearned(Drawn, tag="learned"):
     absent: float
     nulls: float
     fresh: bool
+    keys: int  # index into Program.columns
+    own: float
+    taken: bool
     of: int | None
     share: float
     difference: int
     lengths: tuple[float, ...]
     counts: tuple[float, ...]
     around: tuple[str, str] | None  # what surrounds a LIKE pattern
+
+
+class ProgramResult(Value, tag="result"):
+    number: bool
+    required: bool
+    column: int | None  # index into Program.columns
 
 
 class Numbers(Value):
@@ -108,7 +117,7 @@ ProgramParameter = (
     | Sequence
     | Thread
     | Repetition
-    | Result
+    | ProgramResult
     | ProgramLearned
 )
 

@@ -113,9 +113,14 @@ class Repetition(Value, tag="repetition"):
 
 
 class Result(Value, tag="result"):
-    """A column of the first row of an earlier statement (its `into`); NULL if there was no row."""
+    """A column of the first row of an earlier statement (its `into`); NULL if there was no row.
+
+    Of an INSERT: the number that the server gave to the row.
+    """
 
     number: bool = False  # a number rather than text
+    required: bool = False  # statements that need it are left out while it is NULL
+    column: str | None = None  # of an INSERT: the table.column of the dataset that the server numbers
 
 
 class Group(Value, tag="group"):
@@ -145,7 +150,10 @@ class Learned(Drawn, tag="learned"):
     hot: tuple[tuple[Place, Share], ...] = ()  # positions of frequent values, and each one's share of draws
     absent: Place = 0.0  # share of values that the column does not have
     nulls: Place = 0.0  # share of NULLs
-    fresh: bool = False  # absent numbers continue the column: nobody else has them
+    fresh: bool = False  # absent values are new keys: nobody else has them
+    keys: str | None = None  # table.column: the one whose new keys `own` draws; None: `column`
+    own: Place = 0.0  # share of keys that earlier transactions of the connection have inserted, if any
+    taken: bool = False  # each of these is drawn once, the oldest first
     of: str | None = None  # repeats this parameter's number, plus `difference`, in `share` of draws
     share: Place = 1.0
     difference: int = 0

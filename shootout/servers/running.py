@@ -14,7 +14,7 @@ from pymysql.connections import Connection
 from pymysql.constants.CR import CR_CONNECTION_ERROR, CR_SERVER_GONE_ERROR, CR_SERVER_LOST
 from pymysql.cursors import Cursor
 
-from shootout.errors import MeasureError
+from shootout.errors import MeasureError, without_values
 
 QUERY_TIMEOUT_S = 60.0
 COUNTED_MAX = 2**64
@@ -104,7 +104,7 @@ class Running(ABC):
             if was_open and self.ours and _closed_before(sql, error) and self.alive():
                 self.reopened += 1
                 return self.query(sql, timeout_s)
-            raise MeasureError(f"{sql}: {error}{self.post_mortem()}") from error
+            raise MeasureError(f"{sql}: {without_values(str(error))}{self.post_mortem()}") from error
 
     def _rows(self, sql: str, timeout_s: float) -> tuple[tuple[Any, ...], ...]:
         if self._control is None:

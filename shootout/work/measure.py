@@ -27,7 +27,7 @@ import pymysql
 from shootout import __version__
 from shootout._engine import Engine, LoadError
 from shootout.document import journal
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError, MeasureError, without_values
 from shootout.measure import columns, managed
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
@@ -283,16 +283,19 @@ def _wait_and_count(bench: _Bench, instance: Instance, start: int, observe: Obse
     except MeasureError as error:
         bench.fail("", str(error))
     except pymysql.Error as error:
-        bench.fail("", f"{error}{instance.post_mortem()}")
+        bench.fail("", f"{without_values(str(error))}{instance.post_mortem()}")
 
 
 def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
     try:
-        completed, _ = engine.count(number, count, ANSWER_TIMEOUT_S)
+        completed, _, refusals = engine.count(number, count, ANSWER_TIMEOUT_S)
     except LoadError as error:
         raise MeasureError(reason(error) + instance.post_mortem()) from None
     if completed != count:
-        raise MeasureError(f"{completed} of {count} transactions completed; the server refused the others")
+        said = {f"{without_values(message)} ({code})": None for _, code, _, message in refusals}
+        raise MeasureError(
+            f"{completed} of {count} transactions completed; the server refused the others: {', '.join(said)}"
+        )
 
 
 def _connections(instance: Instance) -> int:

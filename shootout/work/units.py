@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from msgspec import structs
 
 from shootout.measure.plan import BoundWorkload
-from shootout.model.program import Program, ProgramStatement, ProgramStep, ProgramTransaction
-from shootout.model.workload import Result
+from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramStep, ProgramTransaction
 from shootout.work.values import FRAME, JOINT, MIX, TRANSACTION, WorkKind
 
 STATEMENTS = 50  # in a repetition, about
@@ -117,7 +116,7 @@ def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
 def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[int]:
     pieces = (piece for statement in statements for piece in statement.pieces)
     used = {piece for piece in pieces if isinstance(piece, int) and piece >= 0}
-    return {index for index in used if isinstance(program.parameters[index], Result)}
+    return {index for index in used if isinstance(program.parameters[index], ProgramResult)}
 
 
 def _filled(statements: Sequence[ProgramStatement]) -> set[int]:

@@ -126,7 +126,7 @@ def test_inserted_keys_are_new() -> None:
         assert (found.absent, found.fresh) == (1, True)
     assert not learned(SPARSE, "insert", 10, 35).fresh
     names = learned(NAMES, "insert", "ann", "x" * 8, unique=True)
-    assert (names.absent, names.lengths[-1], names.fresh) == (1, 8, False)
+    assert (names.absent, names.lengths[-1], names.fresh) == (1, 8, True)
 
 
 def test_written_texts_keep_their_lengths_only() -> None:

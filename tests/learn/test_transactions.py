@@ -139,7 +139,7 @@ def test_a_key_that_an_earlier_statement_read_is_its_result() -> None:
     made, builder = built([newest, pay], [0, 1])
     assert made.steps[0].statements[0].into == ("unused", "read_id")
     assert made.steps[-1].statements[-1].sql.endswith("id = {read_id}")
-    assert builder.parameters["read_id"] == Result(number=True)
+    assert builder.parameters["read_id"] == Result(number=True, required=True)
     made, _ = built([replace(newest, rows_sent=200), pay], [0, 1])
     assert made.steps[0].statements[0].into == ()
 

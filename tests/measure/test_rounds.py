@@ -40,6 +40,7 @@ class FakeSlice:
     writes: int = 0
     other: int = 0
     errors: dict[int, int] = field(default_factory=dict)
+    refusals: list[tuple[int, int, int, str]] = field(default_factory=list)
     client_cpu_s: float = 0.001
     returned: list[tuple[int, int, int]] = field(default_factory=lambda: [(3, 6, 60)])
     stopped_s: float = 0.0

@@ -10,6 +10,9 @@ use super::templates;
 /// The largest number of a document.
 pub const COUNT_MAX: u64 = 1_000_000_000_000_000;
 
+/// Hashes of a slot's values: enough to tell what part of them another slot has.
+const HASHES_MAX: usize = 256;
+
 #[derive(Serialize)]
 pub struct Log<'a> {
     pub kind: &'static str,
@@ -43,6 +46,7 @@ pub struct Template<'a> {
 struct Slot {
     kind: &'static str,
     distinct: u64,
+    hashes: Vec<u64>,
     top: Vec<(String, u64)>,
     sample: Vec<String>,
     nulls: u64,
@@ -83,6 +87,7 @@ impl<'a> Template<'a> {
         let slot = |(place, slot): (usize, &templates::Slot)| Slot {
             kind: slot.kind(),
             distinct: slot.distinct.estimate().min(COUNT_MAX),
+            hashes: slot.distinct.least(HASHES_MAX),
             top: slot.top.sure().into_iter().map(|(value, count)| (STANDARD.encode(value), count)).collect(),
             sample: template
                 .sample

@@ -56,6 +56,11 @@ impl Distinct {
         }
     }
 
+    /// At most so many of the least hashes, halved: a document's numbers have a sign.
+    pub fn least(&self, most: usize) -> Vec<u64> {
+        self.least.iter().take(most).map(|hash| hash >> 1).collect()
+    }
+
     pub fn estimate(&self) -> u64 {
         match self.least.last() {
             Some(&most) if self.least.len() == self.capacity => {
