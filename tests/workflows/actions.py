@@ -95,10 +95,9 @@ def run(
     jobs: dict[str, Any] = found["jobs"]
     given = _inputs(found, inputs)
     done: dict[str, Job] = {}
+    if granted is None:
+        hub.done.clear()
     for name in _in_order(jobs):
-        if granted is None:
-            hub.done.clear()
-            hub.done.update(done)
         job = _with_shell(jobs[name], found)
         where = f"{workflow.stem}/{name}"
         permissions = job.get("permissions", found.get("permissions", {}))
@@ -140,7 +139,7 @@ def run(
                 parts.append(Job(_combined([each.result for each in inner.values()])))
             else:
                 parts.append(_job(hub, workflow, where, job, own))
-                done[f"{name}[{number}]"] = parts[-1]
+                done[f"{name}[{number}]"] = hub.done[f"{where}[{number}]"] = parts[-1]
         done[name] = replace(
             parts[-1],
             result=_combined([each.result for each in parts]),
