@@ -24,6 +24,7 @@ SELECT = LearnedStatement(
     problem="odd",
 )
 OUTCOME = LearnedWorkload(
+    format=1,
     workload="out/workload.toml",
     learned=LearningReport(
         logs=("slow.log",),
