@@ -50,7 +50,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     if before is not None and _is_over(before, plan):
         return results / journal.new_name(before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
-    with _writing(results, run), workplace(run, plan.place.data) as (directory, held):
+    with writing(results, run), workplace(run, plan.place.data) as (directory, held):
         if before is not None:  # as it is now: until here another process may have continued it
             before = journal.read(results / journal.new_name(run))
         writer = journal.Writer(results, run, resumed=before is not None)
@@ -76,7 +76,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
 
 
 @contextmanager
-def _writing(results: Path, run: str) -> Iterator[None]:
+def writing(results: Path, run: str) -> Iterator[None]:
     """Have a run's document for this process alone, whatever the caches. Raises InputError."""
     lock = results / f".{run}.lock"
     with ExitStack() as held:

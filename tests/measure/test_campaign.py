@@ -18,6 +18,7 @@ from msgspec import structs
 from shootout import app
 from shootout.analysis import compare
 from shootout.document import journal, resume
+from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.measure import campaign, plan
 from shootout.measure.bench import Bench, Instances
@@ -203,6 +204,21 @@ def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int
     assert resumed.end is not None
     assert not resumed.end.interrupted
     assert concluded(resumed) == concluded(undisturbed)
+
+
+def test_two_processes_never_write_one_document(tmp_path: Path) -> None:
+    """Though their caches differ: the lock lies beside the document."""
+    results = tmp_path / "results"
+    refusal = rf"^{results}: run {RUN} is still measured by another process$"
+    with (
+        campaign.writing(results, RUN),
+        pytest.raises(InputError, match=refusal),
+        campaign.writing(results, RUN),
+    ):
+        pass
+    assert [*results.iterdir()] == []
+    with campaign.writing(results, RUN), campaign.writing(results, "another"):
+        pass
 
 
 def test_neither_server_is_always_started_last(tmp_path: Path) -> None:
