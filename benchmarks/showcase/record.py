@@ -37,7 +37,7 @@ def record(path: Path, folder: str = "") -> Path:
     """Write a run document, packed, into a folder of the showcase; returns its path."""
     stored = SHOWCASE / folder / (journal.new_name(journal.stem(path)) + journal.PACKED)
     stored.parent.mkdir(parents=True, exist_ok=True)
-    stored.write_bytes(packed.encoded(placeless(journal.read(path))))
+    stored.write_bytes(packed.encoded(packed.rounded(placeless(journal.read(path)))))
     return stored
 
 

@@ -36,7 +36,7 @@ def pack(path: Path) -> Path:
     """
     packed = path.with_name(path.name + journal.PACKED)
     try:
-        files.replace(packed, encoded(journal.read(path)))
+        files.replace(packed, encoded(rounded(journal.read(path))))
         path.unlink()
     except OSError:
         return path
@@ -44,21 +44,20 @@ def pack(path: Path) -> Path:
 
 
 def encoded(document: RunDocument) -> bytes:
-    """The packed form of a document, or of one that was packed before. Raises InputError."""
-    try:
-        lines = journal.encoded(rounded(document))
-    except ValueError as error:
-        raise InputError(f"run {document.header.run}: {error}") from None
-    return lzma.compress(lines)
+    """The packed form of a document that is rounded."""
+    return lzma.compress(journal.encoded(document))
 
 
 def rounded(document: RunDocument) -> RunDocument:
-    """A document with what is left of its latencies. Raises ValueError for one that cannot be read."""
+    """A document with what is left of its latencies: idempotent. Raises InputError for damaged ones."""
     cells: dict[tuple[str, str, bool], list[Samples]] = {}
     for start in document.starts:
         for key, samples in _cells(start):
             cells.setdefault(key, []).append(samples)
-    by_start = {key: _of_cell(every) for key, every in cells.items()}
+    try:
+        by_start = {key: iter([*_of_cell(every)]) for key, every in cells.items()}
+    except ValueError as error:
+        raise InputError(f"run {document.header.run}: {error}") from None
     starts = []
     for start in document.starts:
         left = [next(by_start[key]) for key, _ in _cells(start)]
