@@ -38,10 +38,10 @@ def _newest_first(results: Path, shard: str | None, skip: Callable[[str], None])
         except InputError as error:
             skip(str(error))
             continue
-        name = journal.new_name(document.header.run)
-        if path.name != name:
-            if not path.with_name(name).exists():
-                skip(f"{path}: a run goes on only in its own document, {name}")
+        run = document.header.run
+        if not journal.is_original(path, run):
+            if not (own := journal.path_of(results, run)).exists():
+                skip(f"{path}: a run goes on only in its own document, {own.name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
             yield document

@@ -21,7 +21,7 @@ from typing import Any
 from msgspec import structs
 
 from shootout import __version__
-from shootout.document import journal, ledgers, resume
+from shootout.document import journal, ledgers, packed, resume
 from shootout.errors import InputError, MeasureError
 from shootout.measure import schedule
 from shootout.measure.bench import Bench, Instances, Watcher
@@ -48,7 +48,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     began_s = time.monotonic()
     before = _resumable(plan, results, observe)
     if before is not None and _is_over(before, plan):
-        return results / journal.new_name(before.header.run)
+        return journal.path_of(results, before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
     with writing(results, run), workplace(run, plan.place.data) as (directory, held):
         if before is not None:  # as it is now: until here another process may have continued it
@@ -72,7 +72,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
             interrupted = False
         finally:
             recorder.end(interrupted=interrupted)
-    return writer.path
+        return packed.pack(writer.path)
 
 
 @contextmanager

@@ -130,7 +130,9 @@ class Samples(Value):
     client_cpu_s: tuple[Quantity, ...]  # whole slice
     completed: tuple[Count, ...]  # transactions in the whole slice; the divisor of CPU times and counters
     latencies: str  # of transactions in the windows; HdrHistogram V2, nanoseconds, deflated, base64
-    statements: dict[str, str]  # the same by kind of statement
+    # The same by kind of statement. Beside `times`, which are of this start, they may be of others, too: in a
+    # packed document a cell's first start has those of all.
+    statements: dict[str, str]
     reads: Count  # statements over whole slices, by effect
     writes: Count
     other: Count
@@ -138,6 +140,7 @@ class Samples(Value):
     # The server's visible counters, from before the first round to after the last, and of its disk those of
     # its slices.
     counters: dict[str, Difference]
+    times: dict[str, tuple[Count, Quantity]] = field(default_factory=dict)  # number, and mean in seconds
 
 
 class WorkloadRecord(Value):
