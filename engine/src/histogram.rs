@@ -71,8 +71,8 @@ impl Histogram {
     }
 
     /// Nearly the same latencies in fewer buckets: outside of `exact`, ranges in seconds with both ends, a latency
-    /// keeps its first `bits` binary digits. The sum of each group stays to within half a bucket, and the shortest
-    /// and the longest latency stay. Idempotent.
+    /// keeps its first `bits` binary digits. None passes a range, which may be a single point. The sum of each group
+    /// stays to within half a bucket, and the shortest and the longest latency stay. Idempotent.
     pub fn rounded(&self, bits: u32, exact: &[(f64, f64)]) -> Self {
         let mut rounded = Self::default();
         let mut groups = BTreeMap::<_, (u64, u64, u64)>::new(); // a bucket's width; in buckets: count, and sum
@@ -85,7 +85,8 @@ impl Histogram {
                 rounded.record_n(value, count);
             } else {
                 let shift = (u64::BITS - value.leading_zeros()).saturating_sub(bits);
-                let ranges_below = exact.iter().filter(|&&(_, high)| high < at).count();
+                let middle = seconds(self.0.median_equivalent(value));
+                let ranges_below = exact.iter().filter(|&&(_, high)| high < middle).count();
                 let group = groups.entry((ranges_below, shift, value >> shift)).or_insert((width, 0, 0));
                 group.1 += count;
                 group.2 += count * (value / width);

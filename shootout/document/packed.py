@@ -4,15 +4,16 @@ They have a journal's records, sealed likewise, in a file that `xz` unpacks. Wha
 or merged:
 
 - Of transactions, each percentile in `PERCENTS` stays exactly, over any starts of a cell; so do the shortest
-  and the longest latency. Others keep `BITS` binary digits: they change by less than 1/64, and their mean by
-  less than 1/1024.
+  and the longest latency, and how many there are in each bin of a chart. Others keep `BITS` binary digits:
+  they change by less than 1/32, and their mean by less than 1/1024.
 - Of statements, each start has the number and the mean, exactly. Latencies are those of the cell, in its
-  first start: the percentiles exactly, others to `STATEMENT_BITS`, or 1/32.
+  first start: the percentiles exactly, others to 1/32.
 """
 
 from __future__ import annotations
 
 import lzma
+import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -25,8 +26,8 @@ from shootout.errors import InputError
 from shootout.model.run import RunDocument, Samples, StartRecord
 
 PERCENTS = (50.0, 95.0, 99.0, 99.9)  # that verdicts and pages read
-BITS = 7
-STATEMENT_BITS = 6
+BITS = 6
+BINS_PER_DECADE = 24  # of the chart: bins 10 % wide, coarser than the histogram's own
 
 
 def pack(path: Path) -> Path:
@@ -87,16 +88,25 @@ def _of_cell(every: Sequence[Samples]) -> Iterator[Samples]:
     for samples, histogram in zip(every, latencies, strict=True):
         yield structs.replace(
             samples,
-            latencies=histogram.rounded(BITS, exact).encode(plain=True),
+            latencies=histogram.rounded(BITS, (*exact, *_edges(histogram))).encode(plain=True),
             statements=of_cell,
             times=samples.times or _times(samples),
         )
         of_cell = {}
 
 
+def _edges(latencies: Histogram) -> Iterator[tuple[float, float]]:
+    """The bins' edges between the shortest and the longest latency."""
+    if latencies.count:
+        ends = (max(end_s, 1e-9) for end_s in (latencies.min_s, latencies.max_s))
+        first, last = (math.ceil(math.log10(end_s) * BINS_PER_DECADE) for end_s in ends)
+        for edge_s in (10 ** (number / BINS_PER_DECADE) for number in range(first, last)):
+            yield edge_s, edge_s
+
+
 def _statement(latencies: Histogram) -> str:
     exact = [(value, value) for value in map(latencies.percentile, PERCENTS)]
-    return latencies.rounded(STATEMENT_BITS, exact).encode(plain=True)
+    return latencies.rounded(BITS, exact).encode(plain=True)
 
 
 def _times(samples: Samples) -> dict[str, tuple[int, float]]:
