@@ -1,5 +1,7 @@
 """The load engine (engine/src): drives open connections, generates table rows, finds change points."""
 
+from collections.abc import Sequence
+
 from shootout.learn.reader import LogReader as LogReader  # room: learn
 
 class LoadError(Exception):
@@ -15,8 +17,13 @@ class Histogram:
     @staticmethod
     def decode(text: str) -> Histogram:
         """Read what `encode` wrote. Raises ValueError on anything else."""
-    def encode(self) -> str:
-        """HdrHistogram's V2 format, deflated, in base64."""
+    def encode(self, *, plain: bool = False) -> str:
+        """HdrHistogram's V2 format in base64; deflated, unless `plain`."""
+    def rounded(self, bits: int, exact: Sequence[tuple[float, float]]) -> Histogram:
+        """The same with fewer buckets: outside of the ranges `exact`, in seconds, latencies keep `bits` bits.
+
+        None passes a range, which may be a single point. Shortest and longest latency stay, and the mean to within half a bucket.
+        """
     def record(self, nanoseconds: int) -> None: ...
     def add(self, other: Histogram) -> None: ...
     def percentile(self, percent: float) -> float:

@@ -15,6 +15,7 @@ from shootout.app import Conclusion, Prepared
 from shootout.command import left_out, warn
 from shootout.document import resume
 from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.measure import campaign
 from shootout.measure.recorder import now
 from shootout.paths import ROOT, SUITES
 from shootout.report import lines, terminal
@@ -115,7 +116,7 @@ class _Reporter:
     def _go_on(self) -> str | None:
         """The command that continues the run; None if nothing was measured yet."""
         plan = self.prepared.plan
-        newest = resume.find(self.prepared.results, plan.given.get("--shard"), lambda reason: None)
+        newest = campaign.found(plan, self.prepared.results, lambda reason: None)
         if newest is None or resume.is_finished(newest):
             return None
         ours = plan.resume or newest.header.started >= self.began

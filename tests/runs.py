@@ -184,7 +184,7 @@ def gone(pid: int) -> bool:
 
 def document_in(out: Path) -> Path:
     """The only run document under `out`."""
-    (path,) = (out / "results").glob("*.jsonl")
+    (path,) = (out / "results").glob("*.jsonl*")
     return path
 
 

@@ -19,7 +19,7 @@ from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, StartRecord
 from shootout.report import lines, terminal
 from shootout.report.github import markdown
-from tests.document import test_merge
+from tests.document import test_formats, test_merge
 from tests.documents import (
     ANYTHING,
     COMPARED,
@@ -28,7 +28,6 @@ from tests.documents import (
     STARTS,
     TEXTS,
     accepted,
-    changed,
     left_out,
     nowhere,
     often,
@@ -70,10 +69,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("results")
 
 
+OLD_RUNS = [list(map(json.loads, path.open())) for path in test_formats.RECORDED]
 ENTRIES = [
     plain(replace(each, run="2025"))
     for each in ledger.of(RUN.header, COMPARED.policy, COMPARED.cells, COMPARED.aa_controls)
 ]
+
+STORED = baseline.of(COMPARED)
 
 # --- what the commands must do --------------------------------------------------------------------
 
@@ -121,7 +123,7 @@ def everywhere(name: str, value: Any) -> list[Any]:
 
 
 @often
-@given(lines=mutations([records(RUN), records(a_shard())], TEXTS, ANYTHING))
+@given(lines=mutations([records(RUN), records(a_shard()), *OLD_RUNS], TEXTS, ANYTHING))
 @example(lines=everywhere("window_s", ROUNDS * [0.0]))
 @example(lines=everywhere("window_s", ROUNDS * [1e-9]))
 @example(lines=everywhere("transactions", ROUNDS * [1e308]))
@@ -162,7 +164,7 @@ def test_starts_that_differ_by_all_that_documents_can_hold(folder: Path) -> None
 
 
 @often
-@given(stored=changed(*baseline.of(COMPARED)))
+@given(stored=mutations([plain(each) | {"format": n} for each in STORED for n in (1, 2, 3)], TEXTS, ANYTHING))
 def test_a_baseline(folder: Path, stored: Any) -> None:
     path = folder / "baseline.json"
     path.write_bytes(json.dumps(stored).encode())
@@ -177,7 +179,7 @@ def test_a_baseline(folder: Path, stored: Any) -> None:
 
 
 @often
-@given(entries=mutations([2 * ENTRIES], TEXTS, ANYTHING))
+@given(entries=mutations([2 * ENTRIES, [each | {"format": 1} for each in ENTRIES]], TEXTS, ANYTHING))
 def test_a_ledger(folder: Path, entries: list[Any]) -> None:
     path = ledgers.path_of(folder / ledgers.FOLDER, RUN.header.runner.fingerprint)
     path.parent.mkdir(exist_ok=True)

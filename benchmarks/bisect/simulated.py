@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.verdict import campaign
 from shootout.analysis import pairs
 from shootout.bisect.batches import ENOUGH, Costs, answered, next_batch
 from shootout.bisect.posterior import Evidence, Posterior
+from shootout.document import journal
 from shootout.paths import REPORTS
 
 RECORDED = REPORTS / "showcase" / "verdict"
@@ -58,7 +58,7 @@ class Found(NamedTuple):
 def recorded() -> Iterator[NDArray[np.float64]]:
     """Deviations of servers from the others of their start, for each recorded A/A cell of usual noise."""
     for path in sorted(RECORDED.glob("aa-*.jsonl.xz")):
-        document = campaign.load(path)
+        document = journal.read(path)
         for block in document.header.blocks:
             starts = [record.samples for record in document.starts if record.block == block.key]
             logs = np.array([[pairs.start_log_tps(each) for each in samples] for samples in starts])

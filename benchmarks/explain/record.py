@@ -12,7 +12,6 @@ import msgspec
 from msgspec.structs import replace
 
 from benchmarks.showcase import record
-from shootout.document import journal
 from shootout.explain.documents import EXPLANATIONS
 
 
@@ -24,9 +23,8 @@ def recorded(results: Path, path: Path) -> None:
         for server, own in explanation.variables.items()
     }
     folder = path.relative_to(results).parent
-    record.pack(msgspec.json.encode(replace(explanation, variables=variables)), str(folder / path.name))
-    starts = record.placeless(journal.read(path.with_name(explanation.document)))
-    record.pack(journal.encoded(starts), str(folder / explanation.document))
+    record.compress(msgspec.json.encode(replace(explanation, variables=variables)), str(folder / path.name))
+    record.record(path.with_name(explanation.document), str(folder))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,6 @@
-"""Shorten a run's document for the repository.
+"""Record run documents for the repository, without the measuring machine's folders.
 
-Usage: `python -m benchmarks.showcase.record DOC --statements 1`
-
-The result, in reports/showcase, leaves out latencies of statement kinds and the
-measuring machine's folders.
-`--starts` leaves out starts, too, which changes the verdicts.
+Usage: `python -m benchmarks.showcase.record DOC…`; they go to reports/showcase
 """
 
 from __future__ import annotations
@@ -12,13 +8,13 @@ from __future__ import annotations
 import argparse
 import functools
 import gzip
-from collections.abc import Collection
+import shutil
 from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
-from shootout.document import journal
-from shootout.model.run import RunDocument, Samples, StartRecord
+from shootout.document import journal, packed
+from shootout.model.run import RunDocument
 from shootout.paths import REPORTS
 
 SHOWCASE = REPORTS / "showcase"
@@ -28,69 +24,40 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("documents", metavar="DOC", type=Path, nargs="*")
     parser.add_argument(
-        "--unpack", metavar="DIR", type=Path, help="unpack the showcase's documents into DIR instead"
-    )
-    parser.add_argument("--starts", type=int, help="starts per block, not counting confirming ones")
-    parser.add_argument(
-        "--statements",
-        type=_threads,
-        metavar="N,…",
-        help="thread counts of the blocks that retain statement latencies; 0: none",
+        "--unpack", metavar="DIR", type=Path, help="put the showcase's documents into DIR instead"
     )
     given = parser.parse_args()
     if given.unpack:
         unpacked(given.unpack)
     for path in given.documents:
-        print(record(path, given.starts, given.statements))
+        print(record(path))
 
 
-def record(path: Path, starts: int | None = None, statements: Collection[int] | None = None) -> Path:
-    """Write a document's short form; return its path.
-
-    `starts`: how many of each block to retain, besides confirming ones. `statements`: the thread counts of
-    blocks that retain statement latencies. None: all.
-    """
-    document = journal.read(path)
-    selected = [s for s in document.starts if starts is None or s.start <= starts or s.confirming]
-    if statements is not None:
-        detailed = {block.key for block in document.header.blocks if block.threads in statements}
-        selected = [s if s.block in detailed else _without_statements(s) for s in selected]
-    short = replace(placeless(document), starts=tuple(selected))
-    return pack(journal.encoded(short), path.name)
+def record(path: Path, folder: str = "") -> Path:
+    """Write a run document, packed, into a folder of the showcase; returns its path."""
+    stored = SHOWCASE / folder / (journal.new_name(journal.stem(path)) + journal.PACKED)
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    stored.write_bytes(packed.encoded(packed.rounded(placeless(journal.read(path)))))
+    return stored
 
 
-def pack(content: bytes, name: str) -> Path:
-    packed = SHOWCASE / f"{name}.gz"
-    packed.parent.mkdir(parents=True, exist_ok=True)
-    packed.write_bytes(gzip.compress(content, 9, mtime=0))
-    return packed
+def compress(content: bytes, name: str) -> None:
+    """Write another kind of document."""
+    stored = SHOWCASE / f"{name}.gz"
+    stored.parent.mkdir(parents=True, exist_ok=True)
+    stored.write_bytes(gzip.compress(content, 9, mtime=0))
 
 
 def unpacked(folder: Path) -> tuple[Path, ...]:
-    """Unpack the showcase's documents into a folder; return those of its runs, the newest last."""
-    paths = []
-    for packed in sorted(SHOWCASE.rglob("*.gz")):
-        path = folder / packed.relative_to(SHOWCASE).with_suffix("")
+    """Put the showcase's documents into a folder; returns those of its runs, the newest last."""
+    for stored in (*SHOWCASE.glob("*.xz"), *SHOWCASE.glob("explained/*/*.xz"), *SHOWCASE.rglob("*.gz")):
+        path = folder / stored.relative_to(SHOWCASE)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.decompress(packed.read_bytes()))
-        if path.parent == folder:
-            paths.append(path)
-    return tuple(paths)
-
-
-def _threads(text: str) -> tuple[int, ...]:
-    return tuple(map(int, text.split(",")))
-
-
-def _without_statements(record: StartRecord) -> StartRecord:
-    def without(samples: Samples) -> Samples:
-        return replace(samples, statements={})
-
-    return replace(
-        record,
-        samples=tuple(map(without, record.samples)),
-        aa_control=record.aa_control and without(record.aa_control),
-    )
+        if stored.suffix == ".gz":
+            path.with_suffix("").write_bytes(gzip.decompress(stored.read_bytes()))
+        else:
+            shutil.copyfile(stored, path)
+    return journal.find(folder)
 
 
 def placeless(document: RunDocument) -> RunDocument:

@@ -28,7 +28,7 @@ FINDINGS = ROOT / "docs" / "published.md"
 
 def main() -> None:
     for path in map(Path, sys.argv[1:]):
-        record.record(path, statements=())
+        record.record(path)
     for run in runs():
         print("\n".join(table(run)), end="\n\n")
 

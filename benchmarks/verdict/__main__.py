@@ -37,6 +37,7 @@ import numpy as np
 from benchmarks.verdict import campaign, judging, simulated, usual
 from benchmarks.verdict.usual import Repeat
 from shootout.analysis import compare, pairs, stats
+from shootout.document import journal
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval, Verdict
@@ -174,7 +175,7 @@ class Records:
         """The document of a run."""
         published = RECORDED / f"{name}.jsonl.xz"
         if self.recorded:
-            return campaign.load(published)
+            return journal.read(published)
         found = campaign.measured(FOLDER / name, profile, servers, seed)
         if self.publish:
             campaign.save(published, found)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import lzma
 import subprocess
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -39,14 +38,6 @@ def save(path: Path, found: RunDocument) -> None:
     """Write a document for the repository, without latencies and counters."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(lzma.compress(journal.encoded(record.placeless(judging.bare(found)))))
-
-
-def load(path: Path) -> RunDocument:
-    """Read a saved document."""
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
-        file.write(lzma.decompress(path.read_bytes()))
-        file.flush()
-        return journal.read(Path(file.name))
 
 
 def _whole(folder: Path) -> RunDocument | None:

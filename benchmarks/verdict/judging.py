@@ -149,7 +149,7 @@ def bare(document: RunDocument) -> RunDocument:
     """Without latencies and counters: small, and enough for verdicts on throughput."""
 
     def less(samples: Samples) -> Samples:
-        return structs.replace(samples, latencies=NOTHING, statements={}, counters={})
+        return structs.replace(samples, latencies=NOTHING, statements={}, counters={}, times={})
 
     starts = tuple(
         structs.replace(

@@ -1,5 +1,6 @@
 //! Latencies: HDR histograms that merge without loss and are stored as text.
 
+use std::collections::BTreeMap;
 use std::io::Read;
 
 use base64::Engine as _;
@@ -69,10 +70,49 @@ impl Histogram {
             .collect()
     }
 
-    /// HdrHistogram's own V2 format, deflated, in base64.
-    pub fn encode(&self) -> String {
+    /// Nearly the same latencies in fewer buckets: outside of `exact`, ranges in seconds with both ends, a latency
+    /// keeps its first `bits` binary digits. None passes a range, which may be a single point. The sum of each group
+    /// stays to within half a bucket, and the shortest and the longest latency stay. Idempotent.
+    pub fn rounded(&self, bits: u32, exact: &[(f64, f64)]) -> Self {
+        let mut rounded = Self::default();
+        let mut groups = BTreeMap::<_, (u64, u64, u64)>::new(); // a bucket's width; in buckets: count, and sum
+        for step in self.0.iter_recorded() {
+            let (value, count) = (step.value_iterated_to(), step.count_since_last_iteration());
+            let at = seconds(value);
+            let is_end = at == self.max_s() || self.0.lowest_equivalent(value) == self.0.min();
+            let width = self.0.equivalent_range(value);
+            if is_end || exact.iter().any(|&(low, high)| (low..=high).contains(&at)) {
+                rounded.record_n(value, count);
+            } else {
+                let shift = (u64::BITS - value.leading_zeros()).saturating_sub(bits);
+                let middle = seconds(self.0.median_equivalent(value));
+                let ranges_below = exact.iter().filter(|&&(_, high)| high < middle).count();
+                let group = groups.entry((ranges_below, shift, value >> shift)).or_insert((width, 0, 0));
+                group.1 += count;
+                group.2 += count * (value / width);
+            }
+        }
+        for (width, count, sum) in groups.into_values() {
+            let (place, above) = (sum / count, sum % count);
+            rounded.record_n(place * width, count - above);
+            rounded.record_n((place + 1) * width, above);
+        }
+        rounded
+    }
+
+    fn record_n(&mut self, nanoseconds: u64, count: u64) {
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
+        self.0.record_n(nanoseconds, count).expect("a value of such a histogram is within its bounds");
+    }
+
+    /// HdrHistogram's own V2 format, in base64: deflated, or `plain` for a file that is compressed as a whole.
+    pub fn encode(&self, plain: bool) -> String {
         let mut bytes = Vec::new();
-        V2DeflateSerializer::new().serialize(&self.0, &mut bytes).expect("writing to memory cannot fail");
+        if plain {
+            V2Serializer::new().serialize(&self.0, &mut bytes).expect("writing to memory cannot fail");
+        } else {
+            V2DeflateSerializer::new().serialize(&self.0, &mut bytes).expect("writing to memory cannot fail");
+        }
         STANDARD.encode(bytes)
     }
 
@@ -85,10 +125,13 @@ impl Histogram {
         V2Serializer::new().serialize(&own, &mut header).expect("writing to memory cannot fail");
         let size_max = HEADER_BYTES as u64 + COUNT_BYTES * own.distinct_values() as u64;
         let mut inflated = Vec::new();
-        ZlibDecoder::new(bytes.get(PREFIX_BYTES..).unwrap_or_default())
-            .take(size_max)
-            .read_to_end(&mut inflated)
-            .map_err(|error| error.to_string())?;
+        let read = if bytes.starts_with(&header[..4]) {
+            bytes.take(size_max).read_to_end(&mut inflated)
+        } else {
+            let deflated = bytes.get(PREFIX_BYTES..).unwrap_or_default();
+            ZlibDecoder::new(deflated).take(size_max).read_to_end(&mut inflated)
+        };
+        read.map_err(|error| error.to_string())?;
         // Cookie, length of the counts, bounds.
         let (found, counts) = inflated.split_at_checked(HEADER_BYTES).ok_or("it has no header")?;
         if found[..4] != header[..4] || found[8..] != header[8..HEADER_BYTES] {
@@ -119,8 +162,37 @@ mod tests {
             for &value in &values {
                 histogram.record(value);
             }
-            let back = Histogram::decode(&histogram.encode()).unwrap();
-            prop_assert_eq!(back.buckets(), histogram.buckets());
+            for plain in [false, true] {
+                let back = Histogram::decode(&histogram.encode(plain)).unwrap();
+                prop_assert_eq!(back.buckets(), histogram.buckets());
+            }
+        }
+
+        #[test]
+        fn rounding_keeps_what_it_says(
+            values in prop::collection::vec(100u64..10_000_000_000, 1..200),
+            percents in prop::collection::vec(0.0f64..100.0, 0..4),
+            bits in 5u32..11,
+        ) {
+            let mut histogram = Histogram::default();
+            for &value in &values {
+                histogram.record(value);
+            }
+            let of = |percent| histogram.percentile_s(percent);
+            let exact: Vec<_> = percents.iter().map(|&p| (of(p), of((p + 1.0).min(100.0)))).collect();
+            let rounded = histogram.rounded(bits, &exact);
+            prop_assert_eq!(rounded.count(), histogram.count());
+            prop_assert_eq!(rounded.min_s(), histogram.min_s());
+            prop_assert_eq!(rounded.max_s(), histogram.max_s());
+            prop_assert!((rounded.mean_s() / histogram.mean_s() - 1.0).abs() < 1.0 / 1024.0);
+            for percent in percents.iter().flat_map(|&p| [p, (p + 1.0).min(100.0)]) {
+                prop_assert_eq!(rounded.percentile_s(percent), of(percent));
+            }
+            for percent in [50.0, 95.0, 99.9] {
+                let error_s = (rounded.percentile_s(percent) - of(percent)).abs();
+                prop_assert!(error_s <= 128e-9 + of(percent) / f64::from(1 << (bits - 1)));
+            }
+            prop_assert_eq!(rounded.rounded(bits, &exact), rounded);
         }
 
         #[test]
@@ -193,7 +265,7 @@ mod tests {
             histogram.0.record_n(value, u32::MAX).unwrap();
             value = histogram.0.next_non_equivalent(value);
         }
-        assert_eq!(Histogram::decode(&histogram.encode()).unwrap(), histogram);
+        assert_eq!(Histogram::decode(&histogram.encode(false)).unwrap(), histogram);
     }
 
     #[test]

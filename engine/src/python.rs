@@ -44,8 +44,13 @@ impl Histogram {
             .map_err(|error| PyValueError::new_err(format!("not a histogram: {error}")))
     }
 
-    fn encode(&self) -> String {
-        self.0.encode()
+    #[pyo3(signature = (*, plain = false))]
+    fn encode(&self, plain: bool) -> String {
+        self.0.encode(plain)
+    }
+
+    fn rounded(&self, bits: u32, exact: Vec<(f64, f64)>) -> Self {
+        Self(self.0.rounded(bits, &exact))
     }
 
     fn record(&mut self, nanoseconds: u64) {

@@ -258,8 +258,11 @@ def _pairs(
 def _times_s(samples: Samples) -> dict[str, float]:
     """Seconds of a mean transaction by kind of statement."""
     transactions = _transactions(samples)
-    by_kind = {kind: decoded(text) for kind, text in samples.statements.items()}
-    return {kind: latencies.mean_s * latencies.count / transactions for kind, latencies in by_kind.items()}
+    times = samples.times or {
+        kind: (latencies.count, latencies.mean_s)
+        for kind, latencies in ((kind, decoded(text)) for kind, text in samples.statements.items())
+    }
+    return {kind: mean_s * count / transactions for kind, (count, mean_s) in times.items()}
 
 
 def _transactions(samples: Samples) -> int:

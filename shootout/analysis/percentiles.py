@@ -54,7 +54,7 @@ def compare(
 def from_draws(
     base_s: NDArray[np.float64], head_s: NDArray[np.float64], starts: int, confidence: float
 ) -> Percentile:
-    """Compare one percentile, given its values in the order of `_draws`."""
+    """Compare one percentile, given its values in the order of `of_draws`."""
     at = base_s[0], head_s[0]
     # A latency is known only to its bucket, and uniform within it.
     errors_s = [max(BUCKET_S, BUCKET * latency_s) / math.sqrt(12) for latency_s in at]
@@ -92,17 +92,17 @@ def _counted(histograms: Sequence[Histogram]) -> tuple[NDArray[np.float64], Coun
 def of_draws(
     latencies_s: NDArray[np.float64], counts: Counts, percents: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Percentiles by draw: a row per percentile, a column per draw."""
-    below = _draws(len(counts)) @ counts.cumsum(axis=1)
+    """Percentiles by draw: a row per percentile, a column per draw: all starts, each one, the resamples."""
+    of_starts = counts.cumsum(axis=1)
+    below = np.vstack([of_starts.sum(axis=0), of_starts, _resamples(len(counts)) @ of_starts])
     totals = below[:, -1:]
     return np.array([latencies_s[(below >= p / 100 * totals).argmax(axis=1)] for p in percents])
 
 
 @cache
-def _draws(starts: int) -> Counts:
-    """How often each draw (a row) has each start: all starts once, each start alone, then the resamples.
+def _resamples(starts: int) -> Counts:
+    """How often each resample (a row) has each start.
 
     The seed is fixed, so that a document's verdicts are reproducible.
     """
-    resampled = np.random.default_rng(0).multinomial(starts, [1 / starts] * starts, RESAMPLES)
-    return np.vstack([np.ones((1, starts)), np.eye(starts), resampled])
+    return np.random.default_rng(0).multinomial(starts, [1 / starts] * starts, RESAMPLES).astype(float)

@@ -78,11 +78,11 @@ def unlike(effect: Effect) -> dict[int, float]:
     "Percentage points for a generalized ESD many-outlier procedure").
     """
     values = np.array(effect.per_start)
-    others, apart, beyond_chance = list(range(len(values))), {}, {}
+    others, apart, beyond_chance = np.arange(len(values)), {}, {}
     for _ in range(len(values) // 3):
-        farthest = max(others, key=lambda place: abs(values[place] - values[others].mean()))
         candidates = len(others)
-        others.remove(farthest)
+        position = np.abs(values[others] - values[others].mean()).argmax()
+        farthest, others = int(others[position]), np.delete(others, position)
         apart[farthest] = float(values[farthest] - values[others].mean())
         if candidates * _of_one(effect, values[others]).p_value(apart[farthest]) < 1 - SURE:
             beyond_chance = {place: float(values[place] - values[others].mean()) for place in apart}

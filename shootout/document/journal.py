@@ -4,6 +4,9 @@ A RunHeader comes first, then StartRecords and FailureRecords, last an EndRecord
 lacks the EndRecord, and perhaps the end of its last line; if it is resumed, a ResumeRecord precedes the later
 records.
 
+A run that has finished leaves these records in a packed document instead (`packed`), which all functions here
+read likewise. Where both lie in a folder, the journal counts: it has as much or more.
+
 Every line ends with a digest of itself and all lines before it, which reveals lines that were changed, moved
 or removed by anything but `Writer`.
 """
@@ -11,13 +14,15 @@ or removed by anything but `Writer`.
 from __future__ import annotations
 
 import hashlib
+import io
+import lzma
 import os
 import secrets
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import BinaryIO, Literal, NamedTuple
 
 import msgspec
 
@@ -32,6 +37,11 @@ FORMAT: Literal[5] = 5  # formats.RUN
 
 # About twice the quick profile's longest run. Reserving it reveals a full disk before a server starts.
 _RESERVED_BYTES = 4 << 20
+
+PACKED = ".xz"  # what a packed document's name has in addition
+_XZ = b"\xfd7zXZ\0"  # the first bytes of its file
+_UNPACKED_MAX = 256 << 20  # bytes; the run documents of a week take 30 MB
+_MEMORY_MAX = 128 << 20  # bytes that unpacking may take besides
 
 Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
@@ -61,8 +71,20 @@ def new_run(now: datetime) -> str:
 
 
 def new_name(run: str) -> str:
-    """The file name of a run's document; `*` as the run gives a pattern."""
+    """The file name of a run's journal."""
     return f"{run}.jsonl"
+
+
+def path_of(folder: Path, run: str) -> Path:
+    """A run's own document, which may be packed; its journal's path if there is none."""
+    path = folder / new_name(run)
+    packed = path.with_name(path.name + PACKED)
+    return packed if packed.exists() and not path.exists() else path
+
+
+def stem(path: Path) -> str:
+    """A document's file name without endings: the run, unless it is a copy."""
+    return path.name.removesuffix(PACKED).removesuffix(".jsonl")
 
 
 class Writer:
@@ -71,25 +93,30 @@ class Writer:
     def __init__(self, folder: Path, run: str, *, resumed: bool = False) -> None:
         """Raise InputError if `folder` cannot be created or written to, or has no space for a document.
 
-        `resumed`: continue an existing document after its last complete line.
+        `resumed`: continue an existing document after its last complete line; it is unpacked first.
         """
         self.path = folder / new_name(run)
+        existing = path_of(folder, run)
         self._digest = b""
         self._size = 0
         if resumed:
-            *_, last = lines(self.path)
+            *_, last = lines(existing)
             if last.format != FORMAT:
                 raise InputError(
-                    f"{self.path}: a run of format {last.format} can be read and compared, but only the "
+                    f"{existing}: a run of format {last.format} can be read and compared, but only the "
                     "shootout that wrote it can resume it\nLeave out --resume to start a new run."
                 )
             self._digest, self._size = last.digest, last.end
-        elif self.path.exists():
-            raise InputError(f"{self.path}: this run already has a document")
+        elif existing.exists():
+            raise InputError(f"{existing}: this run already has a document")
         try:
             folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=folder) as probe:
                 os.posix_fallocate(probe.fileno(), 0, _RESERVED_BYTES)
+            if existing != self.path and resumed:
+                with files.opened(existing) as file:
+                    files.replace(self.path, _content(file).read())
+                existing.unlink()
         except OSError as error:
             raise InputError(f"{folder}: cannot hold the run document: {error.strerror}") from None
 
@@ -150,14 +177,14 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """The complete lines of the document at `path`.
+    """The complete lines of the document at `path`, or of the packed one in its place.
 
     Raises InputError if there is none, for a format that is not read, and for a line that was altered.
     """
     digest, end = b"", 0
     try:
-        with files.opened(path) as file:
-            for number, line in enumerate(file, 1):
+        with files.opened(path if path.exists() else path.with_name(path.name + PACKED)) as file:
+            for number, line in enumerate(_content(file), 1):
                 if not line.endswith(b"\n"):
                     break
                 if number == 1:
@@ -170,8 +197,23 @@ def lines(path: Path) -> Iterator[Line]:
                 yield Line(number, record, digest, format_, end)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    except lzma.LZMAError as error:
+        raise InputError(f"{path}: cannot be unpacked: {error}") from None
     if not end:
         raise InputError(f"{path}: not a run document: no complete line")
+
+
+def _content(file: BinaryIO) -> BinaryIO:
+    """The lines of a document, in bounded memory. Raises LZMAError for a packed one that is damaged."""
+    if file.read(len(_XZ)) != _XZ:
+        file.seek(0)
+        return file
+    file.seek(0)
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY_MAX)
+    content = decompressor.decompress(file.read(), _UNPACKED_MAX)
+    if not decompressor.eof:
+        raise lzma.LZMAError(f"it was cut, or has more than {_UNPACKED_MAX >> 20} MB in it")
+    return io.BytesIO(content)
 
 
 def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
@@ -181,10 +223,10 @@ def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
 
 
 def encoded(document: RunDocument) -> bytes:
-    """Encode a whole document, without its ResumeRecords."""
+    """Encode a whole document."""
     lines, digest = [], b""
     end = [document.end] if document.end else []
-    for record in (document.header, *document.starts, *document.failures, *end):
+    for record in (document.header, *document.starts, *document.failures, *document.resumes, *end):
         line, digest = sealed(msgspec.json.encode(record), digest)
         lines.append(line)
     return b"".join(lines)
@@ -192,7 +234,14 @@ def encoded(document: RunDocument) -> bytes:
 
 def find(folder: Path) -> tuple[Path, ...]:
     """The documents in a folder, the newest last; none if the folder does not exist."""
-    return tuple(sorted(folder.glob(new_name("*"))))
+    return counted(sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl" + PACKED))))
+
+
+def counted(paths: Iterable[Path]) -> tuple[Path, ...]:
+    """The documents without those whose journal is among them, too."""
+    paths = tuple(paths)
+    journals = {path.with_name(path.name + PACKED) for path in paths}
+    return tuple(path for path in paths if path not in journals)
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
@@ -209,7 +258,7 @@ def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
 
 def is_original(path: Path, run: str) -> bool:
     """Whether a document is named after its run, as the run itself names it."""
-    return path.name == new_name(run)
+    return path.name.removesuffix(PACKED) == new_name(run)
 
 
 def differs(path: Path, kept: Path) -> InputError:

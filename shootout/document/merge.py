@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from shootout import files
-from shootout.document import compatibility, journal
+from shootout.document import compatibility, journal, packed
 from shootout.errors import InputError
 from shootout.model.plan import Block, block_key
 from shootout.model.run import (
@@ -39,7 +39,7 @@ _Documents = Mapping[Path, RunDocument]  # each with its parts: a shard is a par
 
 
 def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> Path:
-    """Write the whole run's document to the folder `results`; returns its path.
+    """Write the whole run's packed document to the folder `results`; returns its path.
 
     Documents that cannot be read (torn, or not run documents) are left out, and so are copies that are not
     the same as their shard's own document (`journal.copies`); `skip` receives the reasons. Raises InputError
@@ -47,7 +47,7 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
     written.
     """
     documents = {}
-    for path in paths:
+    for path in journal.counted(paths):
         try:
             documents[path] = _read(path)
         except InputError as error:
@@ -59,9 +59,9 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
         if documents.pop(path) != documents[kept]:
             skip(str(journal.differs(path, kept)))
     document = _merged(documents)
-    path = results / journal.new_name(document.header.run)
+    path = results / (journal.new_name(document.header.run) + journal.PACKED)
     try:
-        files.replace(path, journal.encoded(document))
+        files.replace(path, packed.encoded(document))
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     return path
@@ -92,7 +92,7 @@ def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
 
 def _read(path: Path) -> RunDocument:
     """Read a document. Raises InputError if it is not a run document, or damaged."""
-    document = journal.read(path)
+    document = packed.rounded(journal.read(path))
     header, end = document.header, document.end
     if not header.blocks:
         raise InputError(f"{path}:1: the run has no blocks")

@@ -15,26 +15,36 @@ from shootout.model.run import RunDocument, RunHeader, ServerRecord
 DIFFERENCES_MAX = 3  # named in a message
 
 
-def find(results: Path, shard: str | None, skip: Callable[[str], None]) -> RunDocument | None:
+def find(
+    results: Path, shard: str | None, fits: Callable[[RunHeader], bool], skip: Callable[[str], None]
+) -> RunDocument | None:
     """The newest document of that shard in a folder; None if there is none.
 
+    If its run is complete, an earlier one that fits and was cut short comes first: clocks are wrong at times.
     Copies of documents do not count. Unreadable documents are left out, and so are copies whose run has no
     document that is named after it, in which it would go on; `skip` receives the reasons.
     """
+    found = _newest_first(results, shard, skip)
+    newest = next(found, None)
+    if newest is None or not is_finished(newest):
+        return newest
+    return next((each for each in found if not is_finished(each) and fits(each.header)), newest)
+
+
+def _newest_first(results: Path, shard: str | None, skip: Callable[[str], None]) -> Iterator[RunDocument]:
     for path in reversed(journal.find(results)):
         try:
             document = journal.read(path)
         except InputError as error:
             skip(str(error))
             continue
-        name = journal.new_name(document.header.run)
-        if path.name != name:
-            if not path.with_name(name).exists():
-                skip(f"{path}: a run goes on only in its own document, {name}")
+        run = document.header.run
+        if not journal.is_original(path, run):
+            if not (own := journal.path_of(results, run)).exists():
+                skip(f"{path}: a run goes on only in its own document, {own.name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
-            return document
-    return None
+            yield document
 
 
 def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:

@@ -30,7 +30,7 @@ def worst(comparison: Comparison) -> Cell:
 
 def document_of(run: str | None, results: Path) -> Path:
     """The document of a run that is given by its path or its id; the newest one's. Raises InputError."""
-    paths = [path for path in journal.find(results) if run in (None, path.stem)][-1:]
+    paths = [path for path in journal.find(results) if run in (None, journal.stem(path))][-1:]
     if run is None and not paths:
         raise InputError(f"{results}: no run document found; `shootout run` makes one")
     given = Path(run or "")

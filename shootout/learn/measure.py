@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -40,6 +41,7 @@ REFUSED_MAX = 50  # statements; more mean that the dump is another application's
 class LearnedWorkload(Value):
     """What `shootout learn` found; the document learned.json."""
 
+    format: Literal[1]
     workload: str  # the file
     learned: LearningReport
     fidelity: Fidelity
@@ -89,7 +91,7 @@ def learn(
         bench = _Bench(log, instance, schema, known, sent, target, out, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
-    outcome = LearnedWorkload(workload=str(out / WORKLOAD), learned=report, fidelity=fidelity)
+    outcome = LearnedWorkload(format=1, workload=str(out / WORKLOAD), learned=report, fidelity=fidelity)
     with _writing(out / REPORT):
         (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
     return outcome

@@ -10,18 +10,19 @@ import math
 import random
 import shutil
 import time
-from collections.abc import Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from msgspec import structs
 
 from shootout import __version__
-from shootout.document import journal, ledgers, resume
-from shootout.errors import MeasureError
+from shootout.document import journal, ledgers, packed, resume
+from shootout.errors import InputError, MeasureError
 from shootout.measure import schedule
 from shootout.measure.bench import Bench, Instances, Watcher
 from shootout.measure.participants import Participant, prepare
@@ -32,6 +33,7 @@ from shootout.measure.workplace import workplace
 from shootout.model.plan import Block
 from shootout.model.run import Observe, Progress, RunDocument, RunHeader, Runner
 from shootout.runner import machine
+from shootout.servers.locking import locked
 from shootout.servers.running import Running
 
 
@@ -46,9 +48,11 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     began_s = time.monotonic()
     before = _resumable(plan, results, observe)
     if before is not None and _is_over(before, plan):
-        return results / journal.new_name(before.header.run)
+        return journal.path_of(results, before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
-    with workplace(run, plan.place.data) as (directory, held):
+    with writing(results, run), workplace(run, plan.place.data) as (directory, held):
+        if before is not None:  # as it is now: until here another process may have continued it
+            before = journal.read(results / journal.new_name(run))
         writer = journal.Writer(results, run, resumed=before is not None)
         runner = machine.inspect(directory, name=plan.profile.sampling.placement)
         if before is None:
@@ -68,7 +72,25 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
             interrupted = False
         finally:
             recorder.end(interrupted=interrupted)
-    return writer.path
+        return packed.pack(writer.path)
+
+
+@contextmanager
+def writing(results: Path, run: str) -> Iterator[None]:
+    """Have a run's document for this process alone, whatever the caches. Raises InputError."""
+    lock = results / f".{run}.lock"
+    with ExitStack() as held:
+        try:
+            results.mkdir(parents=True, exist_ok=True)
+            held.enter_context(locked(lock, wait=False))
+        except BlockingIOError:
+            raise InputError(f"{results}: run {run} is still measured by another process") from None
+        except OSError as error:
+            raise InputError(f"{results}: cannot hold the run document: {error.strerror}") from None
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
 
 
 @dataclass
@@ -195,16 +217,24 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     """The newest run, if it was cut short, or was asked for the same; None: a new one begins."""
     if not plan.resume:
         return None
-    shard = plan.given.get("--shard")
-    before = resume.find(results, shard, lambda reason: _say(observe, f"left out: {reason}"))
+    before = found(plan, results, lambda reason: _say(observe, f"left out: {reason}"))
     if before is not None and resume.is_finished(before):
         run = before.header.run
-        if not resume.is_same(before.header, structs.replace(before.header, **_asked(plan))):
+        if not _is_asked(plan, before.header):
             _say(observe, f"run {run} is over, and was asked for something else: a new one begins")
             return None
         if _is_over(before, plan):
             _say(observe, f"run {run} is over and is judged again; without --resume a new one begins")
     return before
+
+
+def found(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
+    """The run in `results` that the plan would continue; `skip` receives why documents are left out."""
+    return resume.find(results, plan.given.get("--shard"), partial(_is_asked, plan), skip)
+
+
+def _is_asked(plan: Plan, header: RunHeader) -> bool:
+    return resume.is_same(header, structs.replace(header, **_asked(plan)))
 
 
 def _is_over(before: RunDocument, plan: Plan) -> bool:

@@ -141,7 +141,9 @@ class Samples(Value):
     client_cpu_s: tuple[Quantity, ...]  # whole slice
     completed: tuple[Count, ...]  # transactions in the whole slice; the divisor of CPU times and counters
     latencies: str  # of transactions in the windows; HdrHistogram V2, nanoseconds, deflated, base64
-    statements: dict[str, str]  # the same by kind of statement
+    # The same by kind of statement. Beside `times`, which are of this start, they may be of others, too: in a
+    # packed document a cell's first start has those of all.
+    statements: dict[str, str]
     reads: Count  # statements over whole slices, by effect
     writes: Count
     other: Count
@@ -150,6 +152,7 @@ class Samples(Value):
     # its slices.
     counters: dict[str, Difference]
     returned: dict[str, Returned] = field(default_factory=dict)  # by kind of statement
+    times: dict[str, tuple[Count, Quantity]] = field(default_factory=dict)  # number, and mean in seconds
 
 
 class WorkloadRecord(Value):

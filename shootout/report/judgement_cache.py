@@ -212,7 +212,7 @@ def _with_base(
 
 def _cache_file(path: Path) -> Path:
     """The cache file of a document."""
-    return path.parent / FOLDER / f"{path.stem}{_SUFFIX}"
+    return path.parent / FOLDER / f"{journal.stem(path)}{_SUFFIX}"
 
 
 def _document_digest(path: Path) -> str:

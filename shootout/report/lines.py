@@ -13,6 +13,7 @@ from shootout.report.judged import STYLES, Line, Table
 from shootout.report.sections import NO_SECTIONS, Section, Sections
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
+CUT_SHORT = "The run was cut short: some starts are missing; `--resume` goes on"
 PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
 
 
@@ -23,6 +24,8 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     if load := wording.conditions(comparison.header):
         yield Line(f"load: {load}")
     yield Line(wording.setup(comparison))
+    if comparison.end is None or comparison.end.interrupted:
+        yield Line(CUT_SHORT, "yellow")
     yield from map(Line, wording.setting_differences(comparison))
     yield Line()
     yield verdict_table(comparison)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.verdict import campaign
 from shootout.analysis import compare
+from shootout.document import journal
 from shootout.paths import REPORTS
 
 RECORDED = sorted((REPORTS / "showcase" / "verdict").glob("bias-*.jsonl.xz"))
@@ -15,7 +15,7 @@ RECORDED = sorted((REPORTS / "showcase" / "verdict").glob("bias-*.jsonl.xz"))
 
 @pytest.mark.parametrize("path", RECORDED[:3], ids=lambda path: path.name)
 def test_figures_of_a_recorded_run_agree(path: Path) -> None:
-    cells = compare.compare(campaign.load(path)).cells
+    cells = compare.compare(journal.read(path)).cells
     figures = {cell.cell: cell.figures for cell in cells}
     compared = [cell for cell in cells if cell.ratio is not None]
     assert compared

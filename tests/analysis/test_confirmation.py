@@ -45,7 +45,7 @@ def by_the_judge(document: RunDocument) -> tuple[str, ...]:
 
 
 def test_it_says_what_the_judge_says_after_each_start_of_a_recorded_run(tmp_path: Path) -> None:
-    (path,) = (each for each in record.unpacked(tmp_path) if each.stem == "20261125T061217Z-e84e2b")
+    (path,) = (each for each in record.unpacked(tmp_path) if journal.stem(each) == "20261125T061217Z-e84e2b")
     document = journal.read(path)
     seen = []
     for made in (1, 2, 3):

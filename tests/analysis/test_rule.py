@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks.showcase import record
-from benchmarks.verdict import campaign
 from benchmarks.verdict.__main__ import POLICY, RECORDED
 from shootout.analysis import compare
 from shootout.analysis.thresholds import RULE
@@ -37,10 +36,10 @@ def test_recorded_runs_keep_their_verdicts(tmp_path: Path) -> None:
     found = [
         line
         for path in record.unpacked(tmp_path)
-        for line in lines(path.stem, compare.compare(journal.read(path)))
+        for line in lines(journal.stem(path), compare.compare(journal.read(path)))
     ]
     for name in VERDICT_RUNS:
-        document = campaign.load(RECORDED / f"{name}.jsonl.xz")
+        document = journal.read(RECORDED / f"{name}.jsonl.xz")
         found += lines(name, compare.compare(document, POLICY))
     (tmp_path / GOLDEN.name).write_text("\n".join(found) + "\n")
     assert found == GOLDEN.read_text().splitlines(), f"cp {tmp_path / GOLDEN.name} {GOLDEN}"

@@ -136,6 +136,14 @@ def test_equal_starts_leave_no_doubt() -> None:
     assert stats.ratio_of_starts([[0.0, 0.0]] * 3, 0.1, 0.95).p_value == 1.0
 
 
+def test_a_reach_is_found_where_one_error_has_all_the_weight() -> None:
+    """As 500 equal starts have it: only rounding is beyond the end, on either side."""
+    errors, df = (0.0002843830324804522, 0.008992981105438726), 1000.0000000000003
+    for weights, end in (((1.0, 6.5e-32), 0), ((0.0, 1.0), 1)):
+        noise = stats.Noise(errors, df, weights)
+        assert noise.reach(0.95) == pytest.approx(stats.quantile(0.95, df) * errors[end])
+
+
 def test_the_noise_of_rounds_is_that_of_their_trimmed_means() -> None:
     """Four times the same start, without memory: half the error of one, four times its degrees of freedom."""
     rounds = (0.1, 0.2, 0.15, 0.05, 0.3, 0.1, 0.25, 0.2, 0.0, 0.1)

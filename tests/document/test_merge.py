@@ -15,14 +15,13 @@ from msgspec import structs
 
 from shootout import cli
 from shootout.analysis import baseline, compare, history, ledger
-from shootout.document import baselines, journal, ledgers, merge
+from shootout.document import baselines, journal, ledgers, merge, packed
 from shootout.errors import InputError
 from shootout.inputs import matrix
 from shootout.model.plan import Block, Planned
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader, Samples, StartRecord
 from shootout.model.verdict import Interval, Verdict
 from tests import builders
-from tests.document.test_journal import GOLDEN, a_start
 from tests.measure.test_campaign import a_sample
 
 BASE, HEAD = builders.BASE, builders.HEAD
@@ -132,9 +131,10 @@ def test_a_merged_run_holds_every_record_once_block_by_block(shards: list[Path],
     path = merged([*shards, shards[0]], tmp_path / "out")
     found = journal.read(path)
     assert found.header.blocks == BLOCKS
-    assert path.name == journal.new_name(found.header.run)
+    assert journal.is_original(path, found.header.run)
     expected = [record for block in BLOCKS for record in records_of(block)]
-    assert list(found.starts) == [record for record in expected if isinstance(record, StartRecord)]
+    starts = tuple(record for record in expected if isinstance(record, StartRecord))
+    assert found == packed.rounded(structs.replace(found, starts=starts))
     assert list(found.failures) == [record for record in expected if isinstance(record, FailureRecord)]
     assert found.header.given == {}
     assert (found.header.started, found.header.planned) == ("2026-11-20T02:41:00+00:00", None)
@@ -159,11 +159,21 @@ def test_merging_again_replaces_what_was_incomplete(shards: list[Path], tmp_path
 
 
 def test_a_run_of_no_shards_is_merged_from_itself(tmp_path: Path) -> None:
-    path = tmp_path / "golden.jsonl"
-    path.write_text(GOLDEN)
+    path = saved(tmp_path / "only", 0, BLOCKS[:1], planned=None)
     found = journal.read(merged([path], tmp_path / "out"))
-    assert found.starts == (a_start(),)
-    assert [part.blocks for part in found.header.parts] == [("reads-t4",)]
+    assert found.starts == packed.rounded(journal.read(path)).starts
+    assert [part.blocks for part in found.header.parts] == [(BLOCKS[0].key,)]
+
+
+def test_latencies_that_cannot_be_read_are_left_out(shards: list[Path], tmp_path: Path) -> None:
+    document = journal.read(shards[0])
+    start = document.starts[0]
+    samples = tuple(structs.replace(each, latencies="HISTF") for each in start.samples)
+    odd = structs.replace(document, starts=(structs.replace(start, samples=samples),))
+    shards[0].write_bytes(journal.encoded(odd))
+    skipped: list[str] = []
+    merge.merge(shards, tmp_path / "out", skipped.append)
+    assert skipped == [f"run {document.header.run}: not a histogram: Invalid input length: 5"]
 
 
 # --- what does not belong together ----------------------------------------------------------------
@@ -252,7 +262,7 @@ def test_a_document_that_cannot_be_merged_is_named(
 
 
 def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
-    with pytest.raises(InputError, match=r"^/proc/.*\.jsonl: cannot be written: "):
+    with pytest.raises(InputError, match=r"^/proc/.*\.jsonl\.xz: cannot be written: "):
         merged(shards, Path("/proc"))
 
 
@@ -363,7 +373,7 @@ def test_merge_publishes_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[s
     printed = capsys.readouterr()
     assert printed.err == ""
     said = json.loads(printed.out)
-    assert said["document"] == str(next((out / "results").glob("*.jsonl")))
+    assert said["document"] == str(next((out / "results").glob("*.jsonl.xz")))
     assert len(said["cells"]) == 6
     assert (out / "site" / "index.html").exists()
 

@@ -214,11 +214,11 @@ def test_a_page_that_cannot_be_made_costs_no_verdict(
     out, markdown, junit = tmp_path / "out", tmp_path / "summary.md", tmp_path / "junit.xml"
     out.mkdir()
     options = ("--servers", f"{BASE},{BASE}", *POINT, "--markdown", str(markdown), "--junit-xml", str(junit))
-    kept = f"code=$?; cp {out}/results/*.jsonl {tmp_path}; exit $code"
+    kept = f"code=$?; cp {out}/results/*.jsonl* {tmp_path}; exit $code"
     script = f"{mount.format(out=out)} && {shlex.join(a_run(lab, out, *options))}; {kept}"
     done = lab.run("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script)
     assert done.returncode in (0, 1), done.stderr
-    (document,) = map(journal.read, tmp_path.glob("*.jsonl"))
+    (document,) = map(journal.read, tmp_path.glob("*.jsonl*"))
     runner = document.header.runner.fingerprint
     said = [line for line in done.stderr.splitlines() if line.startswith("shootout: ")]
     assert said == [f"shootout: left out: {text.format(out=out, runner=runner)}" for text in left_out]

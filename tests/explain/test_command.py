@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shootout.document import journal
 from shootout.explain import judge
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.judge import Explained
@@ -36,7 +37,9 @@ class Asked:
 
 
 def an_answer(lab: Lab, out: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    return lab.run(SHOOTOUT, "explain", document_in(out).stem, CELL, "--out", str(out), *SHORT, *options)
+    return lab.run(
+        SHOOTOUT, "explain", journal.stem(document_in(out)), CELL, "--out", str(out), *SHORT, *options
+    )
 
 
 @pytest.fixture(scope="module")
@@ -123,7 +126,7 @@ def test_a_setting_is_tried_and_a_machine_without_perf_explains_the_rest(
 
 def test_the_newest_run_and_its_worst_regression_are_the_default(asked: Asked, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "explain", "--out", str(asked.out))
-    run = document_in(asked.out).stem
+    run = journal.stem(document_in(asked.out))
     assert (done.returncode, f"run {run}: no cell changed; name the one to explain" in done.stderr) == (
         2,
         True,
@@ -143,7 +146,7 @@ def test_bad_input_is_one_message(
     named: str, options: tuple[str, ...], words: str, asked: Asked, lab: Lab
 ) -> None:
     out = ("--out", str(asked.out))
-    done = lab.run(SHOOTOUT, "explain", document_in(asked.out).stem, named, *out, *options)
+    done = lab.run(SHOOTOUT, "explain", journal.stem(document_in(asked.out)), named, *out, *options)
     assert done.returncode == 2
     assert words in done.stderr
     assert len([line for line in done.stderr.splitlines() if not line.startswith("preparing")]) == 1

@@ -10,6 +10,7 @@ from shootout.learn.measure import LearnedWorkload
 from shootout.learn.values import LeftOut
 from shootout.report.judged import Line, Table
 from tests.learn.builders import a_log, a_template
+from tests.schemas import require_unchanged
 
 LOG = a_log(a_template("SELECT ?", count=75), replace(a_template("DO 1", count=25), rows_examined=None))
 SELECT = LearnedStatement(
@@ -24,6 +25,7 @@ SELECT = LearnedStatement(
     problem="odd",
 )
 OUTCOME = LearnedWorkload(
+    format=1,
     workload="out/workload.toml",
     learned=LearningReport(
         logs=("slow.log",),
@@ -64,6 +66,10 @@ def test_a_learned_workload_is_told_in_lines_and_a_table() -> None:
         ("25.00", "0.00", "no"),
     ]
     assert judged.exit_code == 0
+
+
+def test_its_schema_changes_with_its_number_only(tmp_path: Path) -> None:
+    require_unchanged("learned", OUTCOME.format, LearnedWorkload, Path(__file__).parent / "golden", tmp_path)
 
 
 def test_its_json_is_the_document() -> None:

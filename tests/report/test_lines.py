@@ -104,6 +104,15 @@ def test_the_reason_of_a_failure_stands_below() -> None:
     assert screen[-2] == "03:12:45 UTC - mysqld got signal 6 ;"
 
 
+def test_a_run_that_was_cut_short_says_so() -> None:
+    document = a_document()
+    whole = document.end
+    assert whole is not None
+    assert lines.CUT_SHORT not in printed(compare.compare(document))
+    for end in (None, structs.replace(whole, interrupted=True)):
+        assert lines.CUT_SHORT in printed(compare.compare(structs.replace(document, end=end)))
+
+
 def test_what_was_not_measured_is_named_last() -> None:
     document = a_document()
     one, eight = document.header.blocks

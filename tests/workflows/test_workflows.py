@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import platform
 import re
@@ -95,7 +96,7 @@ for word; do
     case $word in
     --out=*) out=${word#*=} && mkdir -p "$out/results" ;;
     --single=*) echo page >"${word#*=}" ;;
-    *.jsonl) documents="$documents $word" ;;
+    *.jsonl*) documents="$documents $word" ;;
     esac
 done
 case $1 in
@@ -427,7 +428,7 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, Path, dict[st
         assert jobs[f"build/{name}"].result == "success", jobs[f"build/{name}"].log
     measure = jobs["build/measure"]
     artifact = hub.artifacts / "shootout-build"
-    (path,) = (artifact / "results").glob("*.jsonl")
+    (path,) = (artifact / "results").glob("*.jsonl.xz")
     found = journal.read(path)
     assert [each.label for each in found.header.servers] == [
         "mysql-5.7.22 (path)@base-my.toml",
@@ -833,7 +834,7 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     assert f"(https://github.example/owner/servers/actions/runs/1/job/{job['id']})" in posted["body"]
     assert "trust me" not in posted["body"]
     assert list(hub.folder.rglob("injected")) == []
-    (document,) = hub.folder.rglob("documents/0/*.jsonl")
+    (document,) = hub.folder.rglob("documents/0/*.jsonl.xz")
     assert "gate" not in document.with_name("ledger").readlink().parts  # not the artifact's
 
 
@@ -845,14 +846,16 @@ def test_a_fork_that_rewrites_the_gate_gets_no_verdicts(
     before, state_before, _ = comment
     many = [f"mysql-test/{number}.test" for number in range(3000)]
     copied_artifacts(before, tmp_path)
-    (document,) = (tmp_path / "artifacts" / "shootout-build" / "results").glob("*.jsonl")
+    (document,) = (tmp_path / "artifacts" / "shootout-build" / "results").glob("*.jsonl.xz")
     for files, forged in (
         ((".github/a.yml",), False),
         ((*many, ".github/a.yml"), False),
         (("sql/a.cc",), True),
     ):
         if forged:
-            document.write_text(document.read_text().replace('"transactions":[', '"transactions":[9e99,', 1))
+            text = lzma.decompress(document.read_bytes())
+            forgery = text.replace(b'"transactions":[', b'"transactions":[9e99,', 1)
+            document.write_bytes(lzma.compress(forgery))
         with github_server.running() as state:
             state.pulls.append(a_pull("someone:$(touch injected)", before.sha, *files))
             environment = asking(state, before)
@@ -1015,7 +1018,7 @@ def test_a_comment_asks_and_is_answered(request_: tuple[Hub, GitHub, dict[str, J
     hub, state, jobs = request_
     assert jobs["request/read"].result == "success", jobs["request/read"].log
     assert jobs["request/gate/build-base"].result == jobs["request/gate/build-head"].result == "skipped"
-    (path,) = (hub.artifacts / "shootout-request" / "results").glob("*.jsonl")
+    (path,) = (hub.artifacts / "shootout-request" / "results").glob("*.jsonl.xz")
     header = journal.read(path).header
     assert [each.reference for each in header.servers] == [f"{BASE}@base/my.toml", f"{HEAD}@head/my.toml"]
     assert [block.key for block in header.blocks] == ["oltp_point_select-t2"]
@@ -1175,7 +1178,7 @@ def test_the_weekly_matrix_is_built_once_measured_in_shards_merged_and_kept(
 
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     kept = tmp_path / "kept"
-    (path,) = (kept / "results").glob("*.jsonl")  # the old run is removed, with what explained it
+    (path,) = (kept / "results").glob("*.jsonl.xz")  # the old run is removed, with what explained it
     assert not list((kept / "results").rglob("*0ld0*"))
     merged = journal.read(path)
     assert [block.key for block in merged.header.blocks] == [f"oltp_point_select-t{n}" for n in (1, 2)]

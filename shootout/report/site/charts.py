@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from shootout import numbers
 from shootout._engine import Histogram
 from shootout.analysis import scaling
+from shootout.document.packed import BINS_PER_DECADE
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
 from shootout.model.value import Family
@@ -32,7 +33,6 @@ BAND = 0.18  # opacity of a band around a line
 BANDS_MAX = 4  # lines with such bands; the bands of more lines would hide the lines
 LAW_POINTS = 40  # of a scaling law's curve
 NAME_MAX = 60  # characters of a name in a readout
-BINS_PER_DECADE = 24  # of the latency distribution: bins 10 % wide, coarser than the histogram's own
 
 T = TypeVar("T")
 

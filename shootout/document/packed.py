@@ -1,0 +1,114 @@
+"""Packed documents: what a finished run leaves in place of its journal, at a fraction of the size.
+
+They have a journal's records, sealed likewise, in a file that `xz` unpacks. What no verdict needs is rounded
+or merged:
+
+- Of transactions, each percentile in `PERCENTS` stays exactly, over any starts of a cell; so do the shortest
+  and the longest latency, and how many there are in each bin of a chart. Others keep `BITS` binary digits:
+  they change by less than 1/32, and their mean by less than 1/1024.
+- Of statements, each start has the number and the mean, exactly. Latencies are those of the cell, in its
+  first start: the percentiles exactly, others to 1/32.
+"""
+
+from __future__ import annotations
+
+import lzma
+import math
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout import files
+from shootout._engine import Histogram
+from shootout.document import journal
+from shootout.errors import InputError
+from shootout.model.run import RunDocument, Samples, StartRecord
+
+PERCENTS = (50.0, 95.0, 99.0, 99.9)  # that verdicts and pages read
+BITS = 6
+BINS_PER_DECADE = 24  # of the chart: bins 10 % wide, coarser than the histogram's own
+
+
+def pack(path: Path) -> Path:
+    """Put a packed document in a journal's place; returns its path, or the journal's if there is no space.
+
+    Raises InputError if the journal cannot be read.
+    """
+    packed = path.with_name(path.name + journal.PACKED)
+    try:
+        files.replace(packed, encoded(rounded(journal.read(path))))
+        path.unlink()
+    except OSError:
+        return path
+    return packed
+
+
+def encoded(document: RunDocument) -> bytes:
+    """The packed form of a document that is rounded."""
+    return lzma.compress(journal.encoded(document))
+
+
+def rounded(document: RunDocument) -> RunDocument:
+    """A document with what is left of its latencies: idempotent. Raises InputError for damaged ones."""
+    cells: dict[tuple[str, str, bool], list[Samples]] = {}
+    for start in document.starts:
+        for key, samples in _cells(start):
+            cells.setdefault(key, []).append(samples)
+    try:
+        by_start = {key: iter([*_of_cell(every)]) for key, every in cells.items()}
+    except ValueError as error:
+        raise InputError(f"run {document.header.run}: {error}") from None
+    starts = []
+    for start in document.starts:
+        left = [next(by_start[key]) for key, _ in _cells(start)]
+        control = left.pop() if start.aa_control else None
+        starts.append(structs.replace(start, samples=tuple(left), aa_control=control))
+    return structs.replace(document, starts=tuple(starts))
+
+
+def _cells(start: StartRecord) -> Iterator[tuple[tuple[str, str, bool], Samples]]:
+    """A start's samples, each with block, server, and whether it is the A/A control."""
+    for samples in start.samples:
+        yield (start.block, samples.server, False), samples
+    if start.aa_control:
+        yield (start.block, start.aa_control.server, True), start.aa_control
+
+
+def _of_cell(every: Sequence[Samples]) -> Iterator[Samples]:
+    """A cell's samples of all starts, with what is left of their latencies."""
+    latencies = [Histogram.decode(samples.latencies) for samples in every]
+    values = [[histogram.percentile(percent) for histogram in latencies] for percent in PERCENTS]
+    exact = [(min(of_starts), max(of_starts)) for of_starts in values]
+    statements: dict[str, Histogram] = {}
+    for samples in every:
+        for kind, text in samples.statements.items():
+            statements.setdefault(kind, Histogram()).add(Histogram.decode(text))
+    of_cell = {kind: _statement(histogram) for kind, histogram in statements.items()}
+    for samples, histogram in zip(every, latencies, strict=True):
+        yield structs.replace(
+            samples,
+            latencies=histogram.rounded(BITS, (*exact, *_edges(histogram))).encode(plain=True),
+            statements=of_cell,
+            times=samples.times or _times(samples),
+        )
+        of_cell = {}
+
+
+def _edges(latencies: Histogram) -> Iterator[tuple[float, float]]:
+    """The bins' edges between the shortest and the longest latency."""
+    if latencies.count:
+        ends = (max(end_s, 1e-9) for end_s in (latencies.min_s, latencies.max_s))
+        first, last = (math.ceil(math.log10(end_s) * BINS_PER_DECADE) for end_s in ends)
+        for edge_s in (10 ** (number / BINS_PER_DECADE) for number in range(first, last)):
+            yield edge_s, edge_s
+
+
+def _statement(latencies: Histogram) -> str:
+    exact = [(value, value) for value in map(latencies.percentile, PERCENTS)]
+    return latencies.rounded(BITS, exact).encode(plain=True)
+
+
+def _times(samples: Samples) -> dict[str, tuple[int, float]]:
+    decoded = {kind: Histogram.decode(text) for kind, text in samples.statements.items()}
+    return {kind: (histogram.count, histogram.mean_s) for kind, histogram in decoded.items()}
