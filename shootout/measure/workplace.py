@@ -20,8 +20,8 @@ from shootout.servers.leftovers import working_directory
 def workplace(name: str, data: Path | None = None, *, loads: bool = True) -> Iterator[tuple[Path, ExitStack]]:
     """A directory for instances, in the cache or in `data`, and what is to be closed before it is removed.
 
-    Where it `loads` servers, others that measure on this machine see that. SIGTERM and SIGHUP end the block as
-    Ctrl-C does. Main thread only. Raises as `working_directory` does.
+    Where it `loads` servers, others that measure on this machine see that. SIGTERM and SIGHUP end the block
+    as Ctrl-C does. Main thread only. Raises as `working_directory` does.
     """
     with (
         interrupting(signal.SIGTERM, signal.SIGHUP),
