@@ -30,6 +30,7 @@ from shootout.measure.dataset import Template
 from shootout.measure.long_load import LongLoad
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
+from shootout.measure.workplace import say_who_else_measures
 from shootout.model.run import Observe, Placement, Progress
 from shootout.runner import machine
 from shootout.servers import instances
@@ -69,6 +70,7 @@ def measure(plan: Plan, results: Path, times: int, observe: Observe) -> Path:
     name = journal.new_run(started)
     with load.prepared(name, observe) as (directory, servers, failures):
         document = _document(load, name, started, directory)
+        say_who_else_measures(document.runner, observe)
         for label, reason in failures.items():
             document = _failed(results, document, label, reason)
         for place, (server, template) in enumerate(servers):

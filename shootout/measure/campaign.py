@@ -29,7 +29,7 @@ from shootout.measure.participants import Participant, prepare
 from shootout.measure.plan import Plan
 from shootout.measure.recorder import Recorder, now
 from shootout.measure.schedule import Start
-from shootout.measure.workplace import workplace
+from shootout.measure.workplace import say_who_else_measures, workplace
 from shootout.model.plan import Block
 from shootout.model.run import Observe, Progress, RunDocument, RunHeader, Runner
 from shootout.runner import machine
@@ -55,6 +55,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
             before = journal.read(results / journal.new_name(run))
         writer = journal.Writer(results, run, resumed=before is not None)
         runner = machine.inspect(directory, name=plan.profile.sampling.placement)
+        say_who_else_measures(runner, observe)
         if before is None:
             recorder = Recorder.begin(writer, _header(plan, run, runner), began_s)
             _say_what_fits(recorder.run.header, observe)

@@ -2,28 +2,43 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
 
+from shootout.model.run import Observe, Progress, Runner
 from shootout.paths import cache_folder
+from shootout.runner.preflight import BUSY, MARK
 from shootout.servers.leftovers import working_directory
 
 
 @contextmanager
-def workplace(name: str, data: Path | None = None) -> Iterator[tuple[Path, ExitStack]]:
+def workplace(name: str, data: Path | None = None, *, loads: bool = True) -> Iterator[tuple[Path, ExitStack]]:
     """A directory for instances, in the cache or in `data`, and what is to be closed before it is removed.
 
-    SIGTERM and SIGHUP end the block as Ctrl-C does. Main thread only. Raises as `working_directory` does.
+    Where it `loads` servers, others that measure on this machine see that. SIGTERM and SIGHUP end the block
+    as Ctrl-C does. Main thread only. Raises as `working_directory` does.
     """
     with (
         interrupting(signal.SIGTERM, signal.SIGHUP),
         working_directory(cache_folder(), name, data) as directory,
         ExitStack() as held,
+        ExitStack() as marked,
     ):
+        if loads:
+            marked.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0{MARK}{os.getpid()}/{name}")
         yield directory, held
+
+
+def say_who_else_measures(runner: Runner, observe: Observe) -> None:
+    """Say what disturbs a measurement from its beginning, and may be over before the next one."""
+    for warning in runner.warnings:
+        if warning.code in BUSY:
+            observe(Progress(stage="note", detail=f"warning: {warning.text}"))
 
 
 @contextmanager

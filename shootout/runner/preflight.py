@@ -5,6 +5,7 @@ Nothing is changed: each finding names the command that would fix it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ MEMORY_MIN_BYTES = 2 << 30  # available, for servers and their page cache
 SPACE_MIN_BYTES = 10 << 30  # free: each server of a run has a copy of the data
 FILES_MIN = 8192  # open files: with fewer, servers lower their own limits
 TASKS_MIN = 16_384  # two servers with one thread for each of thousands of connections
+BUSY = ("second-run", "load")  # findings that are said at the start of a run, too: they pass
+MARK = "shootout/"  # how the abstract sockets begin that measuring processes hold, for others to see
 AIO_MIN = 16_384  # asynchronous requests: an InnoDB server reserves some thousands
 
 _SLOW_CLOCKS = ("acpi_pm", "hpet", "jiffies", "pit", "refined-jiffies")
@@ -40,7 +43,7 @@ _OPTIONS = {  # mount options: the replacement, and why
 
 def findings(host: Host, data: Path) -> Iterator[Finding]:
     """Examine the machine; `data` is where the servers' data will lie, free of symbolic links."""
-    for checks in (_processors, _nodes, _clocks, _memory, _limits):
+    for checks in (_processors, _nodes, _clocks, _memory, _limits, _others):
         yield from checks(host)
     mount = host.mount(data)
     if mount is not None:
@@ -260,6 +263,30 @@ def _limits(host: Host) -> Iterator[Finding]:
             why="A server that gets none falls back to another way of writing, or does not start.",
             fit=requests - used >= AIO_MIN,
             mend="sudo sysctl fs.aio-max-nr=1048576",
+        )
+
+
+def _others(host: Host) -> Iterator[Finding]:
+    """Whoever measures on this machine, under any user, and what runs at this moment."""
+    if sockets := host.text("proc/net/unix"):
+        marks = re.findall(rf"@{MARK}(\d+)/(\S+)", sockets)
+        runs = [f"{name} (pid {pid})" for pid, name in marks if int(pid) != os.getpid()]
+        yield Finding(
+            code="second-run",
+            what="other shootout runs on this machine",
+            found=", ".join(runs) or "none",
+            why="Two runs take each other's CPU time, caches and disk: each looks slow at random.",
+            fit=not runs,
+        )
+    cpus = len(re.findall(r"^cpu\d", host.text("proc/stat"), re.MULTILINE))
+    if cpus and (loads := re.match(r"([\d.]+) \S+ \S+ (\d+)/", host.text("proc/loadavg"))):
+        average, running = float(loads[1]), int(loads[2])  # the average remembers what ended a minute ago
+        yield Finding(
+            code="load",
+            what="load average",
+            found=f"{average:g}, {running} running now, on {_count(cpus, 'CPU')}",
+            why="What others run takes CPU time from one slice and not from the next.",
+            fit=average <= cpus or running <= cpus,
         )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import resource
 import signal
 from collections.abc import Sequence
 from pathlib import Path
@@ -71,9 +72,12 @@ def ending(code: int | None) -> str:
     """How a process ended, from its exit code as subprocess reports it; None: killed, and still there."""
     if code is None:
         return "killed, and held by the kernel"
+    allowed, _ = resource.getrlimit(resource.RLIMIT_AS)  # where it has an end, servers crash without a word
+    limit = "" if allowed == resource.RLIM_INFINITY else f", with {allowed >> 20} MiB of memory: ulimit -v"
     if -code in {*signal.Signals}:
-        return f"signal {signal.Signals(-code).name}"
-    return f"exit code {code if code >= 0 else 128 - code}"  # a container's code above 128 may be any
+        return f"signal {signal.Signals(-code).name}{limit}"
+    # A container's code above 128 may be any.
+    return f"exit code {code if code >= 0 else 128 - code}{limit}"
 
 
 def _cause(text: str, directory: Path) -> str:

@@ -25,6 +25,7 @@ from shootout.measure.dataset import Template
 from shootout.measure.long_load import LongLoad, Send
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
+from shootout.measure.workplace import say_who_else_measures
 from shootout.model.run import Observe, Progress
 from shootout.runner import machine
 from shootout.servers import instances
@@ -46,6 +47,7 @@ def measure(plan: Plan, results: Path, duration_s: float, observe: Observe) -> P
     soak = journal.new_run(started)
     with load.prepared(soak, observe) as (directory, servers, failures):
         header = _header(load, soak, started, duration_s, directory)
+        say_who_else_measures(header.runner, observe)
         writer = Writer(results, header)
         for label, reason in failures.items():
             writer.append(SoakFailure(server=label, reason=reason))

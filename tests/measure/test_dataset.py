@@ -1,3 +1,7 @@
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -248,6 +252,39 @@ def test_a_failed_copy_is_reported(cache_dir: Path, tmp_path: Path) -> None:
         MeasureError, match=r"cannot copy the dataset to .*/file/instance/data: Not a directory"
     ):
         template.copy_to(tmp_path / "file" / "instance")
+
+
+COPYING = """
+import sys
+from pathlib import Path
+from shootout.errors import MeasureError
+from shootout.measure.dataset import Template
+try:
+    Template(directory=Path(sys.argv[1]), checksum="", load_s=None).copy_to(Path(sys.argv[2]))
+except MeasureError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize(
+    ("disk", "how"),
+    [
+        ("size=5m", "it needs 9 MiB, and 5 MiB are free"),
+        ("size=50m,nr_inodes=6", "cp: cannot create regular file '[^']+': No space left on device"),
+    ],
+)
+def test_a_full_disk_is_said_in_one_line(disk: str, how: str, tmp_path: Path) -> None:
+    """Where that can be told before the copy begins, and where it fills up meanwhile."""
+    data, full = tmp_path / "template" / "data", tmp_path / "full"
+    for folder in (data, full):
+        folder.mkdir(parents=True)
+    for number in range(9):
+        (data / f"t{number}.ibd").write_bytes(bytes(1 << 20))
+    copying = shlex.join([sys.executable, "-c", COPYING, str(data.parent), str(full / "0")])
+    script = f"mount -t tmpfs -o {disk} none {full} && {copying}"
+    command = ("unshare", "--user", "--map-root-user", "--mount", "sh", "-c", script)
+    said = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+    assert re.fullmatch(rf"cannot copy the dataset to {full}/0/data: {how}\n", said)
 
 
 def test_a_cache_that_cannot_be_written_is_reported(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,22 @@ def test_what_a_small_virtual_machine_needs(tmp_path: Path) -> None:
     assert found["memory"].found == "23.5 GiB, 20.2 available"
     assert found["cpu-governor"].found == "not visible"
     assert "turbo" not in found
+
+
+@pytest.mark.parametrize(
+    ("load", "unfit"),
+    [
+        ("3.25 1.00 0.50 5/812 4711", "3.25, 5 running now, on 2 CPUs"),
+        ("3.25 1.00 0.50 1/812 4711", ""),  # it is over
+        ("1.50 1.00 0.50 5/812 4711", ""),
+    ],
+)
+def test_what_runs_beside_it_is_found(load: str, unfit: str, tmp_path: Path) -> None:
+    ours, theirs = f"@shootout/{os.getpid()}/r1", "@shootout/1/r2"
+    sockets = "".join(f"0000: 00000002 0 10000 0001 01 19 {name}\n" for name in (ours, theirs, "@other"))
+    found = findings(a_host("kvm", tmp_path, {"proc/loadavg": load, "proc/net/unix": sockets}))
+    assert (found["second-run"].found, found["second-run"].fit) == ("r2 (pid 1)", False)
+    assert (found["load"].found if not found["load"].fit else "") == unfit
 
 
 def test_what_a_container_needs(tmp_path: Path) -> None:

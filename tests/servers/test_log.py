@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,15 @@ def test_a_log_that_is_not_there_is_no_second_fault(tmp_path: Path) -> None:
 def test_an_ending_is_named() -> None:
     assert (log.ending(-9), log.ending(2)) == ("signal SIGKILL", "exit code 2")
     assert (log.ending(-127), log.ending(0)) == ("exit code 255", "exit code 0")
+
+
+def test_a_limit_of_memory_is_named_where_a_server_ends() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (1 << 40, hard))
+    try:
+        assert log.ending(-6) == "signal SIGABRT, with 1048576 MiB of memory: ulimit -v"
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
 def test_what_an_earlier_start_wrote_is_no_cause(tmp_path: Path) -> None:
