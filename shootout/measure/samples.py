@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shootout._engine import Histogram, Slice
-from shootout.model.run import Returned, Samples
+from shootout.model.run import STANDSTILL_S, Returned, Samples
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class SampleBuilder:
         self._effects: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._of_disk: dict[str, float] = {}
+        self._standstills: dict[str, float] = {}
 
     def add(self, taken: Slice, server_cpu_s: float | None, of_disk: Mapping[str, float]) -> None:
         self.transactions.append(round(taken.transactions, 4))
@@ -55,6 +56,12 @@ class SampleBuilder:
         self._errors.update({str(code): count for code, count in taken.errors.items()})
         for name, grown in of_disk.items():
             self._of_disk[name] = round(self._of_disk.get(name, 0.0) + grown, 6)
+
+    def stood_still(self, seconds: Mapping[str, float]) -> None:
+        """Count what stood still around a slice, where it is long enough to matter."""
+        for name, stood_s in seconds.items():
+            if stood_s > STANDSTILL_S:
+                self._standstills[name] = round(self._standstills.get(name, 0.0) + stood_s, 3)
 
     def samples(self, server: str, warm_up: WarmUp, counters: Mapping[str, float]) -> Samples:
         server_cpu_s = tuple(used_s for used_s in self._server_cpu_s if used_s is not None)
@@ -74,7 +81,7 @@ class SampleBuilder:
             writes=self._effects["writes"],
             other=self._effects["other"],
             errors=dict(self._errors),
-            counters={**counters, **self._of_disk},
+            counters={**counters, **self._of_disk, **self._standstills},
             returned={
                 kind: _returned(slices)
                 for kind, slices in self._returned.items()

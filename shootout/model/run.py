@@ -114,6 +114,10 @@ class ServerRecord(Value):
 
 
 REOPENED: Final = "connections_reopened"  # a counter: how often the server closed the suite's own connection
+# Counters, from slices in which they exceed STANDSTILL_S: how long the server did not answer, how long this
+# process stood still, and by how much a clock jumped.
+STOOD_S, STOPPED_S, JUMPED_S = "stood_still_s", "client_stopped_s", "clock_jumped_s"
+STANDSTILL_S: Final = 1.0
 FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the disk, and what they took
 
 

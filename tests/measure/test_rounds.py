@@ -20,8 +20,9 @@ from msgspec import structs
 from shootout._engine import Histogram, LoadError, Slice
 from shootout.measure import rounds
 from shootout.measure.rounds import Measured, ServerHandle, measure_block, orders
+from shootout.measure.samples import SampleBuilder, WarmUp
 from shootout.model.plan import Isolation, Load, Sampling
-from shootout.model.run import StartRecord
+from shootout.model.run import JUMPED_S, STOOD_S, STOPPED_S, StartRecord
 
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
 CLOSED = Load()
@@ -414,3 +415,38 @@ def test_an_exclusive_servers_slices_are_one_stretch() -> None:
     assert len(set(record.order)) == 1
     assert len(record.order) == 12
     assert all(len(samples.transactions) == 12 for samples in record.samples)
+
+
+@pytest.mark.parametrize(
+    ("took_s", "stopped_s", "after", "load", "expected"),
+    [
+        (0.13, 0.0, (0.14, 0.14, 0.14), CLOSED, {}),
+        (0.13, 0.0, (0.9, 0.9, 0.9), CLOSED, {}),
+        (3.13, 0.0, (3.14, 3.14, 3.14), CLOSED, {STOOD_S: 3.005}),
+        (3.13, 0.0, (3.14, 3.14, 3.14), Load(rate=250.0), {}),
+        (20.13, 19.9, (20.14, 20.14, 20.14), CLOSED, {STOPPED_S: 19.91}),
+        (0.13, 0.0, (20.14, 20.14, 20.14), CLOSED, {STOPPED_S: 20.01}),
+        (0.13, 0.0, (0.14, 20.14, 20.14), CLOSED, {JUMPED_S: 20.0}),
+        (0.13, 0.0, (0.14, 0.14, -9.86), CLOSED, {JUMPED_S: 10.0}),
+    ],
+)
+def test_what_stands_still_around_a_slice_is_counted(
+    took_s: float, stopped_s: float, after: tuple[float, ...], load: Load, expected: dict[str, float]
+) -> None:
+    slices = rounds._Slices(FakeDriver(constant), [], SAMPLING, load, latency_s=0.001, took_s=took_s)
+    taken = cast(Slice, FakeSlice(100, 0.1, 100, Histogram(), [Histogram()], stopped_s=stopped_s))
+    builder = SampleBuilder({"select": True})
+    builder.add(taken, None, {})
+    builder.stood_still(slices.standstills(taken, (0.0, 0.0, 0.0), after))
+    assert builder.samples("a", WarmUp(1, 0.0, True), {}).counters == pytest.approx(expected)
+
+
+def test_rows_are_added_up_over_slices_where_they_come_from_tables() -> None:
+    driver = FakeDriver(constant)
+    (returned,) = recorded(driver).samples[0].returned.values()
+    slices = returned.slices
+    assert (returned.executions, returned.rows, returned.bytes) == (3 * slices, 6 * slices, 60 * slices)
+    assert (returned.rows_error, returned.bytes_error) == (0.0, 0.0)
+    builder = SampleBuilder({"select": False})
+    builder.add(driver.slice(0, 0.0, 0.1, 1.0), None, {})
+    assert builder.samples("a", WarmUp(1, 0.0, True), {}).returned == {}
