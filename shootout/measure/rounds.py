@@ -19,6 +19,7 @@ from shootout.analysis import stats
 from shootout.errors import MeasureError
 from shootout.measure.samples import SampleBuilder, WarmUp
 from shootout.model.plan import Isolation, Load, Sampling
+from shootout.model.program import Program
 from shootout.model.run import JUMPED_S, STOOD_S, STOPPED_S, Samples, StartRecord
 
 T = TypeVar("T")
@@ -119,7 +120,7 @@ def measure_block(
     start: int,
     servers: Sequence[ServerHandle],
     *,
-    kinds: Mapping[str, bool],
+    program: Program,
     driver: Driver,
     sampling: Sampling,
     load: Load,
@@ -129,15 +130,14 @@ def measure_block(
 ) -> Measured:
     """Measure one start of the block on `servers`, which the driver numbers in this order.
 
-    A server that fails drops out and keeps the samples it has. `kinds`: whether the rows of each kind of
-    statement come from tables. `on_measuring` is called after the warm-up.
+    A server that fails drops out and keeps the samples it has. `on_measuring` is called after the warm-up.
     """
     slices = _Slices(driver, servers, sampling, load)
     with slices.isolated():
         warmups = _warm_up(slices, generator, on_round)
         window_s = slices.window_s()
         rounds = max(ROUNDS_MIN, round(slices.measure_s() / window_s))
-        builders = {server: SampleBuilder(kinds) for server in slices.live}
+        builders = {server: SampleBuilder(program) for server in slices.live}
         before = {server: slices.counters(server, 1) for server in slices.live}
         order: list[list[int]] = [[] for _ in range(rounds)]
         if on_measuring is not None:

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shootout._engine import Histogram, Slice
+from shootout.model.program import Program
 from shootout.model.run import STANDSTILL_S, Returned, Samples
 
 
@@ -23,18 +24,17 @@ class WarmUp:
 class SampleBuilder:
     """Adds up one server's slices, round by round."""
 
-    def __init__(self, kinds: Mapping[str, bool]) -> None:
-        """`kinds`: whether the rows of each kind of statement come from tables."""
+    def __init__(self, program: Program) -> None:
         self.transactions: list[float] = []
         self._window_s: list[float] = []
         self._server_cpu_s: list[float | None] = []
         self._client_cpu_s: list[float] = []
         self._completed: list[int] = []
         self._latencies = Histogram()
-        self._statements = {kind: Histogram() for kind in kinds}
-        self._of_data = kinds
+        self._program = program
+        self._statements = {kind.name: Histogram() for kind in program.kinds}
         # For each kind, slices with executions: their number, rows and bytes.
-        self._returned: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in kinds}
+        self._returned: dict[str, list[tuple[int, int, int]]] = {kind.name: [] for kind in program.kinds}
         self._effects: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._of_disk: dict[str, float] = {}
@@ -83,14 +83,15 @@ class SampleBuilder:
             errors=dict(self._errors),
             counters={**counters, **self._of_disk, **self._standstills},
             returned={
-                kind: _returned(slices)
+                kind: returned(slices, alike=self._program.alike)
                 for kind, slices in self._returned.items()
-                if slices and self._of_data[kind]
+                if slices and kind not in self._program.about_server
             },
         )
 
 
-def _returned(slices: Sequence[tuple[int, int, int]]) -> Returned:
+def returned(slices: Sequence[tuple[int, int, int]], *, alike: bool = True) -> Returned:
+    """The sums over slices with executions: each slice's executions, rows and bytes."""
     executions, rows, bytes_ = (sum(column) for column in zip(*slices, strict=True))
     return Returned(
         executions=executions,
@@ -99,6 +100,7 @@ def _returned(slices: Sequence[tuple[int, int, int]]) -> Returned:
         rows_error=_error([(count, of_slice) for count, of_slice, _ in slices], rows, executions),
         bytes=bytes_,
         bytes_error=_error([(count, of_slice) for count, _, of_slice in slices], bytes_, executions),
+        alike=alike,
     )
 
 

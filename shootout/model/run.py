@@ -130,6 +130,9 @@ class Returned(Value):
     rows_error: Quantity  # standard error of rows per execution, from slices
     bytes: Count  # of the returned rows
     bytes_error: Quantity
+    alike: bool = (
+        True  # false: each connection asks for other rows, and servers serve some more often than others
+    )
 
 
 class Samples(Value):

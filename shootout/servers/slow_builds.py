@@ -1,4 +1,4 @@
-"""Builds that are not for speed, as far as they say so: for debugging, under a sanitizer, or not optimised."""
+"""Builds that are not for speed, as far as they say: for debugging, under a sanitizer, or not optimised."""
 
 from __future__ import annotations
 
