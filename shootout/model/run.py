@@ -124,8 +124,8 @@ FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the di
 class Returned(Value):
     """What one kind of statement returned in a start, over whole slices, and how much that varied."""
 
-    executions: Count
-    slices: Count  # with executions
+    executions: Positive
+    slices: Positive  # with executions
     rows: Count  # returned, or changed
     rows_error: Quantity  # standard error of rows per execution, from slices
     bytes: Count  # of the returned rows
