@@ -19,6 +19,7 @@ from shootout.analysis import baseline, exit_codes, gate
 from shootout.app import Request
 from shootout.capability import Capability
 from shootout.command import console, left_out, progress, show, warn
+from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.inputs import matrix, texts, workload
 from shootout.inputs.acknowledgements import load_acknowledged
@@ -124,7 +125,8 @@ def _by_owner(documents: Sequence[Path]) -> tuple[list[Path], dict[Capability, l
 
 
 def _compare(args: argparse.Namespace) -> int:
-    runs, others = _by_owner(args.documents)
+    documents = [journal.of_run(document, REPORTS / "results") for document in args.documents]
+    runs, others = _by_owner(documents)
     judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
     codes = [show(each, args) for each in judged]
     comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in runs]
@@ -324,7 +326,8 @@ def _declare_merge(merge: Parser) -> None:
 
 def _declare_compare(compare: Parser) -> None:
     command.declare(compare, _compare)
-    compare.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    which = "a document, or the id of a run in reports/results"
+    compare.add_argument("documents", metavar="DOC", nargs="+", help=which)
     compare.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
     baselines = "compare with stored baselines instead: a file or a folder; --base is the anchor"
     compare.add_argument("--baseline", metavar="PATH", type=Path, help=baselines)

@@ -25,7 +25,7 @@ same. Plain pytest takes the options of `shootout run`, too (`pytest suites --se
 | 1 | something regressed |
 | 2 | wrong usage or configuration |
 | 3 | something could not be measured |
-| 4 | a cell is inconclusive, and the policy says that this fails |
+| 4 | a cell is inconclusive, and the policy says that this fails; a bisection is undecided |
 | 130 | interrupted with Ctrl-C |
 
 Every command takes `--json`, which prints its result for machines.

@@ -108,7 +108,7 @@ BAD_COMMANDS = [
     ((), "required: COMMAND"),
     (("--nonsense",), "required: COMMAND"),
     (("compare",), "required: DOC"),
-    (("compare", "none.jsonl"), "none.jsonl: cannot be read: No such file or directory"),
+    (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
     (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),  # room: soak
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
@@ -168,6 +168,18 @@ def test_a_wrong_command_is_named(
     arguments: Sequence[str], words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert words in refused(arguments, capsys)
+
+
+def test_a_run_is_judged_again_by_its_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(cli, "REPORTS", tmp_path)
+    path = saved(a_document(), tmp_path / "results")
+    outputs = []
+    for named in (path.stem, str(path)):
+        assert cli.main(["compare", named]) == 1
+        outputs.append(capsys.readouterr().out)
+    assert outputs[0] == outputs[1] != ""
 
 
 def a_profile(folder: Path, **fields: str | None) -> Path:

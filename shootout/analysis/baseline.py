@@ -206,17 +206,17 @@ def _compared(
     measured, anchor = _without_verdict(cell), cell.base.server
     reason += f": it was {ratio_text(then, anchor)} in run {newest.run}, and is {ratio_text(now, anchor)}"
     leaning: Literal["slower", "faster"] | None = None
+    made = "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
     if len(then.runs) < RUNS_MIN and judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
         leaning = "slower" if judged.verdict is Verdict.REGRESSED else "faster"
         judged = structs.replace(judged, verdict=Verdict.INCONCLUSIVE)
-        made = "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
         reason += (
             f"; a baseline of {made} only advises: days differ, and {RUNS_MIN} accepted runs show by how much"
         )
     return structs.replace(
         measured,
         warnings=(*measured.warnings, *warnings.of_change(judged)),
-        base=structs.replace(cell.cell, server=f"{cell.cell.server} in {newest.run}"),
+        base=structs.replace(cell.cell, server=f"its baseline ({made})"),
         verdict=judged.verdict,
         reason=reason,
         ratio=judged.ratio,

@@ -2,7 +2,8 @@
 
 Both answer the same kinds of statements with the same seed, but not equally many. So rows per execution are
 compared, by Welch's test over slices. Where the load writes, what statements return depends on how far it
-came: there only kinds that return a constant number on one of the servers are compared.
+came; where each connection asks for other rows, on how often which is served. There only kinds that return a
+constant number on one of the servers are compared.
 """
 
 from __future__ import annotations
@@ -52,8 +53,8 @@ def _differences(
     found = []
     for kind, of_base, of_head in _common(base, head):
         then, now = _level(of_base, read), _level(of_head, read)
-        comparable = not (_writes(base) or _writes(head)) or min(then.error, now.error) == 0
-        if comparable and _differ(then, now):
+        alike = all(start.alike for start in of_base) and not (_writes(base) or _writes(head))
+        if (alike or min(then.error, now.error) == 0) and _differ(then, now):
             found.append(Difference(kind, then.mean, now.mean))
     return tuple(sorted(found, key=lambda each: -abs(each.head - each.base) / max(each.base, each.head)))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from statistics import median
 from typing import Final
 
 from shootout.analysis import returned, stats
@@ -12,7 +13,16 @@ from shootout.analysis.metrics import Starts
 from shootout.analysis.pairs import Pair, both_steady, start_log_tps, unsteady
 from shootout.analysis.verdicts import Decision, change_text, unlike
 from shootout.model.plan import THROUGHPUT, Cell
-from shootout.model.run import REOPENED, RunDocument, RunHeader, Warning
+from shootout.model.run import (
+    JUMPED_S,
+    REOPENED,
+    STOOD_S,
+    STOPPED_S,
+    RunDocument,
+    RunHeader,
+    Samples,
+    Warning,
+)
 from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
 from shootout.numbers import plain_percent
 
@@ -20,6 +30,7 @@ from shootout.numbers import plain_percent
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
 RETRIED_MAX = 0.01  # of transactions; above it, the load is in effect another workload
 OTHER_BASE: Final = "other-base"  # warning code of cells whose base stands in for another
+MANY, EMPTY = 100.0, 0.01  # transactions of a slice, and the share of them that is next to nothing
 CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
@@ -40,6 +51,7 @@ def of_cell(
     if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.noise.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _wide(document.header, pair, decision)
+    yield from _standstills({pair.base.server: pair.base_starts, pair.cell.server: pair.starts})
     margin = next((metric.margin for metric in decision.metrics if metric.metric == THROUGHPUT), None)
     if margin is not None and pair.throughput is not None:
         yield from _unlike(pair, pair.throughput, margin)
@@ -114,6 +126,33 @@ def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning
         change = change_text(THROUGHPUT, stats.over_starts(whole, stats.STRICT), stats.STRICT)
         text = f"With all slices, the outermost of each start included, it is {change}: some are far off"
         yield Warning(code="uneven", text=text)
+
+
+def _standstills(starts_of: Mapping[str, Starts]) -> Iterator[Warning]:
+    """Servers that stood still in the middle, and a machine or its clock that did."""
+    for server, starts in starts_of.items():
+        still = {
+            name: sum(samples.counters.get(name, 0.0) for samples in starts.values())
+            for name in (STOOD_S, STOPPED_S, JUMPED_S)
+        }
+        if still[STOOD_S]:
+            text = f"{server} stood still for {still[STOOD_S]:.1f} s"
+            yield Warning(code="stood-still", text=text)
+        elif empty := sum(map(_empty, starts.values())):
+            text = f"{server} did next to nothing in {empty} of its slices: it stood still"
+            yield Warning(code="stood-still", text=text)
+        if still[STOPPED_S]:
+            text = f"This process stood still for {still[STOPPED_S]:.1f} s beside {server}'s slices"
+            yield Warning(code="stopped", text=f"{text}: it was stopped, or the machine was")
+        if still[JUMPED_S]:
+            text = f"The clock jumped by {still[JUMPED_S]:.1f} s beside {server}'s slices"
+            yield Warning(code="clock-jumped", text=f"{text}: it was set, or the machine was paused")
+
+
+def _empty(samples: Samples) -> int:
+    """How many slices did next to nothing, where slices have many transactions."""
+    usual = median(samples.transactions)
+    return sum(count < EMPTY * usual for count in samples.transactions) if usual >= MANY else 0
 
 
 def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:

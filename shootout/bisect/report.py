@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator
 
 from shootout import capability, numbers
@@ -90,6 +91,22 @@ def why(answer: Answer) -> str:
     return commands.line("run", compared | {"--threads": str(bisection.threads)} | explained)
 
 
+def go_on(answer: Answer) -> str:
+    """The command that continues an undecided bisection, to twice its time; empty if it is decided."""
+    bisection, first, last = answer.bisection, answer.bisection.revisions[0], answer.bisection.revisions[-1]
+    if answer.kind != "open":
+        return ""
+    if first.commit:
+        repository = first.server.partition("git:")[2].rpartition("#")[0]
+        asked = {"--repo": repository, "--good": first.commit, "--bad": last.commit}
+    else:
+        asked = {"--over": ",".join(revision.server for revision in bisection.revisions)}
+    counted = {f"--{bisection.instrument}": ""} if bisection.is_exact else {}
+    given = {flag: text for flag, text in bisection.given.items() if flag not in ("--budget", "--resume")}
+    budget = {"--resume": "", "--budget": str(math.ceil(answer.spent_s / 30))}
+    return commands.line("bisect", asked | given | counted | budget)
+
+
 def shown(answer: Answer) -> tuple[RevisionFinding, ...]:
     """The revisions that a table lists."""
     if len(answer.findings) <= FEW:
@@ -142,6 +159,7 @@ def judged(answer: Answer) -> Judged:
             Line(),
             *map(Line, notes(answer)),
             *([Line(f"why           {command}")] if command else []),
+            *([Line(f"go on         {more}")] if (more := go_on(answer)) else []),
         ),
         value=_value(answer),
         exit_code=exit_code(failed=False, regressed=_is_worse(answer), undecided=answer.kind == "open"),

@@ -244,6 +244,17 @@ def counted(paths: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(path for path in paths if path not in journals)
 
 
+def of_run(run: str | None, results: Path) -> Path:
+    """The document of a run that is given by its path or its id; the newest one's. Raises InputError."""
+    paths = [path for path in find(results) if run in (None, stem(path))][-1:]
+    if run is None and not paths:
+        raise InputError(f"{results}: no run document found; `shootout run` makes one")
+    given = Path(run or "")
+    if not paths and not given.is_file():
+        raise InputError(f"run {run!r}: neither a run document nor the id of one in {results}")
+    return paths[0] if paths else given
+
+
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
     """The documents that are left out, each with the document of the same run that stays.
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from shootout.document import journal
 from shootout.errors import InputError
 from shootout.explain.measure import base_of
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Comparison, Verdict
-from shootout.report import wording
+from shootout.report import commands, wording
 
 
 def changed(comparison: Comparison) -> list[Cell]:
@@ -24,19 +21,15 @@ def worst(comparison: Comparison) -> Cell:
     """The cell that most needs an explanation. Raises InputError if none changed."""
     cells = changed(comparison)
     if not cells:
-        raise InputError(f"run {comparison.header.run}: no cell changed; name the one to explain")
+        run = comparison.header.run
+        heads = [c.cell.name for c in comparison.cells if c.cell != c.base]
+        asked = (
+            f"name the one to explain: {commands.line('explain', {}, run, heads[0])}"
+            if heads
+            else "nor can it"
+        )
+        raise InputError(f"run {run}: no cell changed; {asked}")
     return cells[0]
-
-
-def document_of(run: str | None, results: Path) -> Path:
-    """The document of a run that is given by its path or its id; the newest one's. Raises InputError."""
-    paths = [path for path in journal.find(results) if run in (None, journal.stem(path))][-1:]
-    if run is None and not paths:
-        raise InputError(f"{results}: no run document found; `shootout run` makes one")
-    given = Path(run or "")
-    if not paths and not given.is_file():
-        raise InputError(f"run {run!r}: neither a run document nor the id of one in {results}")
-    return paths[0] if paths else given
 
 
 def named(document: RunDocument, text: str) -> Cell:

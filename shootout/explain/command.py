@@ -25,6 +25,7 @@ from shootout.model.plan import Cell
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
+from shootout.report.figures import counted
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
 from shootout.report.site.page import Listing
@@ -64,7 +65,7 @@ class Explain(Capability):
 
     def _run(self, args: argparse.Namespace) -> int:
         out = args.out.resolve()
-        path = cells.document_of(args.document, out / "results")
+        path = journal.of_run(args.document, out / "results")
         document = journal.read(path)
         acknowledged = load_acknowledged(args.acknowledged)
         if args.cell is None:
@@ -91,7 +92,7 @@ class Explain(Capability):
         changed = cells.changed(conclusion.comparison)
         wanted = changed[: max(1, int(wish // CELL_MIN))]
         for left_out in changed[len(wanted) :]:
-            skip(f"explanation of {left_out.name}: the budget allows {len(wanted)} cells")
+            skip(f"explanation of {left_out.name}: the budget allows {counted(len(wanted), 'cell')}")
         for cell in wanted:
             question = Question(conclusion.document, cell, conclusion.path.parent)
             try:

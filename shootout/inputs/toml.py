@@ -61,6 +61,8 @@ def find(name_or_file: str, folder: Path, kind: str) -> Path:
         return Path(name_or_file)
     known = sorted(path.stem for path in folder.glob("*.toml"))
     if name_or_file not in known:
+        file = f"{name_or_file}.toml"
+        known = [file] if Path(file).is_file() else known
         raise InputError(f"unknown {kind} {name_or_file!r}{hint(name_or_file, known)}")
     return folder / f"{name_or_file}.toml"
 

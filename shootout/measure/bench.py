@@ -93,7 +93,7 @@ class Bench:
                 block.key,
                 start,
                 handles,
-                kinds=program.of_data,
+                program=program,
                 driver=engine,
                 sampling=sampling.isolated(
                     writes=program.writes, ours=all(server.stop is not None for server in handles)

@@ -249,7 +249,8 @@ def _say_what_fits(header: RunHeader, observe: Observe) -> None:
     if len(first) < len(header.blocks):
         cells = sum(max(len(block.servers) - 1, 1) for block in header.blocks)
         keys = ", ".join(block.key for block in first)
-        text = f"{cells} cells need about {_minutes(needed_s)}; {_minutes(budget_s)} are given: "
+        them = "1 cell needs" if cells == 1 else f"{cells} cells need"
+        text = f"{them} about {_minutes(needed_s)}; {_minutes(budget_s)} are given: "
         _say(observe, f"{text}first {keys}, then the others as far as time is left")
 
 

@@ -17,7 +17,7 @@ from shootout.model.plan import Dataset, ServerReference
 from shootout.model.run import ServerRecord, Warning
 from shootout.model.value import Family
 from shootout.runner import machine
-from shootout.servers import dsn
+from shootout.servers import dsn, slow_builds
 from shootout.servers.external import MARK, Claim, External
 from shootout.servers.running import Running
 from shootout.servers.version import family_of, numbers_of
@@ -139,6 +139,7 @@ class ExternalServer:
         """What is known of the server so far."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
+        warnings += (*slow_builds.warnings(self.server.version, self.comment, variables, ""),)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,

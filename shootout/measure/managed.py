@@ -22,7 +22,7 @@ from shootout.model.program import Program
 from shootout.model.run import ABSENT, REOPENED, ServerRecord, Warning
 from shootout.paths import cache_folder
 from shootout.runner import machine
-from shootout.servers import cache, installations, instances, native
+from shootout.servers import cache, installations, instances, native, slow_builds
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.servers.installation import Installation
 from shootout.servers.instances import Instance
@@ -142,15 +142,18 @@ class ManagedServer:
         """The running server; before its first start, what its files say."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
+        comment = variables.get("version_comment", "")
         if isinstance(instance, Instance):
             log = (instance.directory / "error.log").read_text("utf-8", errors="replace")
             warnings += readback.log_warnings(log, self.compiled)
+            flags = self.program.files.flags if isinstance(self.program, Tree) else ""
+            warnings += (*slow_builds.warnings(instance.version, comment, variables, flags),)
         return ServerRecord(
             label=self.label,
             reference=self.reference.text,
             family=self.program.family,
             version=instance.version if instance else ".".join(map(str, self.program.version)),
-            comment=variables.get("version_comment", ""),
+            comment=comment,
             build=self.program.digest,
             commit=self.program.files.commit if isinstance(self.program, Tree) else "",
             settings_name=self.settings_name,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,7 +20,8 @@ from shootout.errors import MeasureError, without_values
 from shootout.measure.refusals import Refused
 from shootout.measure.samples import SampleBuilder, WarmUp
 from shootout.model.plan import Isolation, Load, Sampling
-from shootout.model.run import Samples, StartRecord
+from shootout.model.program import Program
+from shootout.model.run import JUMPED_S, STOOD_S, STOPPED_S, Samples, StartRecord
 
 T = TypeVar("T")
 
@@ -39,6 +41,7 @@ STEADY_BOUND = 0.05  # and its upper bound, with 95 % confidence
 RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
 WINDOW_ARRIVALS = 10.0
+DRAIN_CYCLES = 5.0  # after the window, without that a server stands still
 WINDOW_MAX_S = 10.0
 
 
@@ -119,7 +122,7 @@ def measure_block(
     start: int,
     servers: Sequence[ServerHandle],
     *,
-    kinds: Mapping[str, bool],
+    program: Program,
     driver: Driver,
     sampling: Sampling,
     load: Load,
@@ -129,20 +132,20 @@ def measure_block(
 ) -> Measured:
     """Measure one start of the block on `servers`, which the driver numbers in this order.
 
-    A server that fails drops out and keeps the samples it has. `kinds`: whether the rows of each kind of
-    statement come from tables. `on_measuring` is called after the warm-up.
+    A server that fails drops out and keeps the samples it has. `on_measuring` is called after the warm-up.
     """
     slices = _Slices(driver, servers, sampling, load, [Refused(kinds) for _ in servers])
     with slices.isolated():
         warmups = _warm_up(slices, generator, on_round)
         window_s = slices.window_s()
         rounds = max(ROUNDS_MIN, round(slices.measure_s() / window_s))
-        builders = {server: SampleBuilder(kinds) for server in slices.live}
+        builders = {server: SampleBuilder(program) for server in slices.live}
         before = {server: slices.counters(server, 1) for server in slices.live}
         order: list[list[int]] = [[] for _ in range(rounds)]
         if on_measuring is not None:
             on_measuring()
         for number, server in turns(slices.live, rounds, sampling.isolation, generator):
+            clocks = _clocks()
             on_round("measure", number + 1, rounds)
             cpu_s = servers[server].cpu_s
             before_s = slices.read(server, cpu_s, 0.0) if cpu_s else None
@@ -152,6 +155,7 @@ def measure_block(
                 if cpu_s is not None and before_s is not None:
                     used_s = slices.read(server, cpu_s, before_s) - before_s
                 builders[server].add(taken, used_s, _counted(of_disk, servers[server].disk()))
+                builders[server].stood_still(slices.standstills(taken, clocks, _clocks()))
                 order[number].append(server)
         samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
@@ -168,6 +172,12 @@ def measure_block(
     )
     failures = tuple(map(slices.failures.get, range(len(servers))))
     return Measured(record if record.samples else None, failures)
+
+
+def _clocks() -> tuple[float, ...]:
+    """Seconds by the clock that only counts while the machine runs, and by those that may jump."""
+    clocks = (time.CLOCK_MONOTONIC, time.CLOCK_BOOTTIME, time.CLOCK_REALTIME)
+    return tuple(map(time.clock_gettime, clocks))
 
 
 def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
@@ -187,6 +197,7 @@ class _Slices:
     latency_s: float = 0.0  # the slowest server's mean so far
     slowest_tps: float = math.inf  # in a closed loop, at the end of the warm-up
     failures: dict[int, str] = field(default_factory=dict)
+    took_s: float = 0.0  # the last slice
 
     @property
     def live(self) -> list[int]:
@@ -201,6 +212,10 @@ class _Slices:
         """The length of a slice's window; `share` shortens it as far as transactions allow."""
         arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
         return min(max(share * self.sampling.slice_s, WINDOW_CYCLES * self.cycle_s, arrivals_s), WINDOW_MAX_S)
+
+    def ramp_s(self, share: float = 1.0) -> float:
+        """The length of a slice's ramp; `share` shortens it likewise."""
+        return min(max(share * self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
 
     @contextmanager
     def isolated(self) -> Iterator[None]:
@@ -246,6 +261,21 @@ class _Slices:
             self.failures[server] = str(error)
             return otherwise
 
+    def standstills(
+        self, taken: Slice, before: Sequence[float], after: Sequence[float]
+    ) -> Mapping[str, float]:
+        """How long the server, this process and the clocks stood still around a slice, by counter.
+
+        In an open loop a slow server ends late, too, because of what waits.
+        """
+        passed_s, *others = (now - then for then, now in zip(before, after, strict=True))
+        planned_s = self.ramp_s() + taken.window_s + DRAIN_CYCLES * self.cycle_s
+        return {
+            STOOD_S: 0.0 if self.load.rate else self.took_s - planned_s - taken.stopped_s,
+            STOPPED_S: passed_s - self.took_s + taken.stopped_s,
+            JUMPED_S: max(abs(other - passed_s) for other in others),
+        }
+
     def speed(self, taken: Slice, latency_s: float) -> float:
         """The logarithm of what a cold start slows: throughput or, at a given rate, the inverse latency."""
         # A slice without a transaction counts as half of one: that has a logarithm, and looks unsteady.
@@ -255,10 +285,11 @@ class _Slices:
         """Run one slice, with `share` of the usual ramp; None if the server has failed, now or before."""
         if server in self.failures:
             return None
-        ramp_s = min(max(share * self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
         with self._in_turn(server):
+            begun_s = time.monotonic()
             try:
-                taken = self.driver.slice(server, ramp_s, window_s, ANSWER_TIMEOUT_S)
+                taken = self.driver.slice(server, self.ramp_s(share), window_s, ANSWER_TIMEOUT_S)
+                self.took_s = time.monotonic() - begun_s
                 self.refused[server].add([each.count for each in taken.statements], taken.refusals)
                 self.refused[server].check()
             except LoadError as error:

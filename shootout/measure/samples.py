@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shootout._engine import Histogram, Slice
-from shootout.model.run import Returned, Samples
+from shootout.model.program import Program
+from shootout.model.run import STANDSTILL_S, Returned, Samples
 
 
 @dataclass(frozen=True)
@@ -23,21 +24,21 @@ class WarmUp:
 class SampleBuilder:
     """Adds up one server's slices, round by round."""
 
-    def __init__(self, kinds: Mapping[str, bool]) -> None:
-        """`kinds`: whether the rows of each kind of statement come from tables."""
+    def __init__(self, program: Program) -> None:
         self.transactions: list[float] = []
         self._window_s: list[float] = []
         self._server_cpu_s: list[float | None] = []
         self._client_cpu_s: list[float] = []
         self._completed: list[int] = []
         self._latencies = Histogram()
-        self._statements = {kind: Histogram() for kind in kinds}
-        self._of_data = kinds
+        self._program = program
+        self._statements = {kind.name: Histogram() for kind in program.kinds}
         # For each kind, slices with executions: their number, rows and bytes.
-        self._returned: dict[str, list[tuple[int, int, int]]] = {kind: [] for kind in kinds}
+        self._returned: dict[str, list[tuple[int, int, int]]] = {kind.name: [] for kind in program.kinds}
         self._effects: Counter[str] = Counter()
         self._errors: Counter[str] = Counter()
         self._of_disk: dict[str, float] = {}
+        self._standstills: dict[str, float] = {}
 
     def add(self, taken: Slice, server_cpu_s: float | None, of_disk: Mapping[str, float]) -> None:
         self.transactions.append(round(taken.transactions, 4))
@@ -55,6 +56,12 @@ class SampleBuilder:
         self._errors.update({str(code): count for code, count in taken.errors.items()})
         for name, grown in of_disk.items():
             self._of_disk[name] = round(self._of_disk.get(name, 0.0) + grown, 6)
+
+    def stood_still(self, seconds: Mapping[str, float]) -> None:
+        """Count what stood still around a slice, where it is long enough to matter."""
+        for name, stood_s in seconds.items():
+            if stood_s > STANDSTILL_S:
+                self._standstills[name] = round(self._standstills.get(name, 0.0) + stood_s, 3)
 
     def samples(self, server: str, warm_up: WarmUp, counters: Mapping[str, float]) -> Samples:
         server_cpu_s = tuple(used_s for used_s in self._server_cpu_s if used_s is not None)
@@ -74,16 +81,17 @@ class SampleBuilder:
             writes=self._effects["writes"],
             other=self._effects["other"],
             errors=dict(self._errors),
-            counters={**counters, **self._of_disk},
+            counters={**counters, **self._of_disk, **self._standstills},
             returned={
-                kind: _returned(slices)
+                kind: returned(slices, alike=self._program.alike)
                 for kind, slices in self._returned.items()
-                if slices and self._of_data[kind]
+                if slices and kind not in self._program.about_server
             },
         )
 
 
-def _returned(slices: Sequence[tuple[int, int, int]]) -> Returned:
+def returned(slices: Sequence[tuple[int, int, int]], *, alike: bool = True) -> Returned:
+    """The sums over slices with executions: each slice's executions, rows and bytes."""
     executions, rows, bytes_ = (sum(column) for column in zip(*slices, strict=True))
     return Returned(
         executions=executions,
@@ -92,6 +100,7 @@ def _returned(slices: Sequence[tuple[int, int, int]]) -> Returned:
         rows_error=_error([(count, of_slice) for count, of_slice, _ in slices], rows, executions),
         bytes=bytes_,
         bytes_error=_error([(count, of_slice) for count, _, of_slice in slices], bytes_, executions),
+        alike=alike,
     )
 
 

@@ -165,17 +165,22 @@ class Program(Value):
         return any(kind.effect == "write" for kind in self.kinds)
 
     @property
-    def of_data(self) -> dict[str, bool]:
-        """For each kind, whether its rows come from tables, and do not tell about the server itself."""
-        statements = [
-            statement
+    def alike(self) -> bool:
+        """Whether every connection draws the same, at any time: none has rows or numbers of its own."""
+        return not any(
+            isinstance(each, Sequence | Thread)
+            or (isinstance(each, RowId) and each.own_share)
+            or (isinstance(each, ProgramLearned) and each.fresh)
+            for each in self.parameters
+        )
+
+    @property
+    def about_server(self) -> frozenset[str]:
+        """The kinds with a statement about the server itself, not about its tables."""
+        return frozenset(
+            self.kinds[statement.kind].name
             for transaction in self.transactions
             for step in transaction.steps
             for statement in step.statements
-        ]
-        of_server = {
-            statement.kind
-            for statement in statements
             if any(isinstance(piece, str) and _OF_SERVER.search(piece) for piece in statement.pieces)
-        }
-        return {kind.name: number not in of_server for number, kind in enumerate(self.kinds)}
+        )

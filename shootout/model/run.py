@@ -114,18 +114,25 @@ class ServerRecord(Value):
 
 
 REOPENED: Final = "connections_reopened"  # a counter: how often the server closed the suite's own connection
+# Counters, from slices in which they exceed STANDSTILL_S: how long the server did not answer, how long this
+# process stood still, and by how much a clock jumped.
+STOOD_S, STOPPED_S, JUMPED_S = "stood_still_s", "client_stopped_s", "clock_jumped_s"
+STANDSTILL_S: Final = 1.0
 FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the disk, and what they took
 
 
 class Returned(Value):
     """What one kind of statement returned in a start, over whole slices, and how much that varied."""
 
-    executions: Count
-    slices: Count  # with executions
+    executions: Positive
+    slices: Positive  # with executions
     rows: Count  # returned, or changed
     rows_error: Quantity  # standard error of rows per execution, from slices
     bytes: Count  # of the returned rows
     bytes_error: Quantity
+    alike: bool = (
+        True  # false: each connection asks for other rows, and servers serve some more often than others
+    )
 
 
 class Samples(Value):

@@ -14,7 +14,10 @@ from shootout.report.sections import NO_SECTIONS, Section, Sections
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 CUT_SHORT = "The run was cut short: some starts are missing; `--resume` goes on"
-PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
+# The table has no room for them.
+PRINTED_WARNINGS = (
+    *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
+)
 
 
 def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[Line | Table]:
@@ -29,10 +32,9 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     yield from map(Line, wording.setting_differences(comparison))
     yield Line()
     yield verdict_table(comparison)
-    for server in comparison.header.servers:
-        for warning in server.warnings:
-            if warning.code in PRINTED_WARNINGS:
-                yield Line(f"{server.label}: {warning.text}", "dim")
+    warnings = [warning for c in comparison.cells for warning in c.warnings]
+    for text in dict.fromkeys(w.text for w in warnings if w.code in PRINTED_WARNINGS):
+        yield Line(text, "dim")
     unjudged = [c for c in comparison.cells if c.verdict is Verdict.UNJUDGED and c.figures]
     for reason in dict.fromkeys(c.reason for c in unjudged if c.cell != c.base):
         yield Line(f"unjudged: {reason}", "dim")

@@ -145,7 +145,11 @@ def cache(contents: Contents) -> Judged:
     )
     table = (Table(("kind", "content", "#size", "last used", "state"), rows),) if rows else ()
     total = Line(f"{size(contents.total_bytes)} of {size(contents.limit_bytes)}")
-    return Judged((*table, total), contents)
+    broken = any(entry.state == "broken" for entry in contents.entries)
+    why = (
+        Line("broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"),
+    )
+    return Judged((*table, total, *(why if broken else ())), contents)
 
 
 def cleared(result: Cleared) -> Judged:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 
+HOW_BUILT = ("docs/INFO_BIN", "CMakeCache.txt")
 COMMIT = "shootout-commit"  # a file of a packed server: the commit that it was built from
 HASH = r"[0-9a-f]{40,64}"
 ERROR_MESSAGES = Path("english", "errmsg.sys")
@@ -60,6 +61,12 @@ class Layout:
         except OSError:
             commit = "".join(map(_head, _source_of(self.basedir)))
         return commit if re.fullmatch(HASH, commit) else ""
+
+    @property
+    def flags(self) -> str:
+        """How it was built, as far as the tree says."""
+        files = filter(Path.is_file, (self.basedir / name for name in HOW_BUILT))
+        return "\n".join(file.read_text("utf-8", errors="replace") for file in files)
 
 
 def find(directory: Path) -> Layout:

@@ -57,7 +57,10 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
     except BlockingIOError:
         raise InputError(f"{name} is still running in another process") from None
     except OSError as error:
-        raise InputError(f"{instances}: cannot hold the servers' data: {error.strerror}") from None
+        what = f"{instances}: cannot hold the servers' data: {error.strerror}"
+        raise InputError(
+            f"{what}; name another place by XDG_CACHE_HOME, or by --data for data alone"
+        ) from None
     with held:
         try:
             yield directory

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import os
 import re
@@ -9,6 +10,8 @@ import resource
 import signal
 from collections.abc import Sequence
 from pathlib import Path
+
+from shootout.settings.table import SETTINGS
 
 # Causes that users can fix: how any version words them, the errno, the message. The first match is reported.
 _CAUSES: Sequence[tuple[str, int | None, str]] = (
@@ -80,9 +83,18 @@ def ending(code: int | None) -> str:
     return f"exit code {code if code >= 0 else 128 - code}{limit}"
 
 
+def _near(option: str) -> str:
+    """A hint at the setting of nearly that name; empty without one."""
+    name = option.lstrip("-").partition("=")[0].replace("-", "_")
+    known = {name for each in SETTINGS.values() for reading in each.readings for name in reading.variables}
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.9) if name else []
+    return f"; did you mean {near[0]!r}?" if near else ""
+
+
 def _cause(text: str, directory: Path) -> str:
     for words, number, cause in _CAUSES:
         pattern = words if number is None else f"{words}|{_NUMBERED.format(number)}"
         if match := re.search(pattern, text, re.IGNORECASE):
-            return cause.format(directory=directory, **match.groupdict())
+            groups = match.groupdict()
+            return cause.format(directory=directory, **groups) + _near(groups.get("option", ""))
     return ""

@@ -51,6 +51,8 @@ def parse(text: str) -> ServerReference:
 
 def _parts(text: str) -> tuple[str | None, str, str, str]:
     """The name before a reference, the reference, its kind ("": in the catalogue), and what follows that."""
+    if re.match(r"[\w.+-]*[^\W\x00-\x7F][\w.+-]*\s*=", text.strip()):
+        raise InputError(f"server {text!r}: expected a NAME= of ASCII letters, digits and . _ + -")
     named = _NAMED.fullmatch(text)
     name, text = (named["name"], named["rest"]) if named else (None, text)
     kind, _, rest = text.strip().partition(":")

@@ -67,7 +67,7 @@ def test_a_run_is_held_against_the_one_that_was_accepted(tmp_path: Path) -> None
     worse = against_baseline(tmp_path, a_run(10, "r2"))
     cell = worse.cells[1]
     assert cell.verdict is Verdict.REGRESSED
-    assert cell.base.server == "b in r1"
+    assert cell.base.server == "its baseline (3 runs)"
     assert cell.ratio is not None
     assert cell.ratio.estimate == pytest.approx(math.exp(-0.1), abs=0.002)
     assert cell.reason.startswith("9.5 % slower")

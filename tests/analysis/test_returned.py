@@ -12,8 +12,8 @@ from tests.analysis.builders import READS, a_document, a_sample, a_start
 EACH = [(50, 50, 6000)] * 12  # executions, rows and bytes of each slice
 
 
-def of(slices: list[tuple[int, int, int]]) -> Returned:
-    return samples._returned(slices)
+def of(slices: list[tuple[int, int, int]], *, alike: bool = True) -> Returned:
+    return samples.returned(slices, alike=alike)
 
 
 def times(factor: float, slices: list[tuple[int, int, int]] = EACH) -> list[tuple[int, int, int]]:
@@ -25,10 +25,14 @@ def drawn(rng: np.random.Generator, share: float, slices: int = 30) -> list[tupl
 
 
 def found(
-    base: list[tuple[int, int, int]], head: list[tuple[int, int, int]], writes: int = 0
+    base: list[tuple[int, int, int]],
+    head: list[tuple[int, int, int]],
+    writes: int = 0,
+    *,
+    alike: bool = True,
 ) -> list[tuple[str, float, float]]:
     starts = [
-        {1: a_sample(server, returned={"k": of(slices)}, writes=writes)}
+        {1: a_sample(server, returned={"k": of(slices, alike=alike)}, writes=writes)}
         for server, slices in (("a", base), ("b", head))
     ]
     return [tuple(each) for each in returned.rows(*starts)]
@@ -61,6 +65,12 @@ def test_what_a_load_that_writes_changes_is_not_compared() -> None:
     """A faster server has deleted more."""
     rng = np.random.default_rng(3)
     assert found(drawn(rng, 0.9), drawn(rng, 0.6), writes=9) == []
+
+
+def test_what_depends_on_which_connection_is_served_is_not_compared() -> None:
+    rng = np.random.default_rng(4)
+    assert found(drawn(rng, 0.9), drawn(rng, 0.6), alike=False) == []
+    assert found(EACH, drawn(rng, 0.6), alike=False)
 
 
 def test_a_head_that_returns_other_rows_has_no_result() -> None:

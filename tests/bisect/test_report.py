@@ -1,4 +1,5 @@
 import pytest
+from msgspec import structs
 
 from shootout import capability
 from shootout.bisect import report
@@ -47,6 +48,20 @@ def test_a_bisection_has_a_row_for_each_revision() -> None:
     assert by_label["c"][-1] == Line("build of c: exit code 2; its last words: error: <b>no</b>", "magenta")
     assert isinstance(note, Line)
     assert why == Line(f"why           {report.why(answer)}")
+
+
+def test_an_undecided_bisection_says_how_to_go_on() -> None:
+    undecided = Timed(a_bisection(given={"--workloads": "reads", "--budget": "3"}), {}).answer
+    asked = f"shootout bisect --repo /r --good {'a' * 40} --bad {'h' * 40} --workloads reads --resume"
+    assert report.go_on(structs.replace(undecided, spent_s=110.0)) == f"{asked} --budget 4"
+    assert report.judged(undecided).text[-1] == Line(f"go on         {report.go_on(undecided)}")
+    assert report.go_on(an_answer(STEP)) == ""
+    revisions = [
+        structs.replace(each, commit="", server=f"mysql-{each.label}") for each in a_bisection("ab").revisions
+    ]
+    counted = Timed(a_bisection(revisions=tuple(revisions), instrument="work"), {}).answer
+    asked = "shootout bisect --over mysql-a,mysql-b --work --resume --budget "
+    assert report.go_on(counted).startswith(asked)
 
 
 def test_several_steps_are_listed() -> None:

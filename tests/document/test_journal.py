@@ -51,7 +51,9 @@ START = (
     '"steady":true,"warmup_rounds":8,"drift":0.001,"transactions":[100.5,99.5],"window_s":[0.1,0.1],'
     '"server_cpu_s":[0.09,0.09],"client_cpu_s":[0.02,0.02],"completed":[120,119],"latencies":"HISTF",'
     '"statements":{"point_select":"HISTF"},"reads":239,"writes":0,"other":0,"errors":{"1213":1},'
-    '"counters":{"Handler_read_key":239.0},"times":{}}],"confirming":false,"twin":null,"spent_s":2.5}\n'
+    '"counters":{"Handler_read_key":239.0},"returned":{"select":{"executions":239,"slices":2,"rows":478,'
+    '"rows_error":0.0,"bytes":4780,"bytes_error":0.5,"alike":true}},"times":{}}],"confirming":false,"twin":null,'
+    '"spent_s":2.5}\n'
 )
 FAILURE = (
     '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb","server":"b",'

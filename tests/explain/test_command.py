@@ -127,10 +127,8 @@ def test_a_setting_is_tried_and_a_machine_without_perf_explains_the_rest(
 def test_the_newest_run_and_its_worst_regression_are_the_default(asked: Asked, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "explain", "--out", str(asked.out))
     run = journal.stem(document_in(asked.out))
-    assert (done.returncode, f"run {run}: no cell changed; name the one to explain" in done.stderr) == (
-        2,
-        True,
-    )
+    said = f"run {run}: no cell changed; name the one to explain: shootout explain {run} oltp_"
+    assert (done.returncode, said in done.stderr) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,7 @@ def test_a_name_is_found_in_its_folder_and_a_file_where_it_is(tmp_path: Path) ->
     assert toml.find("my/own", tmp_path, "profile") == Path("my/own")
 
 
-def test_an_unknown_name_gets_the_nearest_or_all(tmp_path: Path) -> None:
+def test_an_unknown_name_gets_the_nearest_or_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(InputError, match=r"^unknown profile 'quick'; there are none$"):
         toml.find("quick", tmp_path, "profile")
     (tmp_path / "quick.toml").touch()
@@ -152,3 +152,6 @@ def test_an_unknown_name_gets_the_nearest_or_all(tmp_path: Path) -> None:
         toml.find("quik", tmp_path, "profile")
     with pytest.raises(InputError, match=r"^unknown profile 'x'; known: gate, quick$"):
         toml.find("x", tmp_path, "profile")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^unknown profile 'gate'; did you mean 'gate\.toml'\?$"):
+        toml.find("gate", tmp_path / "none", "profile")

@@ -22,6 +22,7 @@ from shootout.measure import dataset, managed
 from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.rounds import measure_block
 from shootout.model.plan import Load, Sampling
+from shootout.model.program import Program
 from shootout.model.run import Samples
 from shootout.servers.instances import Instance
 from tests.measure.servers import fresh
@@ -133,7 +134,7 @@ def measured(
             "block",
             start,
             [managed.handle("s", instance)],
-            kinds={"only": True},
+            program=msgspec.json.decode(program(server, kind), type=Program),
             driver=engine,
             sampling=Sampling(slice_s=0.02, ramp_s=0.005, measure_s=0.2, warmup_max_s=1.0),
             load=workload.CLOSED_LOOP,

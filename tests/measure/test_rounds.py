@@ -18,11 +18,14 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout._engine import Histogram, LoadError, Slice
+from shootout.inputs import workload
 from shootout.measure import rounds
 from shootout.measure.rounds import Measured, ServerHandle, measure_block, orders
-from shootout.model.plan import Isolation, Load, Sampling
-from shootout.model.run import StartRecord
+from shootout.measure.samples import SampleBuilder, WarmUp
+from shootout.model.plan import Dataset, Isolation, Load, Sampling
+from shootout.model.run import JUMPED_S, STOOD_S, STOPPED_S, StartRecord
 
+PROGRAM = workload.compile_program("oltp_point_select", workload.load("oltp_point_select"), Dataset())
 SAMPLING = Sampling(slice_s=0.1, ramp_s=0.02, measure_s=1.2, warmup_max_s=3.0)
 CLOSED = Load()
 
@@ -107,7 +110,7 @@ def measured(
         "block",
         3,
         [handle(index) for index in range(servers)],
-        kinds={"select": True},
+        program=PROGRAM,
         driver=driver,
         sampling=sampling,
         load=load,
@@ -204,7 +207,7 @@ def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
         "block",
         1,
         [ServerHandle("a", None, readings, str)],
-        kinds={"select": True},
+        program=PROGRAM,
         driver=FakeDriver(tps=constant),
         sampling=SAMPLING,
         load=CLOSED,
@@ -415,3 +418,65 @@ def test_an_exclusive_servers_slices_are_one_stretch() -> None:
     assert len(set(record.order)) == 1
     assert len(record.order) == 12
     assert all(len(samples.transactions) == 12 for samples in record.samples)
+
+
+@pytest.mark.parametrize(
+    ("took_s", "stopped_s", "after", "load", "expected"),
+    [
+        (0.13, 0.0, (0.14, 0.14, 0.14), CLOSED, {}),
+        (0.13, 0.0, (0.9, 0.9, 0.9), CLOSED, {}),
+        (3.13, 0.0, (3.14, 3.14, 3.14), CLOSED, {STOOD_S: 3.005}),
+        (3.13, 0.0, (3.14, 3.14, 3.14), Load(rate=250.0), {}),
+        (20.13, 19.9, (20.14, 20.14, 20.14), CLOSED, {STOPPED_S: 19.91}),
+        (0.13, 0.0, (20.14, 20.14, 20.14), CLOSED, {STOPPED_S: 20.01}),
+        (0.13, 0.0, (0.14, 20.14, 20.14), CLOSED, {JUMPED_S: 20.0}),
+        (0.13, 0.0, (0.14, 0.14, -9.86), CLOSED, {JUMPED_S: 10.0}),
+    ],
+)
+def test_what_stands_still_around_a_slice_is_counted(
+    took_s: float, stopped_s: float, after: tuple[float, ...], load: Load, expected: dict[str, float]
+) -> None:
+    slices = rounds._Slices(FakeDriver(constant), [], SAMPLING, load, latency_s=0.001, took_s=took_s)
+    taken = cast(Slice, FakeSlice(100, 0.1, 100, Histogram(), [Histogram()], stopped_s=stopped_s))
+    builder = SampleBuilder(PROGRAM)
+    builder.add(taken, None, {})
+    builder.stood_still(slices.standstills(taken, (0.0, 0.0, 0.0), after))
+    assert builder.samples("a", WarmUp(1, 0.0, True), {}).counters == pytest.approx(expected)
+
+
+def test_rows_are_added_up_over_slices_where_they_come_from_tables() -> None:
+    driver = FakeDriver(constant)
+    (returned,) = recorded(driver).samples[0].returned.values()
+    slices = returned.slices
+    assert (returned.executions, returned.rows, returned.bytes) == (3 * slices, 6 * slices, 60 * slices)
+    assert (returned.rows_error, returned.bytes_error) == (0.0, 0.0)
+
+
+SHOW = "SHOW STATUS LIKE 'Threads%'"
+SCHEMA = "SELECT COUNT(*) FROM `information_schema`.TABLES"
+
+
+@pytest.mark.parametrize(
+    ("sql", "counted"), [(SHOW, False), (SCHEMA, False), ("SELECT shows FROM sys", True)]
+)
+def test_rows_about_the_server_itself_are_not_counted(sql: str, counted: bool) -> None:
+    (transaction,) = PROGRAM.transactions
+    (step,) = transaction.steps
+    (statement,) = step.statements
+    step = structs.replace(step, statements=(structs.replace(statement, pieces=(sql,)),))
+    builder = SampleBuilder(
+        structs.replace(PROGRAM, transactions=(structs.replace(transaction, steps=(step,)),))
+    )
+    builder.add(FakeDriver(constant).slice(0, 0.0, 0.1, 1.0), None, {})
+    assert bool(builder.samples("a", WarmUp(1, 0.0, True), {}).returned) == counted
+
+
+def test_connections_with_rows_of_their_own_do_not_ask_alike() -> None:
+    alike = {
+        name: workload.compile_program(name, workload.load(name), Dataset()).alike
+        for name in ("oltp_point_select", "oltp_read_only", "select_random_points", "select_random_ranges")
+    }
+    assert [name for name, shared in alike.items() if not shared] == [
+        "select_random_points",
+        "select_random_ranges",
+    ]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from typing import Literal
+
+import pytest
 from msgspec import structs
 
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.report import listings
+from shootout.servers.cache import Contents, Entry
 from tests.builders import BASE, HEAD
 from tests.screen import lines_judged, row
 
@@ -35,3 +40,18 @@ def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
     assert second.strip() == "▲ +10.0 %, suspected: last good r0.9, first better r0.95"
     assert second.index("▲") == first.index("▼")
     assert row(unchanged)[-1] == "none"
+
+
+@pytest.mark.parametrize("state", ["ready", "broken"])
+def test_a_broken_entry_of_the_cache_is_explained(state: Literal["ready", "broken"]) -> None:
+    entry = Entry(
+        kind="server",
+        name="s",
+        server="",
+        datasets=(),
+        size_bytes=1,
+        used=datetime(2026, 1, 1, tzinfo=UTC),
+        state=state,
+    )
+    lines = lines_judged(listings.cache(Contents(entries=(entry,), total_bytes=1, limit_bytes=2)))
+    assert any(line.startswith("broken: cut short or changed") for line in lines) == (state == "broken")

@@ -18,6 +18,10 @@ WORDS = [  # as servers wrote them
     ("InnoDB: mmap(137363456 bytes) failed; errno 12", "there is less memory than its settings ask for"),
     ("[ERROR] mysqld: unknown variable 'innodb-foo=1'", "unknown setting innodb-foo=1"),
     ("mysqld: unknown option '--mysqlx'", "unknown setting --mysqlx"),
+    (
+        "[ERROR] mysqld: unknown variable 'inodb-buffer-pool-size=5'",
+        "unknown setting inodb-buffer-pool-size=5; did you mean 'innodb_buffer_pool_size'?",
+    ),
 ]
 
 

@@ -97,6 +97,7 @@ def test_an_archive_with_and_without_settings(url: str) -> None:
         ("docker:mysql:8.4", "expected a catalogue id"),
         ("mysql://me:secret@db1@x=1:2", "expected a catalogue id"),
         ("me:secret@db1", "expected a catalogue id"),
+        ("schön=mysql-8.0.12", "expected a NAME= of ASCII letters, digits and . _ + -"),
         ("image:", "expected image:NAME[:TAG]"),
         ("image:MySQL:8.4", "NAME in lower case"),
         ("image:mysql:8.4@", "expected image:NAME[:TAG]"),
