@@ -211,7 +211,7 @@ class CellPage(RunPage):
         """How a warm-up ended."""
         if not samples.steady:
             return "not steady"
-        return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "within noise"
+        return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "too noisy to tell"
 
     @property
     def command(self) -> str:

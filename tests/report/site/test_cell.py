@@ -135,7 +135,7 @@ def test_a_drift_that_noise_hides_is_not_called_steady() -> None:
     steady = replace(builders.a_samples(), steady=True, drift=0.02)
     ends = [replace(steady, drift=0.237), replace(steady, drift=-0.237), replace(steady, steady=False)]
     assert [CellPage.settled(each) for each in (steady, *ends)] == [
-        "steady", "within noise", "within noise", "not steady",
+        "steady", "too noisy to tell", "too noisy to tell", "not steady",
     ]  # fmt: skip
 
 
