@@ -30,7 +30,7 @@ def steps(
     """The servers whose predecessor is not the run's base, with which it compares them anyway.
 
     The cells of a step are judged among all those that have its predecessor as base. Their changes are moved
-    to what the comparison's give, by division: trimmed means of other rounds differ by a percent.
+    to what the comparison's give, by division: trimmed means of other rounds differ from that.
     """
     policy = comparison.policy
     against_base = {c.cell: (c.base, c.ratio.estimate) for c in comparison.cells if c.ratio is not None}
