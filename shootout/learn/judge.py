@@ -89,16 +89,17 @@ def measured(
     dataset: Dataset,
     *,
     families: Sequence[str],
+    attempt: int = 0,
 ) -> Fidelity:
     """Send the workload to the server that has the dump loaded, with its slow log on, and compare.
 
     `names` are those of the log's templates, `families` the stems of numbered tables. The rows change.
-    Raises RefusedError and MeasureError.
+    Each attempt has new keys of its own. Raises RefusedError and MeasureError.
     """
     schema = schema_of(instance, dataset)
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     file = instance.directory / "learned.log"
-    engine = managed.engine(program, schema, instance, _SEED)
+    engine = managed.engine(program, schema, instance, _SEED + attempt)
     file.unlink(missing_ok=True)  # of an attempt that was refused
     _logging(instance, file)
     try:

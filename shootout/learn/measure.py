@@ -171,7 +171,7 @@ class _Bench:
                 (self.out / WORKLOAD).write_text(text, "utf-8")
             self.observe("sending what was learned")
             try:
-                fidelity = self._sent(report)
+                fidelity = self._sent(report, attempt=len(refused))
                 notes = () if self.settings else flushing.unknown(fidelity)
                 return msgspec.structs.replace(report, warnings=(*report.warnings, *notes)), fidelity
             except RefusedError as error:
@@ -184,10 +184,16 @@ class _Bench:
                     raise
                 refused |= named
 
-    def _sent(self, report: LearningReport) -> Fidelity:
+    def _sent(self, report: LearningReport, *, attempt: int) -> Fidelity:
         file = str(self.out / WORKLOAD)
         program = compile_program(Path(file).stem, load(file), self.sent)
         names = {statement.sql: statement.name for statement in report.statements}
         return judge.measured(
-            self.log, names, program, self.target, self.sent, families=tuple(self.known.families)
+            self.log,
+            names,
+            program,
+            self.target,
+            self.sent,
+            families=tuple(self.known.families),
+            attempt=attempt,
         )
