@@ -48,7 +48,7 @@ class Slice:
     reads: int  # statements in the whole slice
     writes: int
     other: int
-    # By the server's error code: rolled back, and retried up to ten times within the window. If the program reconnects,
+    # By error code: rolled back, and retried up to nine times in the window. If the program reconnects,
     # also lost connections (2013) and failed attempts to reopen them (2002, 2003 or the server's code).
     errors: dict[int, int]
     refusals: list[tuple[int, int, int, str]]  # of `errors`: kind, code, how often, one of the messages

@@ -32,6 +32,20 @@ def without_values(message: str) -> str:
     return message
 
 
+# Estimates and counts of a plan, which stay; literals; and what may be a part of a name.
+_LITERAL = re.compile(
+    r"""(?P<kept>\b(?:cost|rows|time|loops)=[\d.e+-]+|"\w+":\s*"?[\d.]+[KMG]?"?|`[^`]*`)"""
+    r"""|(?:\b[xXbB]|\b_\w+ ?)?'(?:[^'\\]|\\.|'')*'"""
+    r"""|\b0[xX][0-9a-fA-F]+\b|(?<![\w.$#])[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?(?!\w)""",
+    re.DOTALL,
+)
+
+
+def without_literals(text: str) -> str:
+    """A statement, or a server's plan of one, with `?` for each literal: they may be somebody's data."""
+    return _LITERAL.sub(lambda found: found["kept"] or "?", text)
+
+
 QUOTED_MAX = 500  # characters; MySQL's own messages are shorter
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shootout.errors import without_values
+from shootout.errors import without_literals, without_values
 
 
 @pytest.mark.parametrize(
@@ -25,3 +25,15 @@ from shootout.errors import without_values
 )  # fmt: skip
 def test_messages_keep_names_and_lose_values(message: str, expected: str) -> None:
     assert without_values(message) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("SELECT a1 FROM t2 WHERE b='x''y' AND c=-5 AND d=X'0aff' LIMIT 3", "SELECT a1 FROM t2 WHERE b=? AND c=? AND d=? LIMIT ?"),
+        ("-> Lookup on t using PRIMARY (id=42)  (cost=0.35 rows=1)", "-> Lookup on t using PRIMARY (id=?)  (cost=0.35 rows=1)"),
+        ('{"rows": 12, "cost": "1.5", "c": "(`s`.`1t`.`id` = 7)"}', '{"rows": 12, "cost": "1.5", "c": "(`s`.`1t`.`id` = ?)"}'),
+    ],
+)  # fmt: skip
+def test_statements_and_plans_lose_their_literals(text: str, expected: str) -> None:
+    assert without_literals(text) == expected

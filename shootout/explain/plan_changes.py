@@ -15,6 +15,8 @@ Shape = tuple[PlanStep, ...] | str
 # Some versions call the table that a statement changes by the statement's name.
 _CHANGING = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 _ENDS = ("begin", "commit", "rollback")  # kinds without a plan
+# Of a plan that is the same: only some versions say it, or say it of other access.
+_SAID_BY_SOME = ("Using where", "Backward index scan", "Using index condition")
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
 
 
@@ -48,8 +50,8 @@ def shape(plan: StatementPlan) -> Shape:
         PlanStep(
             select="SIMPLE" if step.select in _CHANGING else step.select,
             table=tables[step.table] if alike[tables[step.table]] == 1 else step.table,
-            access=step.access, key=step.key, key_length=step.key_length,
-            ref=step.ref, extra=step.extra,
+            access=step.access, key=step.key, key_length=step.key_length if step.access == "range" else "",
+            ref=step.ref, extra=tuple(extra for extra in step.extra if extra not in _SAID_BY_SOME),
         )
         for step in plan.steps
     )  # fmt: skip

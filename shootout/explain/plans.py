@@ -11,7 +11,7 @@ import pymysql
 from pymysql.connections import Connection
 from pymysql.cursors import Cursor, DictCursor
 
-from shootout.errors import MeasureError
+from shootout.errors import MeasureError, without_literals, without_values
 from shootout.explain.values import PlanStep, StatementPlan
 from shootout.measure.statements import is_answer
 from shootout.servers.running import Running
@@ -45,12 +45,15 @@ def planned(
                     steps, error, said = _traditional(connection, sql)
                     text = _detailed(connection, sql) if not draw or not steps else ""
                     yield StatementPlan(
-                        start=start, server=server, kind=kind, sql=sql, steps=steps, text=text,
+                        start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
+                        text=without_literals(text),
                         handlers={} if draw else _handlers(connection, sql),
-                        error="" if text or steps else error, warnings=said,
+                        error="" if text or steps else without_values(error), warnings=said,
                     )  # fmt: skip
     except pymysql.Error as error:
-        raise MeasureError(f"EXPLAIN on {server}: {error}{instance.post_mortem()}") from error
+        raise MeasureError(
+            f"EXPLAIN on {server}: {without_values(str(error))}{instance.post_mortem()}"
+        ) from error
 
 
 def _analyse(connection: Connection[Cursor]) -> None:

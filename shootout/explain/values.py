@@ -47,9 +47,9 @@ class StatementPlan(Value):
     start: Start
     server: str
     kind: str  # of statement, as the workload names it
-    sql: str  # with drawn values
+    sql: str  # with placeholders
     steps: tuple[PlanStep, ...]
-    text: str  # EXPLAIN as the server's most detailed format gives it
+    text: str  # EXPLAIN as the server's most detailed format gives it, without literals
     handlers: dict[str, Difference] = field(default_factory=dict)  # handler counters of one execution
     error: str = ""  # why there is no plan
     warnings: tuple[str, ...] = ()  # the server's, without values

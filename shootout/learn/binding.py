@@ -26,7 +26,6 @@ _NUMBER = 7_770_000_000  # of the first slot; no number of a statement without l
 _WRAPPERS = (exp.Paren, exp.Neg, exp.Introducer, exp.Cast, exp.Collate)
 # Functions that a value passes through as it is, or nearly; REPLACE and COALESCE from their first argument.
 _KEEPING = (exp.Lower, exp.Upper, exp.Trim, exp.Replace, exp.Coalesce)
-_RANGES = (exp.GT, exp.GTE, exp.LT, exp.LTE)
 _EQUALS = (exp.EQ, exp.NullSafeEQ, exp.NEQ)
 _SCOPES = (exp.Select, exp.Update, exp.Delete, exp.Insert)
 
@@ -185,30 +184,31 @@ def _binding(node: exp.Expr, schema: Schema) -> Binding:
     parent = node.parent
     while isinstance(parent, (*_WRAPPERS, *_KEEPING, exp.Concat)) or _is_start(node) or _is_case(node):
         assert parent is not None
-        if isinstance(parent, exp.Coalesce) and parent.this is not node:
-            return _compared(parent.this, "equal", schema)
-        if isinstance(parent, exp.Replace) and parent.this is not node:
-            return UNBOUND
+        if isinstance(parent, exp.Coalesce | exp.Replace) and parent.this is not node:
+            return _compared(parent.this, "equal", schema) if isinstance(parent, exp.Coalesce) else UNBOUND
         if isinstance(parent, exp.Concat) and not isinstance(parent.parent, exp.Like):
             return UNBOUND
         node, parent = parent, parent.parent
-    if isinstance(parent, exp.Limit | exp.Offset):
-        return Binding("limit")
-    if isinstance(parent, exp.Between):
-        return _compared(parent.this, "range", schema)
-    if isinstance(parent, exp.In):
-        return _compared(parent.this, "equal", schema)
-    if isinstance(parent, exp.Like):
-        return _compared(parent.this, "like", schema)
-    if isinstance(parent, _RANGES):
-        return _compared(_other(parent, node), "range", schema)
-    if isinstance(parent, _EQUALS):
-        return _compared(_other(parent, node), "set" if _assigns(parent) else "equal", schema)
-    if isinstance(parent, exp.Tuple):
-        return _of_tuple(parent, parent.expressions.index(node), schema)
-    if isinstance(parent, exp.Select) and isinstance(parent.parent, exp.Insert) and node in parent.selects:
-        return _inserted(parent.parent, parent.selects.index(node), schema)
-    return UNBOUND
+    match parent:
+        case exp.Limit() | exp.Offset():
+            found = Binding("limit")
+        case exp.Between():
+            found = _compared(parent.this, "range", schema)
+        case exp.In():
+            found = _compared(parent.this, "equal", schema)
+        case exp.Like():
+            found = _compared(parent.this, "like", schema)
+        case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
+            found = _compared(_other(parent, node), "range", schema)
+        case exp.EQ() | exp.NullSafeEQ() | exp.NEQ():
+            found = _compared(_other(parent, node), "set" if _assigns(parent) else "equal", schema)
+        case exp.Tuple():
+            found = _of_tuple(parent, parent.expressions.index(node), schema)
+        case exp.Select(parent=exp.Insert() as insert) if node in parent.selects:
+            found = _inserted(insert, parent.selects.index(node), schema)
+        case _:
+            found = UNBOUND
+    return found
 
 
 def _is_start(node: exp.Expr) -> bool:

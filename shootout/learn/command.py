@@ -29,6 +29,8 @@ class Learn(Capability):
         parser.add_argument("--out", metavar="DIR", type=Path, required=True, help=out)
         server = "the server that loads the dump and runs what was learned (default: mysql-8.0.33)"
         parser.add_argument("--server", metavar="REF", default="mysql-8.0.33", help=server)
+        variables = "the my.cnf of the server that wrote the log, or its SHOW VARIABLES: how it flushes"
+        parser.add_argument("--variables", metavar="FILE", type=Path, help=variables)
         keep = "keep the log's values in the file; by default it has none of them"
         parser.add_argument("--keep-values", action="store_true", help=keep)
         invented = (
@@ -45,7 +47,7 @@ class Learn(Capability):
         with command.fetching() as observe:
             outcome = measure.learn(
                 args.schema, args.queries, args.out, server,
-                keep=args.keep_values, invent=args.synthetic, observe=observe,
+                variables=args.variables, keep=args.keep_values, invent=args.synthetic, observe=observe,
             )  # fmt: skip
             file = page.write(outcome, args.out)
         return command.show(report.judged(outcome, file), args)

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from shootout._engine import LoadError
-from shootout.errors import MeasureError
+from shootout._engine import Engine, LoadError, Slice
+from shootout.errors import MeasureError, without_values
 from shootout.learn import logs
-from shootout.learn.learning import mean_statements
+from shootout.learn.learning import LearningReport, mean_statements
 from shootout.learn.values import Log, Template
 from shootout.measure import managed
 from shootout.measure.dataset import schema_of
+from shootout.measure.refusals import Refused
+from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
 from shootout.model.value import Count, Quantity, Value
 from shootout.servers.instances import Instance
 
+PROBED_S = 1.0  # of load that shows what the server refuses
 SENT_S = 8.0  # of load that is compared with the log
 CONNECTIONS_MAX = 16
 TIMEOUT_S = 60.0
-NEAR = 0.05  # of a statement's rows, or one row: as in the log
+NEAR = 0.05  # of a statement's rows: as in the log
+CHANCE = 3.0  # standard errors of two means, by which they may differ
+SCORE_MIN = 0.8  # less is a reason to warn, and so is more than …
+REFUSED_MAX = 0.01  # … of attempts refused, or …
+LEFT_OUT_MAX = 0.05  # … of statements left out
+SAID_MAX = 3  # reasons of a warning
 _SEED = 1
 _SUMMED = ("count", "rows_examined", "rows_sent")
 _STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: .*", re.DOTALL)
 
 
 class RefusedError(MeasureError):
-    """The server refused a statement of the workload."""
+    """The server refuses statements of the workload: all of them, or most."""
 
-    def __init__(self, name: str, message: str) -> None:
-        super().__init__(f"the learned workload failed: statement `{name}`: {message}")
-        self.name, self.message = name, message
+    def __init__(self, refused: Mapping[str, str]) -> None:
+        said = ", ".join(f"statement `{name}`: {why}" for name, why in refused.items())
+        super().__init__(f"the learned workload failed: {said}")
+        self.refused = refused
 
 
 class StatementPair(Value):
@@ -48,19 +59,26 @@ class StatementPair(Value):
     returned: Quantity | None
     sent_returned: Quantity | None
     faithful: bool  # its rows are as many
+    seconds: Quantity | None = None  # share of the log's time
+    refused: Count = 0  # attempts that the server refused; they count as not sent
+    message: str = ""  # one of its messages, without values
 
 
 class Fidelity(Value):
     """A learned workload beside its log."""
 
-    score: Quantity  # share of the log's statements that are sent as often, and with as many rows
+    score: Quantity  # share of the log's statements that are sent as often
     statements: tuple[StatementPair, ...]  # frequent ones first
     per_transaction: Quantity  # statements, in the log
     sent_per_transaction: Quantity
     tps: Quantity | None  # in the log, at its own pace; None: not known
     sent_tps: Quantity  # as fast as the connections go
     connections: Count
-    errors: dict[str, Count]  # refused transactions, by the server's code
+    errors: dict[str, Count]  # refused attempts, by the server's code
+    rows_score: Quantity = 0.0  # share of the log's statements that are sent as often, and with as many rows
+    time_score: Quantity | None = None  # share of the log's time that such statements take; None: not known
+    refused: Quantity = 0.0  # share of attempts at a transaction
+    commits: Quantity | None = None  # share of the log's time that BEGIN, COMMIT and the like take
 
 
 def measured(
@@ -71,33 +89,56 @@ def measured(
     dataset: Dataset,
     *,
     families: Sequence[str],
+    attempt: int = 0,
 ) -> Fidelity:
     """Send the workload to the server that has the dump loaded, with its slow log on, and compare.
 
     `names` are those of the log's templates, `families` the stems of numbered tables. The rows change.
-    Raises RefusedError and MeasureError.
+    Each attempt has new keys of its own. Raises RefusedError and MeasureError.
     """
     schema = schema_of(instance, dataset)
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     file = instance.directory / "learned.log"
-    engine = managed.engine(program, schema, instance, _SEED)
+    engine = managed.engine(program, schema, instance, _SEED + attempt)
     file.unlink(missing_ok=True)  # of an attempt that was refused
     _logging(instance, file)
     try:
         managed.connect(engine, instance, schema, connections)
-        taken = engine.slice(0, 0.0, SENT_S, TIMEOUT_S)
+        slices = [*_slices(engine, [kind.name for kind in program.kinds])]
     except LoadError as error:
         _, code, message = error.args
         if code and (statement := _STATEMENT.fullmatch(message)):
-            raise RefusedError(statement["name"], f"error {code}") from None
-        raise MeasureError(f"the learned workload failed: {message}{instance.post_mortem()}") from None
+            raise RefusedError({statement["name"]: f"error {code}"}) from None
+        raise MeasureError(f"the learned workload failed: {reason(error)}{instance.post_mortem()}") from None
     finally:
         if instance.alive():
             instance.query("SET GLOBAL slow_query_log = 0")
     sent = logs.read([file], families=families)
+    kinds = [kind.name for kind in program.kinds]
     return compared(
-        log, sent, names, tps=taken.completed / taken.window_s, connections=connections, errors=taken.errors
+        log,
+        sent,
+        names,
+        tps=slices[-1].completed / slices[-1].window_s,
+        connections=connections,
+        completed=sum(taken.completed for taken in slices),
+        refusals=[
+            (kinds[kind], code, count, message)
+            for taken in slices
+            for kind, code, count, message in taken.refusals
+        ],
     )
+
+
+def _slices(engine: Engine, kinds: Sequence[str]) -> Iterator[Slice]:
+    """A short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
+    refused = Refused(kinds)
+    for window_s in (PROBED_S, SENT_S):
+        taken = engine.slice(0, 0.0, window_s, TIMEOUT_S)
+        refused.add([each.count for each in taken.statements], taken.refusals)
+        if failing := refused.failing():
+            raise RefusedError(dict(failing))
+        yield taken
 
 
 def compared(
@@ -107,25 +148,45 @@ def compared(
     *,
     tps: float,
     connections: int,
-    errors: Mapping[int, int],
+    completed: int = 0,
+    refusals: Sequence[tuple[str, int, int, str]] = (),
 ) -> Fidelity:
-    """Compare two logs by the texts of their templates."""
+    """Compare two logs by the texts of their templates.
+
+    `completed`: transactions sent; `refusals`: a statement's name, the server's code, how often, a message.
+    """
     before, after = _by_text(log), _by_text(sent)
-    wholes = [max(1, sum(template.count for template in logged.values())) for logged in (before, after)]
+    refused: Counter[str] = Counter()
+    errors: Counter[str] = Counter()
+    said: dict[str, str] = {}
+    for name, code, count, message in refusals:
+        refused[name] += count
+        errors[str(code)] += count
+        said[name] = f"{without_values(message)} ({code})"
+    accepted = {
+        text: max(0, template.count - refused[names.get(text, text)]) for text, template in after.items()
+    }
+    wholes = [max(1, sum(template.count for template in before.values())), max(1, sum(accepted.values()))]
+    seconds = sum(template.seconds or 0.0 for template in before.values())
     rows = []
-    score = 0.0
+    score = rows_score = time_score = 0.0
     for text, template in sorted(before.items(), key=lambda pair: -pair[1].count):
         other = after.get(text)
         share = template.count / wholes[0]
-        sent_share = other.count / wholes[1] if other else 0.0
+        sent_share = accepted.get(text, 0) / wholes[1]
         examined, returned = _mean(template, template.rows_examined), _mean(template, template.rows_sent)
         sent_examined = _mean(other, other.rows_examined) if other else None
         sent_returned = _mean(other, other.rows_sent) if other else None
-        faithful = other is not None and _near(examined, sent_examined) and _near(returned, sent_returned)
-        score += min(share, sent_share) if faithful else 0.0
+        faithful = other is not None and _as_many(template, other)
+        taken = (template.seconds or 0.0) / seconds if seconds else None
+        score += min(share, sent_share)
+        if faithful:
+            rows_score += min(share, sent_share)
+            time_score += (taken or 0.0) * min(1.0, sent_share / share)
+        name = names.get(text, text)
         rows.append(
             StatementPair(
-                name=names.get(text, text),
+                name=name,
                 share=share,
                 sent_share=sent_share,
                 examined=examined,
@@ -133,6 +194,9 @@ def compared(
                 returned=returned,
                 sent_returned=sent_returned,
                 faithful=faithful,
+                seconds=taken,
+                refused=refused[name],
+                message=said.get(name, ""),
             )
         )
     return Fidelity(
@@ -143,8 +207,51 @@ def compared(
         tps=log.transactions / log.span_s if log.span_s else None,
         sent_tps=tps,
         connections=connections,
-        errors={str(code): count for code, count in errors.items()},
+        errors=dict(errors),
+        rows_score=rows_score,
+        time_score=time_score if seconds else None,
+        refused=errors.total() / max(1, completed + errors.total()),
+        commits=max(0.0, 1 - seconds / log.seconds) if seconds and log.seconds else None,
     )
+
+
+def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:
+    """Why a learned workload is not what the server ran, each with its reasons, the worst first."""
+    scores = (
+        (fidelity.score, "the log's statements are"),
+        (fidelity.time_score, "the log's time goes to what is"),
+    )
+    for score, what in scores:
+        if score is not None and score < SCORE_MIN:
+            worst = _worst(fidelity.statements, of_time=score is not fidelity.score)
+            yield f"only {100 * score:.1f} % of {what} sent as in the log: {'; '.join(map(_lacking, worst))}"
+    if fidelity.refused > REFUSED_MAX:
+        worst = sorted(fidelity.statements, key=lambda pair: -pair.refused)[:SAID_MAX]
+        whys = "; ".join(f"{pair.name}: {pair.message}" for pair in worst if pair.refused)
+        yield f"the server refuses {100 * fidelity.refused:.1f} % of attempts: {whys}"
+    whole = sum(statement.count for statement in learned.statements)
+    left = sorted(learned.left_out, key=lambda left: -left.statements)
+    share = sum(each.statements for each in left) / max(1, whole)
+    if share > LEFT_OUT_MAX:
+        whys = "; ".join(f"{each.statements} x {each.reason}" for each in left[:SAID_MAX])
+        yield f"{100 * share:.1f} % of the log's statements are left out: {whys}"
+
+
+def _lacking(pair: StatementPair) -> str:
+    if pair.sent_share and not pair.faithful:
+        return f"{pair.name} has other numbers of rows"
+    return f"{pair.name} is {100 * pair.share:.1f} % of the log, {100 * pair.sent_share:.1f} % of the load"
+
+
+def _worst(pairs: Sequence[StatementPair], *, of_time: bool) -> Sequence[StatementPair]:
+    """The statements that a score lacks most."""
+
+    def lost(pair: StatementPair) -> float:
+        weight = (pair.seconds or 0.0) if of_time else pair.share
+        kept = min(1.0, pair.sent_share / pair.share) if pair.share else 1.0
+        return weight * (1 - (kept if pair.faithful or not of_time else 0.0))
+
+    return [pair for pair in sorted(pairs, key=lost, reverse=True)[:SAID_MAX] if lost(pair) > 0]
 
 
 def _by_text(log: Log) -> dict[str, Template]:
@@ -163,9 +270,18 @@ def _mean(template: Template, total: int | None) -> float | None:
     return None if total is None else total / max(1, template.count)
 
 
-def _near(one: float | None, other: float | None) -> bool:
-    """Whether two means are equal as far as they matter; what the log does not tell is."""
-    return one is None or other is None or abs(one - other) <= max(NEAR * max(one, other), 1.0)
+def _as_many(one: Template, other: Template) -> bool:
+    """Whether statements examine and return as many rows, as far as the logs tell."""
+    pairs = ((one.rows_examined, other.rows_examined), (one.rows_sent, other.rows_sent))
+    return all(_near(a, one.count, b, other.count) for a, b in pairs if a is not None and b is not None)
+
+
+def _near(one: int, times: int, other: int, sent: int) -> bool:
+    """Whether two means are equal: within NEAR, or by chance, as of rare events."""
+    times, sent = max(1, times), max(1, sent)
+    means = one / times, other / sent
+    by_chance = CHANCE * math.sqrt(means[0] / times + means[1] / sent)
+    return abs(means[0] - means[1]) <= max(NEAR * max(means), by_chance)
 
 
 def _logging(instance: Instance, file: Path) -> None:

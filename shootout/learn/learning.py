@@ -37,6 +37,12 @@ _UNSENT = {
     "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER",
 }
 
+# What drivers say when they take a connection, again and again, and what no other statement depends on.
+_SETS_UP = re.compile(
+    r"SET\s+(?:NAMES|(?:SESSION\s+)?TRANSACTION\s+ISOLATION|(?:@@)?(?:SESSION[\s.]+)?CHARACTER_SET_RESULTS)\b",
+    re.IGNORECASE,
+)
+
 
 class LearnedStatement(Value):
     """A statement of a learned workload, and what the log says of it."""
@@ -96,6 +102,7 @@ def learn(
     dump: str,
     logs: Sequence[str],
     keep: bool = False,
+    settings: Sequence[str] = (),
     refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
     """The workload file's text and the report, from a log, its bound templates, and the dump's columns.
@@ -117,6 +124,7 @@ def learn(
     if not sequences:
         raise InputError("the log has no statement that a workload can send")
     workload, notes = _workload(log, sequences, builder, dump)
+    workload = replace(workload, settings=tuple(settings))
     report = LearningReport(
         logs=tuple(logs),
         server=server,
@@ -216,6 +224,8 @@ def _unsent(template: Template, bound: Bound) -> str:
         return f"needs {bound.missing[0]}, which the dump does not have"
     word = re.match(r"[\s(]*(\w*)", template.sql)
     assert word is not None  # matches anything
+    if _SETS_UP.match(template.sql):
+        return ""
     return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")
 
 

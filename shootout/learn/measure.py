@@ -16,7 +16,7 @@ import msgspec
 
 from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
-from shootout.learn import judge, learning, logs, synthetic
+from shootout.learn import flushing, judge, learning, logs, synthetic
 from shootout.learn.binding import bind, joined, unqualified
 from shootout.learn.judge import Fidelity, RefusedError
 from shootout.learn.learning import LearningReport
@@ -45,6 +45,7 @@ class LearnedWorkload(Value):
     workload: str  # the file
     learned: LearningReport
     fidelity: Fidelity
+    concerns: tuple[str, ...] = ()  # why it is not what the server ran
 
 
 def learn(
@@ -53,6 +54,7 @@ def learn(
     out: Path,
     reference: ServerReference,
     *,
+    variables: Path | None,
     keep: bool,
     invent: bool,
     observe: Callable[[str], None],
@@ -62,9 +64,10 @@ def learn(
     The server starts with the dump loaded, from the cache if it was loaded before. `invent`: the workload
     runs on a dump of invented rows, which is written, too.
     """
-    for file in (dump, *queries):
+    for file in filter(None, (dump, *queries, variables)):
         if not file.is_file():
             raise InputError(f"{file}: no such file")
+    settings = () if variables is None else flushing.read(variables)
     with _writing(out):
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()  # before a server starts
@@ -72,7 +75,9 @@ def learn(
         observe(f"{reference.text}")
         program = installations.find(reference, held)
         options = profiles.compile(
-            layers.of(SETTINGS, reference.settings), program.family, program.version
+            layers.of(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
+            program.family,
+            program.version,
         ).options
         started = _Starts(program, options, held, observe)
         loaded, instance = started.with_dump(dump)
@@ -88,10 +93,16 @@ def learn(
             with _writing(dump):
                 synthetic.write(Path(loaded.dump), dump, instance, schema, known=known, joined=tied)
             sent, target = started.with_dump(dump)
-        bench = _Bench(log, instance, schema, known, sent, target, out, observe)
+        bench = _Bench(log, instance, schema, known, sent, target, out, settings, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
-    outcome = LearnedWorkload(format=1, workload=str(out / WORKLOAD), learned=report, fidelity=fidelity)
+    outcome = LearnedWorkload(
+        format=1,
+        workload=str(out / WORKLOAD),
+        learned=report,
+        fidelity=fidelity,
+        concerns=tuple(judge.concerns(report, fidelity)),
+    )
     with _writing(out / REPORT):
         (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
     return outcome
@@ -137,6 +148,7 @@ class _Bench:
     sent: Dataset
     target: Instance  # with `sent` loaded
     out: Path
+    settings: Sequence[str]
     observe: Callable[[str], None]
 
     def learned(self, dump: str, names: Sequence[str], *, keep: bool) -> tuple[LearningReport, Fidelity]:
@@ -155,23 +167,36 @@ class _Bench:
                 dump=dump,
                 logs=names,
                 keep=keep,
+                settings=self.settings,
                 refused=refused,
             )
             with _writing(self.out / WORKLOAD):
                 (self.out / WORKLOAD).write_text(text, "utf-8")
             self.observe("sending what was learned")
             try:
-                return report, self._sent(report)
+                fidelity = self._sent(report, attempt=len(refused))
+                notes = () if self.settings else flushing.unknown(fidelity)
+                return msgspec.structs.replace(report, warnings=(*report.warnings, *notes)), fidelity
             except RefusedError as error:
-                named = {one.sql for one in report.statements if one.name == error.name} - refused.keys()
-                if not named or len(refused) == REFUSED_MAX:
+                named = {
+                    one.sql: f"the server refused it: {error.refused[one.name]}"
+                    for one in report.statements
+                    if one.name in error.refused and one.sql not in refused
+                }
+                if not named or len(refused) >= REFUSED_MAX:
                     raise
-                refused |= dict.fromkeys(named, f"the server refused it: {error.message}")
+                refused |= named
 
-    def _sent(self, report: LearningReport) -> Fidelity:
+    def _sent(self, report: LearningReport, *, attempt: int) -> Fidelity:
         file = str(self.out / WORKLOAD)
         program = compile_program(Path(file).stem, load(file), self.sent)
         names = {statement.sql: statement.name for statement in report.statements}
         return judge.measured(
-            self.log, names, program, self.target, self.sent, families=tuple(self.known.families)
+            self.log,
+            names,
+            program,
+            self.target,
+            self.sent,
+            families=tuple(self.known.families),
+            attempt=attempt,
         )

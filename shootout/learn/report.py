@@ -14,7 +14,18 @@ from shootout.numbers import grouped
 from shootout.report import figures
 from shootout.report.judged import Judged, Line, Table
 
-COLUMNS = ("statement", "#log %", "#sent %", "#examined", "#sent", "#returned", "#sent", "as many rows")
+COLUMNS = (
+    "statement",
+    "#log %",
+    "#sent %",
+    "#time %",
+    "#examined",
+    "#sent",
+    "#returned",
+    "#sent",
+    "as many rows",
+)
+UNFAITHFUL = 4  # the exit code of a workload that is not what the server ran
 
 
 def judged(outcome: LearnedWorkload, page: Path) -> Judged:
@@ -26,17 +37,27 @@ def judged(outcome: LearnedWorkload, page: Path) -> Judged:
             Line(),
             Table(COLUMNS, tuple(map(_row, outcome.fidelity.statements))),
             Line(),
+            *(Line(f"WARNING       {concern}", "bold yellow") for concern in outcome.concerns),
             *_missing(outcome.learned),
             Line(f"workload      {outcome.workload}"),
             Line(f"report        {page.as_uri()}"),
         ),
         value=asdict(outcome),
+        exit_code=UNFAITHFUL if outcome.concerns else 0,
     )
 
 
 def headline(fidelity: Fidelity) -> str:
-    """The score."""
-    return f"{100 * fidelity.score:.1f} % of the log's statements are sent as often, with as many rows"
+    """The scores."""
+    by_time = (
+        ""
+        if fidelity.time_score is None
+        else f", which take {100 * fidelity.time_score:.1f} % of the log's time"
+    )
+    return (
+        f"{100 * fidelity.score:.1f} % of the log's statements are sent as often, "
+        f"{100 * fidelity.rows_score:.1f} % with as many rows{by_time}"
+    )
 
 
 def lost(learned: LearningReport) -> str:
@@ -52,6 +73,7 @@ def _row(pair: StatementPair) -> tuple[str, ...]:
         pair.name,
         f"{100 * pair.share:.2f}",
         f"{100 * pair.sent_share:.2f}",
+        figures.NONE if pair.seconds is None else f"{100 * pair.seconds:.2f}",
         *(figures.NONE if mean is None else grouped(mean, 1) for mean in rows),
         "yes" if pair.faithful else "no",
     )

@@ -28,6 +28,8 @@ def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
     lines += [f"title = {_string(workload.title)}", f"description = {_string(workload.description)}"]
     if workload.protocol is not None:
         lines.append(f"protocol = {_string(workload.protocol)}")
+    if workload.settings:
+        lines.append(f"settings = {_value(workload.settings)}")
     lines += ["", "[dataset]", f"dump = {_string(workload.dataset.dump)}"]
     if workload.parameters:
         lines += ["", "[parameters]", *(_parameter(*named) for named in workload.parameters.items())]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import random
 import secrets
@@ -180,6 +181,7 @@ def bind(
     _check_options(selection, profile, loaded)
     workloads = {name: BoundWorkload.of(name, file, loaded[name], profile) for name, file in written.items()}
     datasets = {name: bound.dataset for name, bound in workloads.items()}
+    servers = _with_settings(profile, servers, loaded)
     profile = structs.replace(
         profile,
         servers=written_servers,
@@ -259,6 +261,32 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
         published.load(profile.published)
     for settings in {server.settings for server in references}:
         layers.of(profile.settings, settings)
+
+
+def _with_settings(
+    profile: Profile, servers: Mapping[str, PlannedServer], loaded: Mapping[str, Workload]
+) -> dict[str, PlannedServer]:
+    """The servers with the settings that workloads ask for; their own are above these. Raises InputError."""
+    asked: dict[str, str] = {}
+    for name, one in loaded.items():
+        for written in one.settings:
+            if asked.setdefault(written.partition("=")[0], written) != written:
+                raise InputError(f"workload {name}: another workload of the run has other settings")
+    if not asked:
+        return dict(servers)
+    layers.of(profile.settings, "+".join(asked.values()))
+    return {
+        label: planned
+        if planned.reference.source == "dsn"
+        else dataclasses.replace(
+            planned,
+            reference=structs.replace(
+                planned.reference,
+                settings="+".join(filter(None, (*asked.values(), planned.reference.settings))),
+            ),
+        )
+        for label, planned in servers.items()
+    }
 
 
 def _workloads(profile: Profile) -> dict[str, str]:

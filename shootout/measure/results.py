@@ -21,7 +21,7 @@ import pymysql
 
 from shootout._engine import LoadError
 from shootout.document import journal
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError, MeasureError, without_literals, without_values
 from shootout.measure import managed
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
@@ -131,7 +131,7 @@ def _answer(cursor: pymysql.cursors.Cursor, sql: str) -> Answer:
         return Counter(tuple(map(_rounded, row)) for row in cursor.fetchall())
     except pymysql.Error as error:
         if not is_answer(error):
-            raise MeasureError(f"{sql[:200]}: {error}") from error
+            raise MeasureError(f"{without_literals(sql)[:200]}: {without_values(str(error))}") from error
         return f"error {error.args[0]}"
 
 

@@ -134,7 +134,8 @@ def measure_block(
 
     A server that fails drops out and keeps the samples it has. `on_measuring` is called after the warm-up.
     """
-    slices = _Slices(driver, servers, sampling, load, [Refused(kinds) for _ in servers])
+    names = [kind.name for kind in program.kinds]
+    slices = _Slices(driver, servers, sampling, load, [Refused(names) for _ in servers])
     with slices.isolated():
         warmups = _warm_up(slices, generator, on_round)
         window_s = slices.window_s()

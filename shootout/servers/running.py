@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 from abc import ABC, abstractmethod
@@ -17,6 +18,7 @@ from pymysql.cursors import Cursor
 from shootout.errors import MeasureError, without_values
 
 QUERY_TIMEOUT_S = 60.0
+_HEXADECIMAL = re.compile("X'[0-9a-f]*'")  # values of a column
 COUNTED_MAX = 2**64
 CONNECT_TIMEOUT_S = 10
 
@@ -104,7 +106,9 @@ class Running(ABC):
             if was_open and self.ours and _closed_before(sql, error) and self.alive():
                 self.reopened += 1
                 return self.query(sql, timeout_s)
-            raise MeasureError(f"{sql}: {without_values(str(error))}{self.post_mortem()}") from error
+            raise MeasureError(
+                f"{_HEXADECIMAL.sub('?', sql)}: {without_values(str(error))}{self.post_mortem()}"
+            ) from error
 
     def _rows(self, sql: str, timeout_s: float) -> tuple[tuple[Any, ...], ...]:
         if self._control is None:

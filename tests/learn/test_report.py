@@ -42,17 +42,20 @@ OUTCOME = LearnedWorkload(
         kept_values=False,
         warnings=("slow ones only",),
     ),
-    fidelity=compared(
-        LOG, a_log(LOG.templates[0]), {"SELECT ?": "select"}, tps=1.0, connections=1, errors={}
-    ),
+    fidelity=compared(LOG, a_log(LOG.templates[0]), {"SELECT ?": "select"}, tps=1.0, connections=1),
+    concerns=("half is missing",),
 )
 
 
 def test_a_learned_workload_is_told_in_lines_and_a_table() -> None:
     judged = report.judged(OUTCOME, Path("/out/fidelity.html"))
     lines = [part.text for part in judged.text if isinstance(part, Line)]
-    assert lines[1] == "75.0 % of the log's statements are sent as often, with as many rows"
+    assert lines[1] == (
+        "75.0 % of the log's statements are sent as often, 75.0 % with as many rows, "
+        "which take 50.0 % of the log's time"
+    )
     assert lines[4:] == [
+        "WARNING       half is missing",
         "warning       slow ones only",
         "left out      2 statements: cut off",
         "not parsed    select: odd",
@@ -65,7 +68,8 @@ def test_a_learned_workload_is_told_in_lines_and_a_table() -> None:
         ("75.00", "100.00", "yes"),
         ("25.00", "0.00", "no"),
     ]
-    assert judged.exit_code == 0
+    assert judged.exit_code == 4
+    assert report.judged(replace(OUTCOME, concerns=()), Path("/out/fidelity.html")).exit_code == 0
 
 
 def test_its_schema_changes_with_its_number_only(tmp_path: Path) -> None:

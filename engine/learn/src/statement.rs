@@ -278,8 +278,15 @@ impl Reader<'_> {
         self.statement.template.push(b'?');
     }
 
-    /// A string, from its quote on; adjacent ones are one.
+    /// A string, from its quote on; adjacent ones are one. Behind AS, a word in quotes is a name.
     fn text(&mut self, quote: u8, kind: Kind) -> Result<(), Fault> {
+        if self.after("AS") {
+            let word = self.text[self.at + 1..].iter().take_while(|&&byte| is_word(byte)).count();
+            if self.text.get(self.at + 1 + word) == Some(&quote) {
+                self.token(self.at + word + 2, Last::Operand);
+                return Ok(());
+            }
+        }
         let start = self.statement.values.len();
         self.at = unquote(self.text, self.at + 1, quote, true, &mut self.statement.values)?;
         if self.last == Last::Text {
@@ -649,6 +656,11 @@ mod tests {
 
     #[test]
     fn names_keep_their_digits() {
+        reads(
+            "SELECT MIN(a) AS 'a_1', 'b' AS \"c\" FROM t",
+            "SELECT MIN(a) AS 'a_1', ? AS \"c\" FROM t",
+            &["b"],
+        );
         reads("SELECT t1.c2, `3`, d.4t, 5a, 6e FROM t1", "SELECT t1.c2, `3`, d.4t, 5a, 6e FROM t1", &[]);
         reads("SELECT t.1e5, @a1, @@max1", "SELECT t.1e5, @a1, @@max1", &[]);
     }
