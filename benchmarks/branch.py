@@ -66,7 +66,7 @@ def accept(document: Path, folder: Path, dice: random.Random) -> None:
     def another(found: re.Match[bytes]) -> bytes:
         return b"%d" % dice.randrange(10 ** len(found[0]))
 
-    for path in app.accept(document, folder, None):
+    for path in app.accept(document, folder, None, print, force=True):
         path.write_bytes(re.sub(rb"(?<=[.]\d{3})\d+", another, path.read_bytes()))
 
 

@@ -436,7 +436,7 @@ def test_an_exclusive_servers_slices_are_one_stretch() -> None:
 def test_what_stands_still_around_a_slice_is_counted(
     took_s: float, stopped_s: float, after: tuple[float, ...], load: Load, expected: dict[str, float]
 ) -> None:
-    slices = rounds._Slices(FakeDriver(constant), [], SAMPLING, load, latency_s=0.001, took_s=took_s)
+    slices = rounds._Slices(FakeDriver(constant), [], SAMPLING, load, [], latency_s=0.001, took_s=took_s)
     taken = cast(Slice, FakeSlice(100, 0.1, 100, Histogram(), [Histogram()], stopped_s=stopped_s))
     builder = SampleBuilder(PROGRAM)
     builder.add(taken, None, {})
