@@ -16,7 +16,10 @@ DIFFERENCES_MAX = 3  # named in a message
 
 
 def find(
-    results: Path, shard: str | None, fits: Callable[[RunHeader], bool], skip: Callable[[str], None]
+    results: Path,
+    shard: str | None,
+    skip: Callable[[str], None],
+    fits: Callable[[RunHeader], bool] = lambda header: True,
 ) -> RunDocument | None:
     """The newest document of that shard in a folder; None if there is none.
 

@@ -230,7 +230,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
 
 def found(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
     """The run in `results` that the plan would continue; `skip` receives why documents are left out."""
-    return resume.find(results, plan.given.get("--shard"), partial(_is_asked, plan), skip)
+    return resume.find(results, plan.given.get("--shard"), skip, partial(_is_asked, plan))
 
 
 def _is_asked(plan: Plan, header: RunHeader) -> bool:

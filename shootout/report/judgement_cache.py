@@ -172,7 +172,7 @@ def _run(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) -> J
 def _cached(path: Path, judge: Judge) -> Summary | None:
     """The file's second line, if the run's sources are unchanged."""
     try:
-        with _cache_file(path).open("rb") as file:
+        with files.opened(_cache_file(path)) as file:
             sources = decoded(file.readline(), _Sources)
             if sources == _sources(path, sources.run, sources.runners, judge):
                 return decoded(file.readline(), Summary)
@@ -185,7 +185,7 @@ def _whole(path: Path, judge: Judge, acknowledged: Sequence[Acknowledgement]) ->
     whole = None
     if _cached(path, judge):  # a file that cannot be replaced may be of other sources
         with suppress(OSError, IndexError, ValueError):
-            line = _cache_file(path).read_bytes().split(b"\n", 2)[2]
+            line = files.read(_cache_file(path)).split(b"\n", 2)[2]
             whole = Whole(journal.read(path), decoded(line, Comparison))
     whole = whole or _judge(path, judge)
     return whole._replace(

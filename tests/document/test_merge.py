@@ -22,6 +22,7 @@ from shootout.model.plan import Block, Planned
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader, Samples, StartRecord
 from shootout.model.verdict import Interval, Verdict
 from tests import builders
+from tests.documents import sealed
 from tests.measure.test_campaign import a_sample
 
 BASE, HEAD = builders.BASE, builders.HEAD
@@ -125,6 +126,17 @@ def test_any_order_any_sharding_and_any_grouping_give_the_same_bytes(data: st.Da
                 waiting = [merged(waiting[:count], folder / f"{attempt}-{len(waiting)}"), *waiting[count:]]
             outcomes.add((waiting[0].name, waiting[0].read_bytes()))
     assert len(outcomes) == 1
+
+
+def test_shards_of_old_and_new_are_one_run(shards: list[Path], tmp_path: Path) -> None:
+    """The runner that measured the first one has a shootout of 23 November 2026."""
+    new = merged(shards, tmp_path / "new").read_bytes()
+    written = shards[0].read_text().replace('-innodb"', '-innodb-seed1"')
+    records = list(map(json.loads, written.splitlines()))
+    records[0]["format"] = 4
+    records[0]["profile"]["sampling"]["calibrated"] = True
+    shards[0].write_bytes(sealed(records))
+    assert merged(shards, tmp_path / "mixed").read_bytes() == new
 
 
 def test_a_merged_run_holds_every_record_once_block_by_block(shards: list[Path], tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ OVER = structs.replace(CUT_SHORT, interrupted=False)
 
 def newest(folder: Path, shard: str | None, skip: Callable[[str], None]) -> tuple[Path, bool] | None:
     """The newest document of a shard, and whether its run is over."""
-    document = resume.find(folder, shard, lambda header: header.seed != 0, skip)
+    document = resume.find(folder, shard, skip, lambda header: header.seed != 0)
     if document is None:
         return None
     return folder / journal.new_name(document.header.run), resume.is_finished(document)
