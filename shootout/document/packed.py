@@ -100,7 +100,10 @@ def _edges(latencies: Histogram) -> Iterator[tuple[float, float]]:
     if latencies.count:
         ends = (max(end_s, 1e-9) for end_s in (latencies.min_s, latencies.max_s))
         first, last = (math.ceil(math.log10(end_s) * BINS_PER_DECADE) for end_s in ends)
-        for edge_s in (10 ** (number / BINS_PER_DECADE) for number in range(first, last)):
+        for number in range(first, last):
+            edge_s = (1 - 1e-9) * 10 ** (
+                number / BINS_PER_DECADE
+            )  # where a bucket lies on it, it begins a bin
             yield edge_s, edge_s
 
 
