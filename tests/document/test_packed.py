@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout._engine import Histogram
 from shootout.analysis.metrics import METRICS
 from shootout.document import journal, merge, packed, resume
 from shootout.errors import InputError
@@ -19,6 +21,7 @@ from shootout.model.run import ResumeRecord, RunDocument
 from shootout.model.verdict import Comparison, Latency
 from shootout.paths import REPORTS
 from shootout.report.judge import Judge
+from shootout.report.site import charts
 from tests import builders
 
 RECORDED = "20261125T061217Z-e84e2b"
@@ -74,6 +77,8 @@ def test_packing_changes_nothing_that_is_judged(seed: int) -> None:
         for one, other in zip(before.samples, after.samples, strict=True):
             changed = {"latencies": one.latencies, "statements": one.statements, "times": {}}
             assert structs.replace(other, **changed) == one
+            was, is_ = (charts._distribution(Histogram.decode(each.latencies)) for each in (one, other))
+            assert all(map(np.array_equal, was, is_))
 
 
 def test_percentiles_that_are_compared_stay() -> None:
