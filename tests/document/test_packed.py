@@ -131,7 +131,7 @@ def test_a_packed_document_takes_the_journals_place(tmp_path: Path) -> None:
 
 def test_a_run_that_goes_on_has_a_journal_again(tmp_path: Path) -> None:
     left = packed.pack(written(tmp_path))
-    document = resume.find(tmp_path, None, pytest.fail, lambda header: True)
+    document = resume.find(tmp_path, None, pytest.fail)
     assert document == packed.rounded(RUN)
     writer = journal.Writer(tmp_path, RUN.header.run, resumed=True)
     assert journal.find(tmp_path) == (writer.path,)

@@ -145,7 +145,7 @@ def rehearsed(
     results: Path, planned: plan.Plan, restarted: list[str] | None = None, **fields: Any
 ) -> list[tuple[str, int]]:
     """Run until it is over or stopped, as measure() does, going on with what there is; what was measured."""
-    before = resume.find(results, None, pytest.fail, lambda header: True)
+    before = resume.find(results, None, pytest.fail)
     if before is not None and resume.is_finished(before, planned.profile.sampling.budget_s):
         return []
     writer = journal.Writer(results, RUN, resumed=before is not None)
