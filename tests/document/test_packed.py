@@ -58,12 +58,12 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def assert_same(one: Comparison, other: Comparison) -> None:
-    """Equal but for means of latencies, and the shares of a transaction's time, which are rounded."""
+    """Equal, but for the last digits of means and of what follows from them."""
     of_one, of_other = (dict(leaves(msgspec.to_builtins(each))) for each in (one, other))
     assert of_one.keys() == of_other.keys()
     for path, value in of_one.items():
-        rounded = path.endswith(("/mean_s", "/share"))
-        assert of_other[path] == (pytest.approx(value, rel=1 / 1024) if rounded else value), path
+        mean = path.endswith(("/mean_s", "/share"))
+        assert of_other[path] == (pytest.approx(value, rel=1e-9) if mean else value), path
 
 
 @given(seed=st.integers(0, 2**32))
@@ -106,7 +106,7 @@ def test_a_recorded_run_keeps_its_percentiles() -> None:
 def assert_kept(latency: Latency, golden: list[float]) -> None:
     count, mean_s, *exact = golden
     assert latency.count == count
-    assert latency.mean_s == pytest.approx(mean_s, rel=1 / 1024)
+    assert latency.mean_s == pytest.approx(mean_s, rel=1e-9)
     now = latency.min_s, latency.p50_s, latency.p95_s, latency.p99_s, latency.p999_s, latency.max_s
     assert [*now] == exact
 
