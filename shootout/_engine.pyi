@@ -48,13 +48,18 @@ class Slice:
     reads: int  # statements in the whole slice
     writes: int
     other: int
-    # By the server's error code: rolled back, and retried until the window ends. If the program reconnects,
+    # By error code: rolled back, and retried up to nine times in the window. If the program reconnects,
     # also lost connections (2013) and failed attempts to reopen them (2002, 2003 or the server's code).
     errors: dict[int, int]
+    refusals: list[tuple[int, int, int, str]]  # of `errors`: kind, code, how often, one of the messages
     client_cpu_s: float  # in the whole slice
     # Transactions that completed in the window; at a given rate those due in it, from that moment on.
     latencies: Histogram
     statements: list[Histogram]  # in the window, for each of the program's kinds
+    # For each kind, in the whole slice: answers, the rows that they returned or changed, and the returned
+    # rows' bytes.
+    returned: list[tuple[int, int, int]]
+    stopped_s: float  # this process stood still, above 0.2 s
 
 class Engine:
     """All connections to all servers of a block, and the workload program they run."""
@@ -78,8 +83,12 @@ class Engine:
         connection, or does not answer within `timeout_s`; KeyboardInterrupt on a signal. Both close the
         server's connections, and every later slice on it raises the same LoadError.
         """
-    def count(self, server: int, transactions: int, timeout_s: float) -> tuple[int, int]:
-        """Run that many transactions on a server's only connection; returns those completed, and statements.
+    def count(
+        self, server: int, transactions: int, timeout_s: float
+    ) -> tuple[int, int, list[tuple[int, int, int, str]]]:
+        """Run that many transactions on a server's only connection.
+
+        Returns those completed, statements, and refusals as in Slice.
 
         An equal program and seed send the same statements to every server, whatever its speed, if none is
         refused. Raises as `slice` does.
