@@ -12,6 +12,7 @@ from shootout.analysis.verdicts import Decision
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import Cause, MetricComparison, StatementTime, Verdict
 
+TRIVIAL = 0.005  # what explains less is not even told where throughput decides nothing
 SHARE_MIN = 0.03  # of a transaction's time: what explains less is no likely cause
 
 _CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -52,6 +53,7 @@ def of_cell(
         sign = 1 if decision.verdict is Verdict.REGRESSED else -1
         decided_by = decision.metrics[0].metric if decision.metrics else ""
         causes = [cause for cause in causes if sign * cause.share >= SHARE_MIN and cause.name != decided_by]
+    causes = [cause for cause in causes if abs(cause.share) >= TRIVIAL]
     return tuple(sorted(causes, key=lambda cause: -abs(cause.share)))
 
 

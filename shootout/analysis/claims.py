@@ -8,7 +8,7 @@ claim holds if the interval lies within its bounds, and does not hold if the int
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from shootout.analysis import stats
 from shootout.analysis.interval_verdict import place
@@ -45,7 +45,7 @@ def evaluate_all(document: RunDocument, policy: Policy) -> tuple[ClaimResult, ..
 
 
 def _evaluate(claim: Claim, publication: Published, document: RunDocument, policy: Policy) -> ClaimResult:
-    ratio, reason = None, ""
+    ratio, reason = None, "; ".join(_stand_ins(claim, publication, document))
     try:
         log_ratios = _log_ratios(claim, publication, document)
         ratio = stats.over_starts(log_ratios, policy.confidence).ratio
@@ -60,6 +60,15 @@ def _evaluate(claim: Claim, publication: Published, document: RunDocument, polic
         published_ratio=theirs,
         published_outcome=_outcome(claim, theirs),
     )
+
+
+def _stand_ins(claim: Claim, publication: Published, document: RunDocument) -> Iterator[str]:
+    """Which servers were measured in place of those that the claim names."""
+    for name in dict.fromkeys((claim.head.server, claim.base.server)):
+        server = publication.server(name)
+        record = published.record_of(server, document.header)
+        if record is not None and document.header.profile.stand_ins.get(server.server) == record.reference:
+            yield f"{record.label} stands in for {name}"
 
 
 def published_ratio(claim: Claim, publication: Published) -> Interval | None:

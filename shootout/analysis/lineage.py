@@ -30,7 +30,7 @@ def steps(
     """The servers whose predecessor is not the run's base, with which it compares them anyway.
 
     The cells of a step are judged among all those that have its predecessor as base. Their changes are moved
-    to what the comparison's give, by division: trimmed means of other rounds differ by a percent.
+    to what the comparison's give, by division: trimmed means of other pairs of rounds differ from that.
     """
     policy = comparison.policy
     against_base = {c.cell: (c.base, c.ratio.estimate) for c in comparison.cells if c.ratio is not None}
@@ -62,7 +62,8 @@ def _moved(c: CellComparison, against_base: Mapping[Cell, tuple[Cell, float]]) -
     if c.ratio is None or own is None or before is None or own[0] != before[0]:
         return c
     by = own[1] / before[1] / c.ratio.estimate
-    ratio = Interval(estimate=by * c.ratio.estimate, low=by * c.ratio.low, high=by * c.ratio.high)
+    low, high = min(1.0, by) * c.ratio.low, max(1.0, by) * c.ratio.high  # holds either estimate's interval
+    ratio = Interval(estimate=by * c.ratio.estimate, low=low, high=high)
     judged = (
         structs.replace(metric, ratio=ratio) if metric.metric == THROUGHPUT else metric for metric in c.judged
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from statistics import median
 
 from shootout.analysis import stats
 from shootout.analysis.figures import completed
 from shootout.analysis.metrics import Starts
 from shootout.analysis.pairs import Pair, both_steady, start_log_tps, unsteady
+from shootout.analysis.stats import STARTS_MIN
 from shootout.analysis.verdicts import Decision, change_text, unlike
-from shootout.model.plan import THROUGHPUT, Cell
+from shootout.model.plan import THROUGHPUT, Cell, block_key
 from shootout.model.run import REOPENED, RunDocument, RunHeader, Warning
 from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
 from shootout.numbers import plain_percent
@@ -18,6 +20,7 @@ from shootout.numbers import plain_percent
 # Errors that are part of an OLTP load: the transaction is rolled back and retried.
 RETRIED = {"1020": "record changed", "1062": "duplicate key", "1205": "lock wait timeout", "1213": "deadlock"}
 RETRIED_MAX = 0.01  # of transactions; above it, the load is in effect another workload
+COLLAPSED = 0.5  # of a server's median throughput over the starts
 CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
@@ -34,6 +37,7 @@ def of_cell(
         yield Warning(code="few-starts", text=text)
     if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.noise.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
+    yield from _collapsed(document, pair.cell)
     yield from _wide(document.header, pair, decision)
     margin = next((metric.margin for metric in decision.metrics if metric.metric == THROUGHPUT), None)
     if margin is not None and pair.throughput is not None:
@@ -55,7 +59,7 @@ def of_change(metric: MetricVerdict) -> Iterator[Warning]:
     if metric.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return
     if metric.floor is None:
-        text = "The cell's A/A noise floor is unknown: the margin is the only bar"
+        text = "How far this cell differs from itself by chance is not known here: the margin is the only bar"
         yield Warning(code="noise-floor-unknown", text=text)
     if metric.confirmed is None:
         text = "Seen once: no fresh starts were made to confirm it"
@@ -91,6 +95,23 @@ def _unlike(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning
     if apart:
         text = f"Beyond chance, {' and '.join(apart)} than the others: the server may have two states"
         yield Warning(code="unlike", text=text)
+
+
+def _collapsed(document: RunDocument, cell: Cell) -> Iterator[Warning]:
+    """Starts in which all servers of a block were slow at once, which no server explains."""
+    block = block_key(cell.workload, cell.threads)
+    tps = {
+        start.start: {one.server: math.exp(start_log_tps(one)) for one in start.samples}
+        for start in document.starts
+        if start.block == block
+    }
+    servers = {server for of_start in tps.values() for server in of_start}
+    medians = {s: median(of_start[s] for of_start in tps.values() if s in of_start) for s in servers}
+    for start, of_start in sorted(tps.items()):
+        if len(tps) > STARTS_MIN and all(of_start[s] < COLLAPSED * medians[s] for s in of_start):
+            fell = ", ".join(f"{s} {of_start[s]:.0f} instead of {medians[s]:.0f} tps" for s in of_start)
+            text = f"In start {start} all servers fell below half of their median over the starts ({fell})"
+            yield Warning(code="collapsed", text=f"{text}: something else took the machine")
 
 
 def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning]:

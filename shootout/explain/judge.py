@@ -41,6 +41,7 @@ class Explained:
     plans: tuple[PlanChange, ...]  # changed ones first
     unplanned: tuple[str, ...]  # kinds of statement whose plans could not be compared, and why
     variables: tuple[VariableDifference, ...]  # notable ones first
+    writes: bool  # the load does
     header: RunHeader  # of the profiled starts
     slowed: tuple[float, float] | None  # seconds of the base's transaction: profiled, and in the run
     confidence: float
@@ -48,7 +49,8 @@ class Explained:
     @property
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE: the base's values of the settings that most likely matter."""
-        return tuple(differences.suspects(self.variables)[:SUSPECTS_MAX])
+        planned = any(change.changed for change in self.plans)
+        return tuple(differences.suspects(self.variables, planned=planned, writes=self.writes)[:SUSPECTS_MAX])
 
     @property
     def unnamed(self) -> float:
@@ -106,6 +108,7 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
         plans=tuple(plan_changes.compared(explanation.plans, base, head)),
         unplanned=tuple(plan_changes.not_compared(explanation.plans, base, head, document)),
         variables=tuple(differences.differences(variables.get(base, {}), variables.get(head, {}), requested)),
+        writes=any(samples.writes for start in document.starts for samples in start.samples),
         header=document.header,
         slowed=None if run is None else _slowed(explanation, document, run),
         confidence=policy.confidence,

@@ -99,7 +99,7 @@ def _wall_clock(explained: Explained) -> Iterator[Point]:
     largest = sorted(parts, key=lambda part: -abs(part.difference.estimate))[:NAMED_MAX]
     yield Point(
         f"{_instead('Response time', whole)}:",
-        tuple(f"{part.name} {difference(part.difference)}" for part in largest),
+        tuple(f"{part.name} {difference(part.difference)}{_beyond(part, whole)}" for part in largest),
     )
 
 
@@ -111,7 +111,10 @@ def functions(explained: Explained) -> Iterator[Point]:
         return
     yield Point(
         f"{_instead('Server CPU time', cpu)}:",
-        tuple(f"{part.name} {difference(part.difference)}" for part in explained.parts[:NAMED_MAX]),
+        tuple(
+            f"{part.name} {difference(part.difference)}{_beyond(part, cpu)}"
+            for part in explained.parts[:NAMED_MAX]
+        ),
     )
     if explained.unnamed >= UNNAMED_MIN:
         yield Point(f"{share(round(explained.unnamed, 2))} of it is in functions without a name.")
@@ -138,9 +141,13 @@ def function(change: Change, explanation: Explanation, whole: Change) -> str:
     notes = ""
     if not change.base or not change.head:
         notes = f", only in {explanation.cell.server if change.head else explanation.base}"
-    if abs(change.difference.estimate) > abs(whole.difference.estimate):
-        notes += ", more than the whole: others make up for it"
-    return f"{change.name} {difference(change.difference)}{notes}"
+    return f"{change.name} {difference(change.difference)}{notes}{_beyond(change, whole)}"
+
+
+def _beyond(change: Change, whole: Change) -> str:
+    """A part may change by more than its whole."""
+    beyond = abs(change.difference.estimate) > abs(whole.difference.estimate)
+    return ", more than the whole: others make up for it" if beyond else ""
 
 
 def difference(seconds: Interval) -> str:
@@ -187,8 +194,13 @@ def variables(explained: Explained) -> Point:
 
 
 def variable_value(variable: VariableDifference, text: str | None) -> str:
-    """A variable's value on one server."""
-    return "absent" if text is None else figures.setting(text, variable.name) or "empty"
+    """A variable's value on one server; of a list, what the other server's lacks."""
+    if text is None:
+        return "absent"
+    lists = [set((value or "").split(",")) for value in (variable.base, variable.head)]
+    if common := set.intersection(*lists) - {""}:
+        return ",".join(["…", *(item for item in text.split(",") if item not in common)])
+    return figures.setting(text, variable.name) or "empty"
 
 
 def _change(ratio: Interval) -> str:

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
-from shootout.report import headlines, wording
+from shootout.report import circumstances, headlines, wording
 from shootout.report.figures import threads
 from shootout.report.judged import STYLES, Line, Table
 from shootout.report.sections import NO_SECTIONS, Section, Sections
@@ -20,10 +20,10 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     """The headlines, the table, the reason of each failed cell, and which cells were not measured."""
     yield Line()
     yield from (Line(headline.text, "bold") for headline in headlines.of_heads(comparison))
-    if load := wording.conditions(comparison.header):
+    if load := circumstances.conditions(comparison.header):
         yield Line(f"load: {load}")
-    yield Line(wording.setup(comparison))
-    yield from map(Line, wording.setting_differences(comparison))
+    yield Line(circumstances.setup(comparison))
+    yield from map(Line, circumstances.setting_differences(comparison))
     yield Line()
     yield verdict_table(comparison)
     for server in comparison.header.servers:

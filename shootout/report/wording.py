@@ -6,17 +6,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec import structs
-
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
-from shootout.model.plan import THROUGHPUT, Load, Policy
-from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import (
     Cause,
     CellComparison,
     ClaimResult,
     Comparison,
+    FalseAlarms,
     Interval,
     Outcome,
     Verdict,
@@ -36,7 +34,6 @@ from shootout.report.figures import (
     threads,
 )
 from shootout.report.sections import Section
-from shootout.settings import differences
 
 # Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
 VERDICT_COLUMNS = (
@@ -64,8 +61,8 @@ MEANINGS = {
     Verdict.UNJUDGED: "Nothing to compare with. The base itself is always unjudged.",
 }
 LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
-DEFAULTS_SHOWN = 5  # names of settings in a sentence
 CAUSES_SHOWN = 2
+UNTOLD = 0.9  # an interval of a share that is wider tells nothing
 LITTLE = 0.25  # of a change: a cause of less explains little
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -125,44 +122,6 @@ def comment(text: str) -> str:
 # --- sentences ------------------------------------------------------------------------------------
 
 
-def conditions(header: RunHeader, workload: str | None = None) -> str:
-    """Non-default load conditions of a workload, or of the whole run."""
-    profile, load = header.profile, header.profile.load
-    records = {record.name: record for record in header.workloads}
-    record = records.get(workload) if workload is not None else None
-    parts = []
-    if (record.protocol if record else load.protocol) == "prepared":
-        parts.append("prepared statements")
-    parts += _pace(load)
-    if load.reconnect:
-        parts.append("lost connections reopened")
-    parts += [
-        f"{name} = {value}" for name, value in profile.options.items() if not record or name in record.options
-    ]
-    if profile.distribution is not None:
-        tag, values = type(profile.distribution).__struct_config__.tag, structs.asdict(profile.distribution)
-        parts.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
-    return ", ".join(parts)
-
-
-def setup(comparison: Comparison) -> str:
-    """The conditions that readers ask for first: CPUs, rows, durability, starts."""
-    header = comparison.header
-    place, size = header.runner.placement, header.profile.dataset
-    kinds = {block.dataset.partition("-")[0] for block in header.blocks}
-    starts = [c.figures.starts for c in comparison.cells if c.figures]
-    parts = [
-        f"{counted(len(place.servers), 'CPU')} for servers",
-        f"{len(place.reading)} while they read" if place.reading else "",
-        f"{len(place.client)} for the load",
-        f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
-        counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
-        *_durability(header.servers[0] if header.servers else None),
-        _starts(min(starts), max(starts)) if starts else "",
-    ]
-    return ", ".join(filter(None, parts))
-
-
 def more_minutes(comparison: Comparison) -> str:
     """How many more minutes would decide the undecided cells; empty if there are none."""
     wanting = remaining(comparison)
@@ -180,47 +139,6 @@ def more_minutes(comparison: Comparison) -> str:
     )
 
 
-def _starts(low: int, high: int) -> str:
-    return counted(high, "start") if low == high else f"{low} to {counted(high, 'start')}"
-
-
-def _durability(server: ServerRecord | None) -> Iterator[str]:
-    effective = {setting.name: setting.effective for setting in server.settings} if server else {}
-    flushed = {"0": "commits written once a second", "1": "every commit flushed", "2": "commits not flushed"}
-    yield flushed.get(effective.get("flush_log_at_trx_commit") or "", "")
-    yield {"ON": "binary log on", "OFF": "binary log off"}.get(effective.get("binary_log") or "", "")
-
-
-def setting_differences(comparison: Comparison) -> tuple[str, ...]:
-    """What base and head differ in besides the server; defaults only where there is a single pair."""
-    records = {record.label: record for record in comparison.header.servers if not record.absent}
-    pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
-    here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]
-    return tuple(
-        sentence
-        for base, head in here
-        for sentence in _setting_differences(base, head, defaults=len(pairs) == 1)
-    )
-
-
-def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
-    asked, unasked = differences.of_records(base, head)
-    both = f"{base.label} and {head.label}"
-    if asked:
-        yield f"{both} differ in: {', '.join(asked)}"
-    if unasked and base.build and base.build == head.build:
-        yield f"{both} also differ in what nobody asked for: {', '.join(unasked)}"
-    elif unasked and defaults:
-        more = f" and {len(unasked) - DEFAULTS_SHOWN} more" if len(unasked) > DEFAULTS_SHOWN else ""
-        yield f"{both} have other defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
-
-
-def _pace(load: Load) -> list[str]:
-    if load.rate is not None:
-        return [f"{number(load.rate)} transactions/s with {load.arrivals} arrivals"]
-    return [f"{load.think} think time of {load.think_s:g} s"] if load.think_s else []
-
-
 def standing(comparison: Comparison) -> str:
     """Which regressions fail a gate, and why; empty if all do."""
     state = gate.standing(comparison)
@@ -234,10 +152,11 @@ def standing(comparison: Comparison) -> str:
             "a confirmed regression whose whole interval lies beyond three margins does"
         )
     else:
-        more = counted(ledger.cells_needed(rate, policy), "more A/A cell" if rate.cells else "A/A cell")
+        more = counted(ledger.cells_needed(rate, policy), "more time" if rate.cells else "time")
         rule = (
-            f"until {more} without a false alarm are known, only a confirmed regression whose whole interval "
-            "lies beyond the margin does; shootout doctor --calibrate measures A/A cells"
+            f"until a server has been compared with itself {more} without a false alarm (A/A cells; shootout "
+            "doctor --calibrate measures them), only a confirmed regression whose whole interval lies beyond "
+            "the margin does"
         )
     regressed = [c for c in comparison.cells if c.verdict is Verdict.REGRESSED and c.acknowledged is None]
     if not regressed:
@@ -245,6 +164,15 @@ def standing(comparison: Comparison) -> str:
     failing = sum(gate.counts(c, comparison) for c in regressed)
     verb = "fails" if failing == 1 else "fail"
     return f"{failing or 'None'} of {counted(len(regressed), 'regression')} {verb} the gate: {rule}"
+
+
+def false_alarms(known: FalseAlarms, of: str) -> str:
+    """What A/A cells tell of the runs `of` a kind."""
+    seen = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
+    low, high = known.share.low, known.share.high
+    if high - low > UNTOLD:
+        return f"{seen}, servers compared with themselves: too few to say how many {of} alarm"
+    return f"{seen}, servers compared with themselves: {percents(low)} to {percents(high)} of {of} alarm"
 
 
 def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
@@ -410,7 +338,8 @@ def decided_range(c: CellComparison) -> str:
 def finding(result: ClaimResult) -> str:
     """The result of a published claim, with the figures behind it."""
     why = f"{result.claim.ratio_words}: {factor(result.ratio)}" if result.ratio else result.reason
-    return f"{result.claim.text} ({result.outcome}). {why}"
+    also = f"; {result.reason}" if result.ratio and result.reason else ""
+    return f"{result.claim.text} ({result.outcome}). {why}{also}"
 
 
 def margin(c: CellComparison, policy: Policy) -> float:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shootout.model.run import ServerRecord, SettingRecord
-from shootout.settings.setting import normalise
-from shootout.settings.table import NOTABLE, SETTINGS, SUSPECTED
+from shootout.settings.setting import Setting, normalise
+from shootout.settings.table import FOR_WRITES, NOTABLE, PLANNING, RENAMED, SETTINGS, SUSPECTED
 
+COSTLY = len(SUSPECTED)  # ranks of settings that are known to cost are below it
 Origin = Literal["requested", "default", "only one has it"]
 
 # What no two instances share, and what only names or describes a server.
@@ -39,9 +40,15 @@ def differences(
 ) -> list[VariableDifference]:
     """What differs between two servers' variables: notable ones first, then by name.
 
-    `requested`: variables that either server's settings profile sets.
+    `requested`: variables that either server's settings profile sets. A renamed variable has its name on the
+    head. Values that mean the same differ in nothing, such as an empty one and its default.
     """
-    notable = {*NOTABLE, *(name for setting in SETTINGS.values() for name in setting.variables)}
+    notable = {*NOTABLE, *PLANNING, *(name for setting in SETTINGS.values() for name in setting.variables)}
+    base, head = _as_called(base, head), dict(head)
+    for setting in SETTINGS.values():
+        if _alike(setting, base, head):
+            for name in setting.variables:
+                base.pop(name, None), head.pop(name, None)
     result = []
     for name in {**base, **head}:
         of_base, of_head = base.get(name), head.get(name)
@@ -55,14 +62,66 @@ def differences(
     return sorted(result, key=lambda difference: (not difference.notable, difference.name))
 
 
-def suspects(differences: Iterable[VariableDifference]) -> list[str]:
-    """NAME=VALUE: the base's values that the head could have, those that are known to cost most first."""
+def suspects(differences: Iterable[VariableDifference], *, planned: bool, writes: bool) -> list[str]:
+    """NAME=VALUE: the base's values that the head could have, those that are known to cost most first.
+
+    `planned`: plans changed, so what plans depend on comes first. `writes`: the load does; what only writing
+    can feel is left out of one that reads.
+    """
     values = {
-        difference.name: difference.base
+        difference.name: [difference.base]
         for difference in differences
         if difference.base and difference.head is not None
     }
-    return [f"{name}={values[name]}" for name in SUSPECTED if name in values]
+    for difference in differences:
+        if difference.name == "optimizer_switch" and difference.name in values:
+            theirs, own = map(_flags, (difference.base, difference.head))
+            known = sorted(theirs.keys() & own.keys())
+            values[difference.name] = [
+                f"{flag}={theirs[flag]}" for flag in known if theirs[flag] != own[flag]
+            ]
+    names = [name for name in SUSPECTED if writes or name not in FOR_WRITES]
+    return [
+        f"{name}={value}"
+        for name in ((*PLANNING, *names) if planned else names)
+        for value in values.get(name, ())
+    ]
+
+
+def _flags(text: str | None) -> dict[str, str]:
+    """The flags of optimizer_switch; newer servers have more."""
+    return dict(flag.split("=", 1) for flag in (text or "").split(",") if "=" in flag)
+
+
+def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
+    """The base's variables by the names that the head has for them."""
+    names = dict(RENAMED)
+    for setting in SETTINGS.values():
+        readings = [setting.reading(variables) for variables in (base, head)]
+        theirs, own = (() if reading is None else reading.variables for reading in readings)
+        if len(theirs) == len(own) == 1:
+            names |= dict.fromkeys(setting.variables - {*own}, own[0])
+    called = dict(base)
+    for name in base:
+        now = names.get(name) or name.replace("slave", "replica").replace("master", "source")
+        if now != name and name not in head and now in head:
+            called.setdefault(now, called.pop(name))
+    return called
+
+
+def _alike(setting: Setting, base: Mapping[str, str], head: Mapping[str, str]) -> bool:
+    """Whether both servers behave the same; one without its variables may do so anyway."""
+    theirs, own = setting.read(base), setting.read(head)
+    if theirs is None or own is None:
+        value = own if theirs is None else theirs
+        return value is not None and _is_built_in(setting, value)
+    return normalise(theirs) == normalise(own)
+
+
+def _is_built_in(setting: Setting, value: str) -> bool:
+    """Whether versions without the setting behave as with this value."""
+    without = (row.when for row in setting.rows if not row.options and not row.lacks)
+    return any(when is not None and normalise(str(when)) == normalise(value) for when in without)
 
 
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -72,11 +131,24 @@ def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...],
     unasked: list[str] = []
     for name in {**of_base, **of_head}:
         then, now = of_base.get(name), of_head.get(name)
-        if _value(then) == _value(now) or _IDENTITY.fullmatch(name):
+        if _value(then) == _value(now) or _IDENTITY.fullmatch(name) or _is_absence(name, then, now):
             continue
         same_request = (then and then.requested) == (now and now.requested)
         (unasked if same_request else asked).append(name)
+    unasked.sort(key=rank)
     return tuple(asked), tuple(unasked)
+
+
+def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None) -> bool:
+    """Whether one server lacks a setting, and behaves as with the other's value anyway."""
+    values = [value for value in map(_value, (then, now)) if value is not None]
+    return len(values) == 1 and name in SETTINGS and _is_built_in(SETTINGS[name], values[0])
+
+
+def rank(name: str) -> int:
+    """A setting's place among those that are known to cost most."""
+    variables = SETTINGS[name].variables if name in SETTINGS else {name}
+    return next((place for place, suspected in enumerate(SUSPECTED) if suspected in variables), COSTLY)
 
 
 def _value(record: SettingRecord | None) -> str | None:

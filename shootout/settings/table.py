@@ -333,6 +333,7 @@ SETTINGS: Mapping[str, Setting] = {**_MEMORY, **_DURABILITY, **INNODB, **_SERVER
 
 # Variables without a setting that may explain differences between servers; always recorded.
 NOTABLE = (
+    "default_authentication_plugin",
     "innodb_autoextend_increment",
     "innodb_buffer_pool_chunk_size",
     "innodb_deadlock_detect",
@@ -344,6 +345,9 @@ NOTABLE = (
     "innodb_sync_spin_loops",
     "innodb_undo_tablespaces",
     "innodb_version",
+    "internal_tmp_mem_storage_engine",
+    "optimizer_switch",
+    "sql_mode",
     "table_definition_cache",
     "table_open_cache_instances",
 )
@@ -364,5 +368,55 @@ SUSPECTED = (
     "innodb_purge_threads",
     "innodb_log_writer_threads",
     "binlog_row_image",
+    "internal_tmp_mem_storage_engine",
     "transaction_isolation",
 )
+
+# Of these, what only servers that write can feel.
+FOR_WRITES = frozenset(
+    {
+        "innodb_flush_log_at_trx_commit",
+        "sync_binlog",
+        "innodb_flush_method",
+        "innodb_doublewrite",
+        "gtid_mode",
+        "innodb_change_buffering",
+        "innodb_io_capacity",
+        "innodb_purge_threads",
+        "innodb_log_writer_threads",
+        "binlog_row_image",
+    }
+)
+
+# What plans depend on.
+PLANNING = (
+    "optimizer_switch",
+    "innodb_stats_persistent",
+    "innodb_stats_persistent_sample_pages",
+    "innodb_stats_transient_sample_pages",
+    "innodb_stats_method",
+    "eq_range_index_dive_limit",
+    "range_optimizer_max_mem_size",
+    "optimizer_search_depth",
+    "optimizer_prune_level",
+    "optimizer_use_condition_selectivity",
+    "use_stat_tables",
+    "max_seeks_for_key",
+    "join_cache_level",
+    "join_buffer_size",
+    "sort_buffer_size",
+    "collation_server",
+    "character_set_server",
+    "sql_mode",
+)
+
+# Variables without a setting that newer versions call otherwise.
+RENAMED = {
+    "log_slow_queries": "slow_query_log",
+    "max_statement_time": "max_execution_time",
+    "myisam_recover": "myisam_recover_options",
+    "sql_big_tables": "big_tables",
+    "sql_low_priority_updates": "low_priority_updates",
+    "sql_max_join_size": "max_join_size",
+    "tx_read_only": "transaction_read_only",
+}

@@ -145,6 +145,7 @@ def test_work_that_changed_is_told_where_throughput_is_not(verdict: Verdict) -> 
     """Both ways; but as nobody asked for it, it must be certain among the figures of all cells."""
     less, update = work("rows_read", 100.0, 50.0), statement("update", 0.5, 0.8)
     assert names(CPU, less, update, verdict=verdict) == ["server_cpu", "rows_read"]
+    assert names(work("rows_read", 0.1, 10.0), verdict=verdict) == []  # of little that becomes more
     doubtful = work("server_cpu", 0.0005, 0.0006, p_value=0.01)
     assert names(doubtful, verdict=verdict, cells=4) == ["server_cpu"]
     assert names(doubtful, verdict=verdict, cells=6) == []

@@ -277,3 +277,12 @@ def test_ratios_across_blocks_are_tested_on_one_machine_only(name: str, claim: s
     assert alone[claim].ratio is not None
     assert dealt[claim].reason == reason
     assert (dealt[claim] == alone[claim]) is (not reason)
+
+
+def test_a_claim_names_the_servers_that_stand_in() -> None:
+    document = a_repetition("shootout", threads="1")
+    (found,) = (each for each in results_of(document).values() if "5.6.2 is slower" in each.claim.text)
+    assert found.ratio is not None
+    assert "mysql-5.6.24 stands in for 5.6.2" in found.reason
+    assert wording.finding(found).endswith(f"; {found.reason}")
+    assert judged(a_claim(), pools(pool_1=150)).reason == ""

@@ -129,3 +129,17 @@ def test_a_statement_that_only_one_side_has_counts_whole() -> None:
     update = metrics.statement_times(base, head, 0.95)[0]
     assert (update.kind, update.base_s) == ("update", 0.0)
     assert update.difference_s.low > 0
+
+
+def test_one_statement_has_one_mean_however_its_starts_differ() -> None:
+    """The last start is half as fast, so it has half as many transactions."""
+    base, head = server(BASE), server(HEAD)
+    for starts, latency_s in ((base, 0.001), (head, 0.0014)):
+        for start, samples in starts.items():
+            slow = 2 if start == 4 else 1
+            latencies = a_histogram(slow * latency_s, random.Random(start), count=600 // slow).encode()
+            starts[start] = structs.replace(samples, latencies=latencies, statements={"select": latencies})
+    (select,) = metrics.statement_times(base, head, 0.95)
+    whole = [metrics.transaction_s(side) for side in (base, head)]
+    assert [select.base_s, select.head_s] == pytest.approx(whole)
+    assert select.difference_s.estimate == pytest.approx(whole[1] - whole[0])

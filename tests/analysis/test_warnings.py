@@ -61,6 +61,28 @@ def test_a_run_cut_short() -> None:
             assert "interrupted" in codes(cell)
 
 
+@pytest.mark.parametrize(
+    ("base", "head", "count", "warned"),
+    [(130.0, 130.0, 5, True), (130.0, 1100.0, 5, False), (600.0, 130.0, 5, False), (130.0, 130.0, 2, False)],
+)
+def test_a_start_in_which_all_servers_collapsed_is_a_warning(
+    base: float, head: float, count: int, warned: bool
+) -> None:
+    starts = [
+        a_start(
+            n,
+            a_sample("a", (base if n == 1 else 1100.0,) * 10),
+            a_sample("b", (head if n == 1 else 1100.0,) * 10),
+        )
+        for n in range(1, count + 1)
+    ]
+    found = [warning.text for warning in head_of(a_document(starts)).warnings if warning.code == "collapsed"]
+    said = (
+        "In start 1 all servers fell below half of their median over the starts (a 130 instead of 1100 tps, "
+    )
+    assert [text.startswith(said) for text in found] == [True] * warned
+
+
 def test_what_trimming_hides_is_a_warning() -> None:
     """A head that stands still in one slice of ten loses that one alone; a base that does so gains it."""
     still = (0.0, *(1000.0,) * 9)

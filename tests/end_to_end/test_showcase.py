@@ -6,20 +6,27 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.showcase import record, tables
 from shootout import cli, numbers
-from shootout.analysis import compare
+from shootout.analysis import compare, lineage, metrics
 from shootout.document import journal
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Comparison, Interval, Verdict
 from shootout.paths import ROOT
-from shootout.report import families, figures, judgement_cache
+from shootout.report import families, figures, judgement_cache, wording
 from shootout.report.judgement_cache import Whole
+from tests.end_to_end import printed
 
 pytestmark = pytest.mark.slow
 
 SIZE_MAX = 6_200_000  # bytes of all of them
 REMEDY = "If it is meant: python -m benchmarks.showcase.tables"
+AMOUNT = re.compile(rf"[+−][\d.]+{numbers.SPACE}[µm]s")
+TITLES = tuple(metrics.TITLES.values())
+WHOLES = re.compile(
+    r"<li>((?:Response|Server CPU) time per transaction.*?)\s*<ul>(.*?)</ul>", flags=re.DOTALL
+)
 FINDING = re.compile(r"([+−]?[\d.]+) % \(([+−]?[\d.]+ to [+−]?[\d.]+ %)\)")
 
 
@@ -59,6 +66,98 @@ def test_no_recorded_run_tells_where_it_was_made(results: Path) -> None:
         assert not re.search(rb'"[^"]*/(tmp|home|root|work|usr/local|opt)/[^"]*"', path.read_bytes()), path
 
 
+@pytest.fixture(scope="module")
+def runs(results: Path) -> dict[str, Comparison]:
+    return {path.stem: judgement_cache.run(path).whole().comparison for path in journal.find(results)}
+
+
+def test_every_change_on_every_page_is_head_over_base(demo: Path) -> None:
+    pages = sorted(demo.rglob("*.html"))
+    assert len(pages) > 100
+    found = {page.name: wrong for page in pages if (wrong := list(printed.contradictions(page)))}
+    assert found == {}
+
+
+def test_every_line_of_the_terminal_divides(runs: dict[str, Comparison]) -> None:
+    for comparison in runs.values():
+        for row in wording.verdict_rows(comparison, comparison.cells):
+            base, head, shown = map(printed.number, row[3:6])
+            if base and head and shown and not row[5].startswith(TITLES):
+                assert printed.quotient(head, base).agrees(shown), row
+
+
+def test_causes_stand_in_the_order_of_their_shares_and_divide(runs: dict[str, Comparison]) -> None:
+    of_cells = [wording.causes(c) for comparison in runs.values() for c in comparison.cells if c.causes]
+    assert len(of_cells) > 50
+    assert [wrong for texts in of_cells for wrong in printed.causes(texts)] == []
+
+
+def test_counts_are_of_cells_that_were_measured(demo: Path, runs: dict[str, Comparison]) -> None:
+    """As the tiles show them: those with a verdict, or undecided."""
+    ((_, _, listed),) = printed.every_table(demo / "runs" / "index.html")
+    for run, row in zip(sorted(runs, reverse=True), listed, strict=True):
+        comparison = runs[run]
+        measured = [c for c in comparison.cells if wording.needs_verdict(c) and c.figures]
+        failed = [c for c in comparison.cells if c.verdict is Verdict.FAILED and not c.figures]
+        assert row[4] == str(len(measured) + len(failed)), row
+        of, *_ = re.findall(r" in \d+ of (\d+) cells?", row[1])
+        assert of == row[4], row
+
+
+def test_the_steps_from_version_to_version_are_quotients_of_the_tiles(
+    demo: Path, runs: dict[str, Comparison]
+) -> None:
+    checked = 0
+    for run, comparison in runs.items():
+        ratios = {c.cell: c.ratio.estimate for c in comparison.cells if c.ratio}
+        for caption, columns, rows in printed.every_table(demo / "runs" / run / "index.html"):
+            if not caption.startswith("Throughput of each server beside the one before it"):
+                continue
+            for server, before, *shown in rows[:-1]:
+                for workload, text in zip(columns[2:], shown, strict=True):
+                    here = [cell for cell in ratios if (cell.server, cell.workload) == (server, workload)]
+                    quotients = [
+                        100 * (ratios[cell] / ratios[replace(cell, server=before)] - 1)
+                        for cell in here
+                        if replace(cell, server=before) in ratios
+                    ]
+                    for change in re.findall(r"[+−][\d.]+", text.partition(", within")[0]):
+                        shown_here = printed.number(change)
+                        assert shown_here is not None
+                        assert any(shown_here.low <= q <= shown_here.high for q in quotients), (server, text)
+                        checked += 1
+    assert checked > 10
+
+
+def test_durations_agree(demo: Path) -> None:
+    """No page says how long its run was to take beside how long it took."""
+    for page in demo.glob("runs/*/index.html"):
+        (eyebrow,) = re.findall(r'<p class="eyebrow">(.*?)</p>', page.read_text("utf-8"), flags=re.DOTALL)
+        assert not re.search(r"minutes|hour", printed.text_of(eyebrow)), eyebrow
+
+
+def test_parts_never_exceed_their_whole_without_a_word(demo: Path) -> None:
+    explained = [page for page in demo.rglob("*.html") if 'id="waits"' in page.read_text("utf-8")]
+    assert explained
+    for page in explained:
+        (spent,) = [
+            rows for caption, _, rows in printed.every_table(page) if "Time per transaction" in caption
+        ]
+        parts = [row for row in spent[1:] if not row[0].startswith("at the same time")]
+        for column in (1, 2):
+            whole, *of = (printed.number(row[column]) for row in (spent[0], *parts))
+            assert whole is not None
+            assert all(part and part.high >= 0 and part.low <= whole.high for part in of), parts
+            assert sum(part.low for part in of if part) <= whole.high
+            assert sum(part.high for part in of if part) >= whole.low
+        for whole_text, items in WHOLES.findall(page.read_text("utf-8")):
+            total = printed.amount(printed.text_of(whole_text).rpartition(", ")[2])
+            for item in map(printed.text_of, re.findall(r"<li>(.*?)</li>", items, flags=re.DOTALL)):
+                size = printed.amount(AMOUNT.findall(item)[0])
+                beyond = abs(size.low + size.high) > abs(total.low + total.high)
+                assert beyond == ("more than the whole" in item), (whole_text, item)
+
+
 def test_the_demo_lists_every_recorded_run(results: Path, demo: Path) -> None:
     listed = (demo / "runs" / "index.html").read_text("utf-8")
     assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in journal.find(results))
@@ -85,7 +184,8 @@ def test_every_figure_of_the_findings_is_what_the_run_says(whole: Whole) -> None
     prose = [line for line in tables.FINDINGS.read_text("utf-8").splitlines() if not line.startswith("|")]
     quoted = FINDING.findall("\n".join(prose))
     assert len(quoted) > 3
-    unknown = set(quoted)
+    steps = lineage.steps(whole.document, whole.comparison)
+    unknown = set(quoted) - {said(c.ratio) for step in steps for c in step.cells if c.ratio}
     for server in whole.document.header.servers:
         if unknown:
             cells = compare.compare(whole.document, base=server.label).cells

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shootout.explain import plan_changes
+from shootout.explain import plan_changes, plans
 from shootout.explain.values import PlanStep, StatementPlan
 
 
@@ -30,3 +30,21 @@ def test_numbers_of_tables_count_where_they_alone_tell_tables_apart(
 ) -> None:
     (found,) = plan_changes.compared([a_plan("base", *base), a_plan("head", *head)], "base", "head")
     assert found.changed is changed
+
+
+def test_warnings_name_what_the_statement_and_its_plan_name_and_no_value() -> None:
+    """Each once, without the note that has the statement as the optimizer understood it."""
+    sql = "SELECT c FROM t WHERE k = 'secret' AND pad = 7"
+    rows = [
+        {
+            "Code": 1739,
+            "Message": "Cannot use ref access on index 'k_1' due to type conversion on field 'k'",
+        },
+        {"Code": 1292, "Message": "Truncated incorrect DOUBLE value: 'secret'"},
+        {"Code": 1292, "Message": "Truncated incorrect DOUBLE value: 'secret'"},
+        {"Code": 3170, "Message": "Memory capacity of 1 bytes for 'range_optimizer_max_mem_size' exceeded."},
+        {"Code": 1003, "Message": "/* select#1 */ select `t`.`c` from `t` where (`k` = 'secret')"},
+    ]
+    assert list(plans._warnings(rows, sql, ["k_1"])) == [
+        rows[0]["Message"], "Truncated incorrect DOUBLE value: '…'", rows[3]["Message"],
+    ]  # fmt: skip

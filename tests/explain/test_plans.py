@@ -85,6 +85,20 @@ def _by_call(found: list[StatementPlan]) -> list[list[StatementPlan]]:
     return [found[at : at + size] for at in range(0, len(found), size)]
 
 
+def test_what_the_server_warns_of_stands_beside_the_plan(server: Instance) -> None:
+    case = CASES["a list too long for the range optimizer"]
+    assert planned(server, {"list": case.sql}, "base")[0].warnings == ()
+    try:
+        for sql in case.change:
+            server.query(sql)
+        (found, *_) = planned(server, {"list": case.sql}, "head")
+    finally:
+        for sql in case.undo:
+            server.query(sql)
+    (said,) = found.warnings
+    assert "'range_optimizer_max_mem_size' exceeded" in said
+
+
 def test_a_statement_that_cannot_be_explained_says_why(server: Instance) -> None:
     (found, *_) = planned(server, {"broken": "SELECT nothing FROM big"}, "base")
     assert "nothing" in found.error

@@ -30,7 +30,7 @@ Response time per transaction: 6.03 ms instead of 6.07 ms, -35.0 µs (-290 to +2
   server on a CPU -2.93 µs (-16.7 to +10.8)
   client on a CPU 0 µs (0 to 0)
 Server CPU time per transaction: 578 µs instead of 474 µs, +104 µs (+80.1 to +128):
-  InnoDB +114 µs (+105 to +124)
+  InnoDB +114 µs (+105 to +124), more than the whole: others make up for it
   elsewhere in the server -11.8 µs (-13.3 to -10.2)
   the kernel -2.45 µs (-10.4 to +5.47)
   libraries +1.65 µs (-3.16 to +6.46)

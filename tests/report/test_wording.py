@@ -6,14 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.analysis import compare, metrics
-from shootout.model.plan import Load, Metric, Policy
+from shootout.model.plan import Metric, Policy
 from shootout.model.verdict import (
     Cause,
     FalseAlarms,
     Interval,
     Verdict,
 )
-from shootout.model.workload import Uniform, Zipfian
 from shootout.report import commands, figures, wording
 from shootout.report.sections import Section
 from tests import builders
@@ -65,37 +64,6 @@ def test_the_worst_comes_first() -> None:
 OPTIONS = {"range_size": 10, "delta": 2}
 
 
-@pytest.mark.parametrize(
-    ("changes", "workload", "expected"),
-    [
-        ({}, None, ""),
-        ({}, "oltp_read_only", ""),
-        ({"load": Load(protocol="prepared")}, None, "prepared statements"),
-        ({"load": Load(protocol="prepared")}, "oltp_read_only", "prepared statements"),
-        ({"load": Load(protocol="prepared")}, "bulk_insert", ""),
-        ({"load": Load(rate=250)}, None, "250 transactions/s with poisson arrivals"),
-        ({"load": Load(think_s=0.5, think="exponential")}, None, "exponential think time of 0.5 s"),
-        ({"load": Load(reconnect=True)}, None, "lost connections reopened"),
-        ({"options": OPTIONS}, None, "range_size = 10, delta = 2"),
-        ({"options": OPTIONS}, "oltp_read_only", "range_size = 10"),
-        ({"distribution": Uniform()}, None, "uniform rows"),
-        ({"distribution": Zipfian(exponent=1.5)}, None, "zipfian rows exponent = 1.5"),
-    ],
-)
-def test_conditions_are_said_where_they_are_not_the_usual(
-    changes: dict[str, object], workload: str | None, expected: str
-) -> None:
-    header = builders.a_header()
-    profile = replace(header.profile, **changes)
-    prepared = profile.load.protocol
-    records = (
-        builders.a_record("oltp_read_only", protocol=prepared, options={"range_size": 10}),
-        builders.a_record("bulk_insert"),
-    )
-    header = replace(header, profile=profile, workloads=records)
-    assert wording.conditions(header, workload) == expected
-
-
 GATE = Policy(false_alarms_max=0.05)
 FEW = FalseAlarms(alarms=1, cells=20, comparisons=1, share=Interval(estimate=0.05, low=0.01, high=0.236))
 MANY = FalseAlarms(alarms=5, cells=20, comparisons=1, share=Interval(estimate=0.25, low=0.11, high=0.47))
@@ -106,12 +74,12 @@ def test_it_is_said_which_regressions_fail_the_gate() -> None:
     assert wording.standing(comparison) == ""  # under this policy every regression does
     unknown = replace(comparison, policy=GATE)
     assert plain(wording.standing(unknown)) == (
-        "None of 6 regressions fail the gate: until 73 A/A cells without a false alarm are known, only a "
-        "confirmed regression whose whole interval lies beyond the margin does; "
-        "shootout doctor --calibrate measures A/A cells"
+        "None of 6 regressions fail the gate: until a server has been compared with itself 73 times without "
+        "a false alarm (A/A cells; shootout doctor --calibrate measures them), only a confirmed regression "
+        "whose whole interval lies beyond the margin does"
     )
     few = replace(unknown, false_alarms=FEW)
-    assert "until 90 more A/A cells without" in plain(wording.standing(few))
+    assert "compared with itself 90 more times without" in plain(wording.standing(few))
     assert plain(wording.standing(replace(unknown, false_alarms=MANY))) == (
         "None of 6 regressions fail the gate: after 5 false alarms in 20 A/A cells, more than 5 % of gates "
         "alarm by chance, so only a confirmed regression whose whole interval lies beyond three margins does"
@@ -120,13 +88,22 @@ def test_it_is_said_which_regressions_fail_the_gate() -> None:
     assert wording.standing(replace(alone, policy=GATE)) == ""
 
 
+def test_an_interval_of_false_alarms_that_tells_nothing_is_not_printed_as_one() -> None:
+    untold = FalseAlarms(alarms=0, cells=1, comparisons=1, share=Interval(estimate=0.0, low=0.0, high=0.999))
+    assert plain(wording.false_alarms(untold, "such runs")) == (
+        "0 false alarms in 1 A/A cell, servers compared with themselves: "
+        "too few to say how many such runs alarm"
+    )
+    assert plain(wording.false_alarms(FEW, "such runs")).endswith(": 1.0 % to 23.6 % of such runs alarm")
+
+
 def test_a_regression_that_fails_nothing_says_why() -> None:
     comparison = builders.a_comparison()
     worst, other, *others = wording.worst_first(comparison.cells)
     assert wording.gate_exemption(worst, comparison) == ""
     confirmed = builders.decided_by(worst, "latency_p99", 1.3, confirmed=True)
     few = replace(comparison, policy=GATE, false_alarms=FEW, cells=(confirmed, other, *others))
-    assert plain(wording.standing(few)).startswith("1 of 6 regressions fails the gate: until 90 more")
+    assert plain(wording.standing(few)).startswith("1 of 6 regressions fails the gate: until a server")
     assert wording.gate_exemption(confirmed, few) == ""
     assert wording.gate_exemption(other, few) == wording.standing(few)
     exemption = wording.gate_exemption(replace(worst, acknowledged=known()), comparison)

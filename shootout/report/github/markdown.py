@@ -8,7 +8,7 @@ from itertools import chain
 
 from shootout.analysis import gate
 from shootout.model.verdict import Comparison, Verdict
-from shootout.report import headlines, wording
+from shootout.report import circumstances, headlines, wording
 from shootout.report.characters import visible
 from shootout.report.figures import threads
 from shootout.report.sections import NO_SECTIONS, Sections
@@ -33,6 +33,8 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     for headline in headlines.of_heads(comparison):
         yield f"**{escaped(headline.text)}**"
         yield ""
+    yield escaped(circumstances.setup(comparison))
+    yield ""
     if standing := wording.standing(comparison):
         yield escaped(standing)
         yield ""

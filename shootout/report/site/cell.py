@@ -12,7 +12,7 @@ from shootout.analysis import metrics, odd, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
-from shootout.model.plan import Cell
+from shootout.model.plan import Cell, block_key
 from shootout.model.run import FLUSH_S, FLUSHES, Samples, SettingRecord
 from shootout.model.verdict import CellComparison, CellFigures, Interval, Latency, MetricComparison
 from shootout.report import commands
@@ -93,6 +93,18 @@ class CellPage(RunPage):
         """Each start's change, head / base, by its number; none of a failed cell."""
         starts = pairs.log_ratios(dict(self.base_samples), dict(self.samples))
         return dict(zip(starts, self.comparison.per_start, strict=False))
+
+    @property
+    def confirming(self) -> str:
+        """The numbers of the starts that were made to confirm the change; empty if none was."""
+        key = block_key(self.cell.workload, self.cell.threads)
+        confirming = {s.start for s in self.run.document.starts if s.block == key and s.confirming}
+        return ", ".join(str(start) for start in self.changes if start in confirming)
+
+    @property
+    def gaps(self) -> bool:
+        """Whether numbers of starts are missing."""
+        return [*self.changes] != [*range(1, len(self.changes) + 1)]
 
     @property
     def students(self) -> Interval | None:
@@ -211,7 +223,7 @@ class CellPage(RunPage):
         """How a warm-up ended."""
         if not samples.steady:
             return "not steady"
-        return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "within noise"
+        return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "too noisy to tell"
 
     @property
     def command(self) -> str:

@@ -14,7 +14,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import characters, commands, figures, wording
+from shootout.report import characters, circumstances, commands, figures, wording
 from shootout.report.sections import Section
 from shootout.report.site import findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
@@ -46,12 +46,12 @@ def strength(c: CellComparison) -> int:
 FILTERS: tuple[Callable[..., object], ...] = (
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.thumbnail, tone, wording.causes,
-    wording.causes_title, figures.change, figures.change_range, wording.comment, wording.conditions,
+    wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
     figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration, figures.estimate,
     figures.factor, wording.first_line, figures.half_width, wording.margin, figures.memory, figures.moment,
     figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
-    wording.sentence,
-    figures.setting, wording.setting_differences, wording.setup, figures.signed, wording.standing,
+    circumstances.about, wording.false_alarms, wording.sentence,
+    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed, wording.standing,
     wording.symbol, figures.threads, figures.times, figures.times_range,
     workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip

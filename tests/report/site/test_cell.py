@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shootout.analysis import compare
 from shootout.model.plan import Load
 from shootout.model.run import Samples
-from shootout.report import figures
+from shootout.report import figures, site
 from shootout.report.site.cell import CellPage
 from shootout.report.site.run import Run
 from tests import builders
@@ -133,7 +133,7 @@ def test_a_drift_that_noise_hides_is_not_called_steady() -> None:
     steady = replace(builders.a_samples(), steady=True, drift=0.02)
     ends = [replace(steady, drift=0.237), replace(steady, drift=-0.237), replace(steady, steady=False)]
     assert [CellPage.settled(each) for each in (steady, *ends)] == [
-        "steady", "within noise", "within noise", "not steady",
+        "steady", "too noisy to tell", "too noisy to tell", "not steady",
     ]  # fmt: skip
 
 
@@ -153,3 +153,19 @@ def test_a_base_that_is_odd_is_marked() -> None:
     }
     assert odd[1] == odd[32] == []
     assert "rows read" in odd[8]
+
+
+def test_starts_that_are_missing_or_confirm_are_explained() -> None:
+    """Two starts of one cell, and two of twenty later ones that confirm its change."""
+    document, _ = compared()
+    later = {3: 20, 4: 21}
+    starts = tuple(
+        replace(start, start=later.get(start.start, start.start), confirming=start.start in later)
+        for start in document.starts
+        if start.start <= 4
+    )
+    for made, said in ((starts, True), (document.starts, False)):
+        run = Run(run_of := replace(document, starts=made), compare.compare(run_of))
+        text = Document(rendered(run)[f"{site.cell_stem(run.comparison.cells[1].cell)}.html"]).text
+        assert ("Made to confirm the change: 20, 21." in text) is said
+        assert ("those not listed measured other cells" in text) is said

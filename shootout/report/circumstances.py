@@ -1,0 +1,121 @@
+"""What a run was measured under, in words: its load, the machine's CPUs, settings that differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from msgspec import structs
+
+from shootout.model.plan import Load
+from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.verdict import Comparison
+from shootout.numbers import number
+from shootout.report.figures import counted
+from shootout.settings import differences
+
+DEFAULTS_SHOWN = 5  # names of settings in a sentence
+# How long a profile says that it takes.
+_PROMISED = re.compile(r",? in (?:about |at most )?[a-z0-9 ]*(?:minutes|hours?)\b[a-z ]*$")
+
+
+def about(header: RunHeader) -> str:
+    """What the run's profile measures; how long it was to take is not how long this run took."""
+    return _PROMISED.sub("", header.profile.description)
+
+
+def conditions(header: RunHeader, workload: str | None = None) -> str:
+    """Non-default load conditions of a workload, or of the whole run."""
+    profile, load = header.profile, header.profile.load
+    records = {record.name: record for record in header.workloads}
+    record = records.get(workload) if workload is not None else None
+    parts = []
+    if (record.protocol if record else load.protocol) == "prepared":
+        parts.append("prepared statements")
+    parts += _pace(load)
+    if load.reconnect:
+        parts.append("lost connections reopened")
+    parts += [
+        f"{name} = {value}" for name, value in profile.options.items() if not record or name in record.options
+    ]
+    if profile.distribution is not None:
+        tag, values = type(profile.distribution).__struct_config__.tag, structs.asdict(profile.distribution)
+        parts.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
+    return ", ".join(parts)
+
+
+def setup(comparison: Comparison) -> str:
+    """The conditions that readers ask for first: CPUs, rows, durability, starts."""
+    header = comparison.header
+    place, size = header.runner.placement, header.profile.dataset
+    kinds = {block.dataset.partition("-")[0] for block in header.blocks}
+    starts = [c.figures.starts for c in comparison.cells if c.figures]
+    here = "On this machine" if len(header.runners) == 1 else "On these machines"
+    parts = [
+        f"{here}: {counted(len(place.servers), 'CPU')} for servers",
+        f"{len(place.reading)} under several threads that only read" if place.reading else "",
+        f"{len(place.client)} for the load",
+        f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
+        counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
+        *_durability(header.servers[0] if header.servers else None),
+        _starts(min(starts), max(starts)) if starts else "",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def _starts(low: int, high: int) -> str:
+    return counted(high, "start") if low == high else f"{low} to {counted(high, 'start')}"
+
+
+def _durability(server: ServerRecord | None) -> Iterator[str]:
+    effective = {setting.name: setting.effective for setting in server.settings} if server else {}
+    flushed = {"0": "commits written once a second", "1": "every commit flushed", "2": "commits not flushed"}
+    yield flushed.get(effective.get("flush_log_at_trx_commit") or "", "")
+    yield {"ON": "binary log on", "OFF": "binary log off"}.get(effective.get("binary_log") or "", "")
+
+
+def setting_differences(comparison: Comparison) -> tuple[str, ...]:
+    """What base and head differ in besides the server; defaults only where there is a single pair."""
+    records = {record.label: record for record in comparison.header.servers if not record.absent}
+    pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
+    here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]
+    sentences = [
+        sentence
+        for base, head in here
+        for sentence in _setting_differences(base, head, defaults=len(pairs) == 1)
+    ]
+    return (*sentences, *(_other_defaults(here) if len(pairs) > 1 else ()))
+
+
+def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Iterator[str]:
+    """The defaults known to cost most that differ from a base's, and on which servers."""
+    servers: dict[str, dict[str, list[str]]] = {}
+    for base, head in pairs:
+        _, unasked = differences.of_records(base, head)
+        for name in unasked if base.build != head.build else ():
+            if differences.rank(name) < differences.COSTLY:
+                effective = next((s.effective for s in base.settings if s.name == name), None)
+                what = f"{name} ({'absent' if effective is None else effective} there)"
+                servers.setdefault(base.label, {}).setdefault(what, []).append(head.label)
+    for base_label, by_setting in servers.items():
+        ranked = sorted(by_setting, key=lambda what: differences.rank(what.partition(" ")[0]))
+        named = "; ".join(f"{what} on {', '.join(by_setting[what])}" for what in ranked[:DEFAULTS_SHOWN])
+        yield f"Other defaults than on {base_label}: {named}"
+
+
+def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
+    asked, unasked = differences.of_records(base, head)
+    both = f"{base.label} and {head.label}"
+    if asked:
+        yield f"{both} differ in: {', '.join(asked)}"
+    if unasked and base.build and base.build == head.build:
+        yield f"{both} also differ in what nobody asked for: {', '.join(unasked)}"
+    elif unasked and defaults:
+        more = f" and {len(unasked) - DEFAULTS_SHOWN} more" if len(unasked) > DEFAULTS_SHOWN else ""
+        yield f"{both} have other defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
+
+
+def _pace(load: Load) -> list[str]:
+    if load.rate is not None:
+        return [f"{number(load.rate)} transactions/s with {load.arrivals} arrivals"]
+    return [f"{load.think} think time of {load.think_s:g} s"] if load.think_s else []
