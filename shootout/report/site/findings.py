@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import families, figures, wording
+from shootout.report import figures, wording
 from shootout.report.site.run import Run
 
-LISTED_MAX = 12  # findings of each kind; the page of all cells lists every one
+LISTED_MAX = 10  # findings of each kind; the page of all cells lists every one
 OTHER_CHANGES_MAX = 4
 
 
@@ -51,6 +51,7 @@ class Finding:
         """
         c, policy = self.comparison, self.run.comparison.policy
         trivial = {m.name for m in metrics.METRICS if m.background or m.cpu_s or m.wait_s}
+        trivial |= {m.name for m in metrics.METRICS if m.name.startswith("latency_")}  # echoes of throughput
         trivial -= {cause.name for cause in c.causes}
         shown = {cause.name for cause in c.causes[: wording.CAUSES_SHOWN]}
         named = trivial | shown | {decided.metric for decided in c.judged[:1]}
@@ -65,20 +66,6 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Group:
-    """A server's cells with one verdict, the largest change first, acknowledged ones last."""
-
-    server: str
-    verdict: Verdict
-    findings: tuple[Finding, ...]
-
-    @property
-    def size(self) -> str:
-        """The range of their changes, `+42 to +61 %`."""
-        return families.size([finding.comparison for finding in self.findings], self.verdict)
-
-
-@dataclass(frozen=True)
 class Failure:
     """Cells of one server that failed for the same reason."""
 
@@ -87,14 +74,11 @@ class Failure:
     cells: tuple[CellComparison, ...]
 
 
-def groups(run: Run) -> tuple[Group, ...]:
-    """Regressions first, each kind by the largest change, descending."""
-    findings: defaultdict[tuple[str, Verdict], list[Finding]] = defaultdict(list)
-    for verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        changed = [c for c in run.judged if c.verdict is verdict]
-        for c in sorted(changed, key=lambda c: (c.acknowledged is not None, -_size(c))):
-            findings[c.cell.server, verdict].append(Finding(run, c))
-    return tuple(Group(*of, tuple(group)) for of, group in findings.items())
+def changes(run: Run) -> tuple[Finding, ...]:
+    """What regressed, then what improved, each the largest change first and acknowledged ones last."""
+    changed = [c for c in run.judged if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
+    changed.sort(key=lambda c: (c.verdict is Verdict.IMPROVED, c.acknowledged is not None, -_size(c)))
+    return tuple(Finding(run, c) for c in changed)
 
 
 def failures(run: Run) -> tuple[Failure, ...]:

@@ -148,6 +148,11 @@ class SeriesPage(Page):
             identity = *_shared(series), series.threads, series.server, series.anchor
             yield from ((*identity, *astuple(point)) for point in series.points)
 
+    @property
+    def conditions(self) -> str:
+        """The dataset and the settings, as far as its runs name them."""
+        return ", ".join(filter(None, (self.dataset, self.settings and f"settings {self.settings}")))
+
     @cached_property
     def anchors(self) -> frozenset[str]:
         return frozenset(series.anchor for series in self.series)
@@ -183,14 +188,15 @@ class SeriesPage(Page):
 
 
 def series_pages(every: Iterable[HistorySeries], changes: Iterable[Change]) -> tuple[SeriesPage, ...]:
-    """One page per runner, workload, dataset and settings."""
+    """One page per runner, workload, dataset and settings that several runs share."""
     grouped: defaultdict[tuple[str, str, str, str], tuple[list[HistorySeries], list[Change]]]
     grouped = defaultdict(lambda: ([], []))
     for series in every:
         grouped[_shared(series)][0].append(series)
     for change in changes:
         grouped[_shared(change.series)][1].append(change)
-    return tuple(SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
+    pages = (SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
+    return tuple(page for page in pages if page.runs > 1)
 
 
 def _shared(series: HistorySeries) -> tuple[str, str, str, str]:

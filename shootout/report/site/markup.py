@@ -41,9 +41,12 @@ def _piece(match: re.Match[str]) -> str:
     return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
 
 
-def href(root: str, run: Run, cell: Cell) -> Markup:
-    """The address of a cell's page, for a page whose relative path to the site's root is `root`."""
-    return Markup(f"{root}{run.folder}/{cell_stem(cell)}.html")
+def href(root: str, run: Run, c: CellComparison, place: str = "") -> Markup:
+    """The attribute that leads to a cell's page, or to a place in it; empty if the cell has no page.
+
+    `root`: the relative path to the site's root.
+    """
+    return Markup(f' href="{root}{run.folder}/{cell_stem(c.cell)}.html{place}"' if run.has_page(c) else "")
 
 
 def neighbours(
@@ -57,7 +60,7 @@ def neighbours(
             links.append(f'<b aria-current="page">{name}</b>')
         else:
             sign = f'<span aria-hidden="true">{wording.symbol(c)}</span>'
-            links.append(f'<a href="{href(root, run, c.cell)}">{name} {sign}</a>')
+            links.append(f"<a{href(root, run, c)}>{name} {sign}</a>")
     return Markup("".join(links))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from shootout.model.verdict import Verdict
 from shootout.report.site import findings
 from shootout.report.site.downloads import about, fingerprints
-from shootout.report.site.findings import Failure, Group
+from shootout.report.site.findings import Failure, Finding
 from shootout.report.site.history import Change
 from shootout.report.site.page import CellsPage, Page, RunPage
 from shootout.report.site.run import Run, WarningEntry
@@ -30,8 +30,8 @@ class OverviewPage(CellsPage):
     file = "index.html"
 
     @cached_property
-    def groups(self) -> tuple[Group, ...]:
-        return findings.groups(self.run)
+    def changed(self) -> tuple[Finding, ...]:
+        return findings.changes(self.run)
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:

@@ -20,7 +20,7 @@ from shootout.report.sections import Section
 from shootout.report.site import feeds, output, overview, published, runner, single
 from shootout.report.site.cell import CellPage
 from shootout.report.site.downloads import File
-from shootout.report.site.history import Change, HistoryPage, level_changes, series_pages
+from shootout.report.site.history import Change, HistoryPage, SeriesPage, level_changes, series_pages
 from shootout.report.site.output import Part
 from shootout.report.site.overview import OverviewPage
 from shootout.report.site.page import Listing, Page, Render
@@ -79,7 +79,7 @@ def run_pages(run: Run) -> Iterator[Page]:
     yield overview.SettingsPage(run)
     yield from (WorkloadPage(run, cells) for cells in run.sets)
     yield from (ServerPage(run, record) for record in run.servers.values())
-    yield from (CellPage(run, comparison) for comparison in run.comparison.cells)
+    yield from (CellPage(run, c) for c in run.comparison.cells if run.has_page(c))
 
 
 def detailed(runs: Sequence[JudgedRun]) -> frozenset[str]:
@@ -119,8 +119,7 @@ class _Site:
         return next(run for run in self.runs if self.front in (None, run.comparison.header.profile_name))
 
     def parts(self) -> Iterator[Part]:
-        pages = series_pages(self._series, self._changes)
-        yield from self._parts(HistoryPage(pages, self._changes, len(self.runs)), *pages)
+        yield from self._parts(HistoryPage(self._histories, self._changes, len(self.runs)), *self._histories)
         yield self._feed()
         yield from self._front()
         for run in self.runs:
@@ -210,6 +209,10 @@ class _Site:
         return history.of_points(chain.from_iterable(self._points.values()))
 
     @cached_property
+    def _histories(self) -> tuple[SeriesPage, ...]:
+        return series_pages(self._series, self._changes)
+
+    @cached_property
     def _changes(self) -> tuple[Change, ...]:
         return level_changes(self._series, self.acknowledged, self.runs[0].comparison.header.started)
 
@@ -223,7 +226,9 @@ class _Site:
             self._loaded.clear()
             document, comparison, aa_before = judged.whole()
             sections = self.sections(judged.id, [c.cell for c in comparison.cells])
-            self._loaded[judged.id] = Run(document, comparison, self._latest(judged), sections, aa_before)
+            pages = {page.path for page in self._histories}
+            latest = self._latest(judged)
+            self._loaded[judged.id] = Run(document, comparison, latest, sections, aa_before, pages)
         return self._loaded[judged.id]
 
     def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
@@ -34,6 +34,7 @@ class Run:
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
     sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # by capabilities
     aa_before: Sequence[LedgerEntry] = ()  # earlier A/A cells of its runners
+    history_pages: Container[str] = ()  # paths of those that the site has
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:
@@ -114,8 +115,7 @@ class Run:
     @property
     def available_heads(self) -> tuple[str, ...]:
         """The heads that this machine had."""
-        here = {server.label for server in self.available}
-        return tuple(label for label in self.heads if label in here)
+        return tuple(one.label for one in self.shown if one.label in self.heads)
 
     def bases(self, head: str) -> tuple[str, ...]:
         """The servers that a head is compared with: one, unless that one was missing in a block."""
@@ -130,6 +130,10 @@ class Run:
     def measured(self) -> int:
         """The number of cells that need a verdict and were measured, or failed."""
         return sum(map(wording.tried, self.judged))
+
+    def has_page(self, c: CellComparison) -> bool:
+        """Whether a cell has a page: one without a verdict has none, unless nothing is compared."""
+        return c.verdict is not Verdict.UNJUDGED or not self.heads
 
     @property
     def decided_by_others(self) -> bool:
@@ -154,6 +158,12 @@ class Run:
         heads_of = Counter(c.base.server for c in self.judged)
         servers = sorted(self.document.header.servers, key=lambda server: -heads_of[server.label])
         return charts.series_of(servers)
+
+    @cached_property
+    def shown(self) -> tuple[Series, ...]:
+        """The servers of tables and charts: all but optional ones that are not here."""
+        here = {server.label for server in self.available}
+        return tuple(one for label, one in self.series.items() if label in here)
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
@@ -202,7 +212,8 @@ class Run:
         if c.ratio is None or c.figures is None:
             return None
         key = history.key_of(self.document.header, c)
-        return names.history_page(key.runner, key.workload, key.dataset, key.settings)
+        page = names.history_page(key.runner, key.workload, key.dataset, key.settings)
+        return page if page in self.history_pages else None
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
         """The history pages that these cells add to, by the runner's fingerprint."""
@@ -330,7 +341,7 @@ class CellSet:
     @cached_property
     def servers(self) -> tuple[str, ...]:
         here = {c.cell.server for c in self.cells}
-        return tuple(label for label in self.run.series if label in here)
+        return tuple(one.label for one in self.run.shown if one.label in here)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
@@ -355,7 +366,7 @@ class CellSet:
     def chart(self) -> charts.Chart:
         """Throughput over threads, with scaling laws if the servers are few."""
         laws = self.laws if self.has_law_lines else {}
-        return charts.throughput(self.with_change_intervals, tuple(self.run.series.values()), laws)
+        return charts.throughput(self.with_change_intervals, self.run.shown, laws)
 
     @property
     def with_change_intervals(self) -> tuple[CellComparison, ...]:
@@ -372,7 +383,7 @@ class CellSet:
 
     @property
     def thumbnail(self) -> charts.Chart | None:
-        series = tuple(self.run.series.values())
+        series = self.run.shown
         return charts.over_threads(self.cells, series, lambda figures: figures.tps.estimate)
 
 

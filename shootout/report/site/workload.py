@@ -170,7 +170,7 @@ class WorkloadPage(CellsPage):
                 yield c, [(of(c.figures), (title, *place) in self.odd) for _, title, of in EFFICIENCY]
 
     def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> Iterator[SmallChart]:
-        chart = charts.over_threads(self.set.cells, tuple(self.run.series.values()), of, log=log)
+        chart = charts.over_threads(self.set.cells, self.run.shown, of, log=log)
         if chart is not None:
             yield id, title, chart
 

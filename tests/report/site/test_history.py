@@ -15,7 +15,7 @@ from shootout.report import site
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site.charts import Series
 from shootout.report.site.history import HistoryPage, chart, level_changes, series_pages
-from tests.report.site.pages import Document, csv_rows
+from tests.report.site.pages import Document, check_links, csv_rows
 from tests.report.site.weeks import REGRESSED_AT
 
 
@@ -86,12 +86,12 @@ def test_runs_of_one_day_are_told_apart_by_their_time(weeks: list[JudgedRun]) ->
     assert drawn.readouts[1][1].startswith("21 November 2026, 20:24 UTC\n")
 
 
-def test_a_single_run_is_told_in_words(weeks: list[JudgedRun], tmp_path: Path) -> None:
+def test_a_single_run_has_no_history(weeks: list[JudgedRun], tmp_path: Path) -> None:
     index = site.build(weeks[:1], tmp_path)
-    (page,) = index.parent.glob("history/oltp_read_only*.html")
-    text = Document(page.read_text("utf-8")).text
-    assert "in the only run, of 3 January 2026, 02:41 UTC" in text
-    assert 'class="chart"' not in page.read_text("utf-8")
+    assert [*index.parent.glob("history/*")] == []
+    text = Document((tmp_path / "history.html").read_text("utf-8")).text
+    assert "No cell has been compared with an anchor in two runs yet." in text
+    check_links(tmp_path)
 
 
 def test_every_point_is_in_the_files_for_machines(weekly: Path, weeks: list[JudgedRun]) -> None:

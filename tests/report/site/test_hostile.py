@@ -116,9 +116,9 @@ def files(out: Path, ending: str) -> Iterator[Path]:
 
 
 def of_hostile_run(out: Path) -> list[Path]:
-    """The pages of a run whose every text is hostile: its own three, of workloads, servers, cells."""
+    """The pages of a run whose every text is hostile: its own three, of workloads, servers, judged cells."""
     pages = [*out.glob("runs/20261120-*/*.html")]
-    assert len(pages) == 3 + 1 + 2 + 4
+    assert len(pages) == 3 + 1 + 2 + 2
     return pages
 
 

@@ -48,8 +48,8 @@ def test_the_newest_run_is_the_overview(built: Path) -> None:
     text = Document(built.read_text("utf-8")).text
     assert "mysql-8.0.12 is slower than mysql-5.7.22 in 6 of 9 cells" in text
     assert "20 November 2026, 02:41 UTC" in text
-    assert "13 November 2026, 02:41 UTC" in text  # listed, and said to be
-    assert "interrupted" in text
+    listed = Document((built.parent / "runs" / "index.html").read_text("utf-8")).text
+    assert re.search("13 November 2026, 02:41 UTC .* interrupted", listed)
 
 
 def test_undecided_and_unjudged_cells_are_told_apart_where_nothing_changed() -> None:
@@ -149,7 +149,7 @@ def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
     shown = index.read_text("utf-8").split('id="others"')[1].split("</section>")[0]
     # The newest run of each other profile, those with open regressions first.
     assert re.findall(r'href="runs/(\w+)-', shown) == ["20261119T024100Z", "20261116T024100Z"]
-    assert shown.count("; 1 not acknowledged</p>") == 1
+    assert shown.count("1 not acknowledged</small>") == 1
     assert "1 of 2 other profiles in this report has open regressions." in Document(index.read_text()).text
     older = index.parent / "runs" / "20261119T024100Z-19" / "index.html"
     assert 'id="others"' not in older.read_text("utf-8")

@@ -49,13 +49,14 @@ def test_a_report_of_one_file_needs_no_other() -> None:
         site.report([])
 
 
-def test_every_cell_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:
+def test_every_cell_with_a_verdict_has_a_page_that_is_linked_from_the_overview(built: Path) -> None:
     document, _ = builders.a_result()
     links = Document(built.read_text("utf-8")).links
     for block in document.header.blocks:
         base, head = (f"runs/{document.header.run}/{site.cell_stem(cell)}.html" for cell in block.cells)
         assert head in links
-        assert (built.parent / base).is_file()
+        assert (built.parent / head).is_file()
+        assert not (built.parent / base).exists()  # its figures stand beside the head's
 
 
 def test_every_table_is_complete_and_described_without_scripts(built: Path) -> None:
