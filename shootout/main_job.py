@@ -68,6 +68,8 @@ def _checked(request: Request, args: argparse.Namespace) -> int:
                 unlike += map(str, results.compared(prepared.plan, observe))
             except MeasureError as error:
                 unlike.append(f"results are not compared: {error}")
+        if not unlike:
+            print("results       each server returns the base's rows", file=sys.stderr)
     code = _measured(prepared, args).code
     for line in unlike:
         warn(line)

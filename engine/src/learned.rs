@@ -387,6 +387,55 @@ mod tests {
     }
 
     #[test]
+    fn new_texts_are_nobody_elses_and_as_long_as_those_of_the_log() {
+        for (form, length) in [("text", 6), ("bytes", 8), ("number", 9)] {
+            let fresh = learned(
+                r#"["61"]"#,
+                &[
+                    (r#""number""#, &format!("\"{form}\"")),
+                    (r#""absent": 0.0"#, r#""absent": 1.0"#),
+                    (r#""fresh": false"#, r#""fresh": true"#),
+                    (r#""lengths": []"#, &format!(r#""lengths": [{length}.0]"#)),
+                ],
+            );
+            let mut every = std::collections::BTreeSet::new();
+            for number in 0..3 {
+                let mut draws = draws(number, 3);
+                for _ in 0..1000 {
+                    let Value::Number(new) = fresh.draw(None, &mut draws) else { panic!("no number") };
+                    let mut text = Vec::new();
+                    fresh.write_value(new, &mut text);
+                    assert_eq!(text.len(), length);
+                    assert!(every.insert(text));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn own_keys_are_those_of_earlier_transactions() {
+        let new = learned(
+            "[10]",
+            &[(r#""absent": 0.0"#, r#""absent": 1.0"#), (r#""fresh": false"#, r#""fresh": true"#)],
+        );
+        let own = (r#""own": 0.0"#, r#""own": 1.0"#);
+        let (any, taken) =
+            (learned("[10]", &[own]), learned("[10]", &[own, (r#""taken": false"#, r#""taken": true"#)]));
+        let mut draws = draws(0, 1);
+        assert_eq!(any.draw(None, &mut draws), Value::Number(10), "there is none yet");
+        let keys: Vec<Value> = (0..3).map(|_| new.draw(None, &mut draws)).collect();
+        assert_eq!(any.draw(None, &mut draws), Value::Number(10), "nothing is committed yet");
+        draws.keys.end(true);
+        new.draw(None, &mut draws);
+        draws.keys.end(false);
+        assert!((0..50).all(|_| keys.contains(&any.draw(None, &mut draws))));
+        for key in &keys {
+            assert_eq!(taken.draw(None, &mut draws), *key);
+        }
+        assert_eq!(any.draw(None, &mut draws), Value::Number(10), "all are taken, or were rolled back");
+    }
+
+    #[test]
     fn a_number_is_repeated_at_a_distance() {
         let repeated = learned(
             r#"{"min": 1, "max": 9}"#,

@@ -35,6 +35,22 @@ fn endless_refusals_end_with_the_window() {
 }
 
 #[test]
+fn a_transaction_is_tried_ten_times_at_most_and_its_refusals_are_named() {
+    let mut inserts = 0;
+    let server = Server::of(vec![serving(move |command, stream| {
+        inserts += u32::from(command.text() == "INSERT");
+        let refuse = command.text() == "INSERT" && inserts <= 10;
+        send(stream, &if refuse { refused(1452, "No parent") } else { ok() });
+    })]);
+    let program = program(false, "INSERT");
+    let mut engine = Engine::new(program, 1, 1);
+    engine.connect(server.target(), 1, TIMEOUT, &|| true).unwrap();
+    let tally = engine.slice(0, Course::counted(2), TIMEOUT, &|| true).unwrap();
+    assert_eq!(tally.refusals, BTreeMap::from([((0, 1452), (10, "No parent".into()))]));
+    assert_eq!(tally.completed, 1, "the first was given up");
+}
+
+#[test]
 fn refused_transactions_are_rolled_back_and_retried() {
     let mut attempts = 0;
     let server = Server::of(vec![serving(move |command, stream| {

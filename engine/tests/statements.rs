@@ -86,6 +86,25 @@ fn id(command: &Command) -> u32 {
     u32::from_le_bytes(command.body[..4].try_into().unwrap())
 }
 
+#[test]
+fn an_insert_has_its_rows_number_and_what_needs_a_missing_result_is_left_out() {
+    let program = program(
+        "",
+        false,
+        r#"{"type": "result", "number": true}, {"type": "result", "number": true, "required": true}"#,
+        r#"{"repeat": 1, "statements": [
+              {"kind": 1, "pieces": ["INSERT"], "into": [0]}, {"kind": 0, "pieces": ["CHILD ", 0]},
+              {"kind": 0, "pieces": ["SELECT"], "into": [1]}, {"kind": 0, "pieces": ["NEEDS ", 1]},
+              {"kind": 0, "pieces": ["LAST"]}]}"#,
+    );
+    let received = sent(&program, |command| match command.text() {
+        "INSERT" => packets(&[vec![0, 1, 42, 2, 0, 0, 0]]),
+        "SELECT" => result(&[LONGLONG], &[]),
+        _ => ok(),
+    });
+    assert_eq!(texts(&received)[..5], ["INSERT", "CHILD 42", "SELECT", "LAST", "INSERT"]);
+}
+
 // --- prepared statements -------------------------------------------------------------------------
 
 const PREPARED: &str = r#""prepared": true,"#;

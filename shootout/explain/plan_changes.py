@@ -16,7 +16,7 @@ Shape = tuple[PlanStep, ...] | str
 _CHANGING = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 _ENDS = ("begin", "commit", "rollback")  # kinds without a plan
 # Of a plan that is the same: only some versions say it, or say it of other access.
-_SAID_BY_SOME = ("Using where", "Backward index scan", "Using index condition")
+_SAID_BY_SOME = ("Using where", "Backward index scan")
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
 
 

@@ -111,6 +111,7 @@ def learn(
 
     Raises InputError if the log has nothing to send, and what `values` raises.
     """
+    log = replace(log, templates=tuple(map(_with_plain_lists, log.templates)))
     learner = Learner(values, _grown(bound, known), keep, known, inserted(log.templates, bound))
     statements = _statements(log.templates, bound, learner)
     reasons = {
@@ -143,6 +144,15 @@ def learn(
         warnings=tuple(warnings(log)),
     )
     return writing.text(workload, _head(report), notes), report
+
+
+def _with_plain_lists(template: Template) -> Template:
+    """The template with lists that always have one value as that value."""
+    plain = (
+        replace(slot, sizes=()) if {size for size, _ in slot.sizes} == {1} else slot
+        for slot in template.slots
+    )
+    return replace(template, slots=tuple(plain))
 
 
 def _grown(bound: Sequence[Bound], known: Schema) -> frozenset[str]:

@@ -53,6 +53,12 @@ class Schema:
         return column.full_name
 
     @cached_property
+    def numbered(self) -> frozenset[str]:
+        """The columns that the server numbers."""
+        every = (column for columns in self.tables.values() for column in columns.values())
+        return frozenset(column.full_name for column in every if column.automatic)
+
+    @cached_property
     def families(self) -> dict[str, tuple[str, ...]]:
         """The digits that end the names of tables which have them alone apart, and equal columns; by stem."""
         numbered: dict[str, dict[str, tuple[str, ...]]] = {}

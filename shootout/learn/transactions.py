@@ -73,7 +73,7 @@ class Builder:
     def find_new(self, sequences: Sequence[LogSequence]) -> None:
         """Count how often slots repeat a key that their own transaction inserts."""
         for sequence in sequences:
-            links = _strongest(sequence.links)
+            links = self.links(sequence)
             for number, slot in _Writer(
                 self, sequence, links, blocks(sequence.statements, links)
             ).repeat_new():
@@ -82,8 +82,43 @@ class Builder:
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
         """The transaction of a sequence whose templates are all to be sent."""
-        links = _strongest(sequence.links)
+        links = self.links(sequence)
         return _Writer(self, sequence, links, blocks(sequence.statements, links)).transaction(weight)
+
+    def links(self, sequence: LogSequence) -> dict[Place, Link]:
+        """The best link of each slot that means something.
+
+        Servers number two tables in step as long as a transaction inserts a row into each: such keys
+        repeat only those of their own table.
+        """
+        strongest: dict[Place, Link] = {}
+        for link in sorted(sequence.links, key=lambda link: (link.share, link.difference == 0)):
+            place, source = (link.statement, link.slot), (link.of_statement, link.of_slot)
+            lists = any(self._of(sequence, each).template.slots[each[1]].sizes for each in (place, source))
+            if link.share >= LINKED_MIN and not lists:
+                strongest[place] = link
+        first: dict[tuple[Place, str], Place] = {}  # by what a key repeats, and its column
+        for place in sorted(strongest):
+            link = strongest[place]
+            source = link.of_statement, link.of_slot
+            own, other = self._numbers(sequence, place), self._numbers(sequence, source)
+            if not own or not other or own == other:
+                continue
+            known = first.setdefault((source, own), place)
+            if known == place or link.difference:
+                del strongest[place]
+            else:
+                strongest[place] = replace(link, of_statement=known[0], of_slot=known[1])
+        return strongest
+
+    def _of(self, sequence: LogSequence, place: Place) -> Statement:
+        return self.statements[sequence.statements[place[0]]]
+
+    def _numbers(self, sequence: LogSequence, place: Place) -> str:
+        """The column that a place has a key of, if the server numbers it; empty: none."""
+        column = self._of(sequence, place).bindings[place[1]].column
+        key = "" if column is None else self.learner.schema.key_of(column)
+        return key if key in self.learner.schema.numbered else ""
 
     def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
         """A name for this parameter that is not taken; equal parameters reuse theirs."""
@@ -96,15 +131,6 @@ class Builder:
             name = f"{label}_{number}"
         self.parameters[name] = parameter
         return name
-
-
-def _strongest(links: Sequence[Link]) -> dict[Place, Link]:
-    """The best link of each slot."""
-    strongest: dict[Place, Link] = {}
-    for link in sorted(links, key=lambda link: (link.share, link.difference == 0)):
-        if link.share >= LINKED_MIN:
-            strongest[link.statement, link.slot] = link
-    return strongest
 
 
 @dataclass

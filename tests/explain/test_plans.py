@@ -105,6 +105,17 @@ def test_a_statement_that_cannot_be_explained_says_why(server: Instance) -> None
     assert plan_changes.compared([found], "base", "base") == []
 
 
+def test_no_literal_is_in_a_plan(server: Instance) -> None:
+    words = [f"w{at}q" for at in range(1_000, 1_500)]
+    sent = {
+        word: f"SELECT v FROM big WHERE id IN ({at}, {at + 1}) AND c > '{word}' OR k = {at}"
+        for at, word in enumerate(words, 7_654_000)
+    }
+    for found in planned(server, sent, "base")[: len(sent)]:
+        assert found.steps
+        assert not [each for each in (found.kind, "7654") if each in f"{found.sql}{found.text}{found.error}"]
+
+
 def test_nothing_is_written(server: Instance) -> None:
     before = server.query(f"SELECT COUNT(*), SUM(k) FROM {BIG}")
     (found, *_) = planned(server, {"update": "UPDATE big SET k = k + 1 WHERE id = 3"}, "base")

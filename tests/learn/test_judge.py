@@ -86,7 +86,7 @@ def test_a_workload_that_is_another_is_told_with_its_reasons_worst_first() -> No
     assert told[0].startswith(
         "only 39.3 % of the log's statements are sent as in the log: read is 75.0 % of the log"
     )
-    assert told[1].startswith("only 57.1 % of the log's time goes to what is sent as in the log: read is")
+    assert told[1].startswith("only 59.5 % of the log's time goes to what is sent as in the log: read is")
     assert told[2].startswith(
         "the server refuses 34.0 % of attempts: read: Duplicate entry '…' for key 'k' (1062)"
     )

@@ -56,6 +56,7 @@ class FakeDriver:
     tps: Callable[[int, int], float]
     latency_s: float | Callable[[int, int], float] = 0.001
     fails: tuple[int, int] | None = None  # server, slice number
+    refuses: int | None = None  # the server that refuses all
     asked: list[tuple[int, float, float]] = field(default_factory=list)
 
     def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
@@ -67,9 +68,10 @@ class FakeDriver:
         latencies = Histogram()
         latency_s = self.latency_s if isinstance(self.latency_s, float) else self.latency_s(server, number)
         latencies.record(int(latency_s * 1e9))
-        return cast(
-            Slice, FakeSlice(transactions, window_s, int(transactions), latencies, [Histogram()], reads=3)
-        )
+        refusals = [(0, 1062, 30, "Duplicate entry 'bob' for key 'k'")] if server == self.refuses else []
+        taken = FakeSlice(transactions, window_s, int(transactions), latencies, [Histogram()], reads=3)
+        taken.refusals = refusals
+        return cast(Slice, taken)
 
 
 def constant(server: int, number: int) -> float:
@@ -480,3 +482,11 @@ def test_connections_with_rows_of_their_own_do_not_ask_alike() -> None:
         "select_random_points",
         "select_random_ranges",
     ]
+
+
+def test_a_server_that_mostly_refuses_a_statement_fails_at_once_with_its_words() -> None:
+    driver = FakeDriver(constant, refuses=1)
+    found = measured(driver)
+    said = "statement `select`: Duplicate entry '…' for key 'k' (1062), in 100 % of its attempts"
+    assert found.failures == (None, said)
+    assert sum(server == 1 for server, *_ in driver.asked) == 1

@@ -68,7 +68,9 @@ impl Template {
         let slots = &self.slots;
         let compared = |execution: &Execution| {
             let value = |(slot, value): (&Slot, &Option<Box<[u8]>>)| match value {
-                Some(value) if !slot.mark.list => Value::of(value),
+                Some(value) if !slot.mark.list || slot.sizes.0.iter().all(|&(size, _)| size == 1) => {
+                    Value::of(value)
+                }
                 _ => Value::Absent,
             };
             slots.iter().zip(execution).map(value).collect()
@@ -135,9 +137,11 @@ impl Templates {
             let hash = hash(value);
             slot.distinct.add(hash);
             slot.top.add(hash, value);
-            if !slot.mark.list {
-                self.values[literal.slot as usize] = Value::new(value, hash);
-            }
+            self.values[literal.slot as usize] = Value::new(value, hash);
+        }
+        // A list of one is a value that others may repeat.
+        for (value, _) in self.values.iter_mut().zip(&self.sizes).filter(|&(_, &size)| size > 1) {
+            *value = Value::Absent;
         }
         for (slot, &size) in template.slots.iter_mut().zip(&self.sizes).filter(|(slot, _)| slot.mark.list) {
             slot.sizes.add(size);
