@@ -65,6 +65,11 @@ def suspects(differences: Iterable[VariableDifference]) -> list[str]:
     return [f"{name}={values[name]}" for name in SUSPECTED if name in values]
 
 
+def is_known(server: ServerRecord) -> bool:
+    """Whether any setting of a server was read: not if it is absent, or never started."""
+    return any(record.effective is not None for record in server.settings)
+
+
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
     of_base, of_head = ({record.name: record for record in server.settings} for server in (base, head))
