@@ -5,6 +5,7 @@ Only that one is imported, so that `--version` and `--help` answer at once.
 
 from __future__ import annotations
 
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -41,7 +42,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args, unknown = parser(chosen).parse_known_args(given)
         if unknown:
             args.parser.reject(unknown)
-        code: int = args.run(args)
+        from shootout.measure.workplace import interrupting  # noqa: PLC0415 (its command is imported, too)
+
+        with interrupting(signal.SIGTERM, signal.SIGHUP):
+            code: int = args.run(args)
     except (InputError, MeasureError) as error:
         _fail(error)
         return error.exit_code

@@ -79,7 +79,7 @@ def _durability(server: ServerRecord | None) -> Iterator[str]:
 
 def setting_differences(comparison: Comparison) -> tuple[str, ...]:
     """What base and head differ in besides the server; defaults only where there is a single pair."""
-    records = {record.label: record for record in comparison.header.servers if not record.absent}
+    records = {record.label: record for record in comparison.header.servers if differences.is_known(record)}
     pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
     here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]
     sentences = [

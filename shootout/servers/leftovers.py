@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import shutil
 import signal
@@ -9,7 +10,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -21,6 +22,8 @@ from shootout.servers.locking import is_held, locked
 LOOK_S = 0.01  # between attempts to have a lock
 ENDING_S = 60.0  # for a killed process to end; after that the kernel is holding it
 
+_PR_SET_PDEATHSIG = 1
+_libc = ctypes.CDLL(None)  # loaded at import: nothing may be loaded between fork and exec
 _DATA_PREFIX = "shootout-"  # of working directories outside the cache
 _SOCKET_PREFIX = "shootout-"  # of folders for sockets of instance directories with long paths
 _OWNER = "instance"  # in such a folder: a link to the instance directory
@@ -89,6 +92,21 @@ def clear(directory: Path) -> None:
     """Kill the servers that still run in a directory and remove it; its lock must be held."""
     end_servers(directory)
     shutil.rmtree(directory, ignore_errors=True)
+
+
+def tied() -> Callable[[], None]:
+    """What a child does between fork and exec to be killed once the *thread* that forked it has died.
+
+    System calls only, as other threads may hold any lock.
+    """
+    parent = os.getpid()
+
+    def tie() -> None:
+        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:  # it died before prctl
+            os._exit(1)
+
+    return tie
 
 
 def kill(process: Process) -> int | None:

