@@ -46,13 +46,17 @@ def find(
         directory = builds.fetch(Source.parse(reference.target), build, cache_folder(), held, report)
     else:
         directory = catalogue.fetch(reference, cache_folder(), held, report)
-    try:
-        return Tree.inspect(directory)
-    except MissingLibrariesError as error:
-        beside = companions.fetch(error.names, cache_folder(), held, report)
-        if beside is None:
-            raise
-        return Tree.inspect(directory, beside)
+    names: dict[str, None] = {}
+    beside = None
+    while True:  # a script's program names one at a time
+        try:
+            return Tree.inspect(directory, beside)
+        except MissingLibrariesError as error:
+            known = names.keys() >= {*error.names}
+            names |= dict.fromkeys(error.names)
+            beside = None if known else companions.fetch([*names], cache_folder(), held, report)
+            if beside is None:
+                raise
 
 
 def names(

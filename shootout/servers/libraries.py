@@ -15,6 +15,7 @@ from shootout.servers.fetch import companions
 
 _LOADERS = ("lib*/ld-linux*.so.*", "lib/*/ld-linux*.so.*", "lib/*/ld-2*.so")
 _LIBRARIES = ("libs", "lib", "lib64", "lib/private", "lib/mysql", "lib/mysql/private", "lib/*-linux-gnu")
+LACKING = re.compile(r"error while loading shared libraries: (\S+): cannot open")
 _ELF = b"\x7fELF"
 _ELF_32, _ELF_CLASS_AT = 1, 4
 

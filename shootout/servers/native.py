@@ -18,7 +18,7 @@ from shootout.servers import layout, leftovers, libraries
 from shootout.servers.config import quoted
 from shootout.servers.installation import Address
 from shootout.servers.layout import ERROR_MESSAGES, Layout
-from shootout.servers.libraries import Launch
+from shootout.servers.libraries import Launch, MissingLibrariesError
 from shootout.servers.version import parse
 
 # One limit for every server, whatever this process inherited: servers size their caches, and an array, by it.
@@ -51,6 +51,8 @@ class Tree:
         done = libraries.run(files.mysqld, launch, "--no-defaults", "--version")
         parsed = parse(done.stdout)
         if done.returncode != 0 or parsed is None:
+            if lacking := libraries.LACKING.findall(done.stderr):  # what a script starts
+                raise MissingLibrariesError(files.mysqld, lacking)
             output = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
             raise InputError(f"{files.mysqld}: does not report a version: {output.splitlines()[-1]}")
         return cls(files, launch, *parsed, _digest(files.contents))

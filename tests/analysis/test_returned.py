@@ -35,7 +35,7 @@ def found(
         {1: a_sample(server, returned={"k": of(slices, alike=alike)}, writes=writes)}
         for server, slices in (("a", base), ("b", head))
     ]
-    return [tuple(each) for each in returned.rows(*starts)]
+    return [*map(tuple, returned.rows(*starts))]
 
 
 @pytest.mark.parametrize("writes", [0, 9])

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import InputError
+from shootout.model.plan import ServerReference
+from shootout.servers import installations
 from shootout.servers.fetch import companions
 from shootout.servers.native import Tree
 from tests.runs import HEAD, a_tree
@@ -26,6 +28,36 @@ def test_missing_libraries_are_named_with_what_brings_them(
     monkeypatch.setitem(companions.PACKAGES, "libssl.so.1.0.0", "libssl-of-old")
     with pytest.raises(InputError, match="apt-get install libssl-of-old"):
         Tree.inspect(torn)
+
+
+def test_what_a_script_starts_has_its_libraries_named_and_brought(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "share" / "english").mkdir(parents=True)
+    (tmp_path / "share" / "english" / "errmsg.sys").touch()
+    script = tmp_path / "mysqld"
+    script.write_text(
+        """#!/bin/sh
+for name in libaio.so.1 libnuma.so.1; do
+    [ -e "$LD_LIBRARY_PATH/$name" ] && continue
+    echo "mysqld.real: error while loading shared libraries: $name: cannot open shared object file" >&2
+    exit 127
+done
+echo "mysqld.real  Ver 8.0.33 for Linux on x86_64 (Source distribution)"
+"""
+    )
+    script.chmod(0o755)
+    with pytest.raises(InputError, match="On Debian: apt-get install libaio1"):
+        Tree.inspect(tmp_path)
+
+    def fetch(names: list[str], *_: object) -> Path:
+        for name in names:
+            (tmp_path / name).touch()
+        return tmp_path
+
+    monkeypatch.setattr(companions, "fetch", fetch)
+    tree = installations.find(ServerReference(source="path", target=str(tmp_path)))
+    assert tree.version == (8, 0, 33)
 
 
 def test_libraries_beside_the_server_are_used_where_the_system_lacks_them(tmp_path: Path) -> None:
