@@ -14,7 +14,7 @@ from shootout.report.judged import STYLES, Line, Table
 from shootout.report.sections import Section
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
-CUT_SHORT = "The run was cut short: some starts are missing; `--resume` goes on"
+CUT_SHORT = "The run was cut short: some starts are missing"
 PRINTED_WARNINGS = ("not-restarted", "not-visible")  # about servers, which the table has no room for
 
 
