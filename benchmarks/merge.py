@@ -21,7 +21,7 @@ from shootout.model.run import EndRecord, RunHeader, StartRecord
 from tests import builders
 
 SHARDS, BLOCKS_EACH, STARTS = 100, 50, 2  # two servers per block: 100 cells per shard
-SECONDS_MAX, BYTES_MAX = 10.0, 500_000_000
+SECONDS_MAX, BYTES_MAX = 30.0, 500_000_000
 
 THREADS = tuple(range(1, 101))
 WORKLOADS = tuple(f"workload_{number:03}" for number in range(SHARDS * BLOCKS_EACH // len(THREADS)))

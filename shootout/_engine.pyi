@@ -22,8 +22,7 @@ class Histogram:
     def rounded(self, bits: int, exact: Sequence[tuple[float, float]]) -> Histogram:
         """The same with fewer buckets: outside of the ranges `exact`, in seconds, latencies keep `bits` bits.
 
-        None passes a range, which may be a single point. Shortest and longest latency stay, and the mean to
-        within half a bucket.
+        None passes a range, which may be a single point. Mean, shortest and longest latency stay.
         """
     def record(self, nanoseconds: int) -> None: ...
     def add(self, other: Histogram) -> None: ...

@@ -3,11 +3,11 @@
 They have a journal's records, sealed likewise, in a file that `xz` unpacks. What no verdict needs is rounded
 or merged:
 
-- Of transactions, each percentile in `PERCENTS` stays exactly, over any starts of a cell; so do the shortest
-  and the longest latency, and how many there are in each bin of a chart. Others keep `BITS` binary digits:
-  they change by less than 1/32, and their mean by less than 1/1024.
+- Of transactions, each percentile in `PERCENTS` stays exactly, over any starts of a cell; so do the mean, the
+  shortest and the longest latency, and how many there are in each bin of a chart. Others keep `BITS` binary
+  digits: they change by less than 1/32.
 - Of statements, each start has the number and the mean, exactly. Latencies are those of the cell, in its
-  first start: the percentiles exactly, others to 1/32.
+  first start, rounded likewise.
 """
 
 from __future__ import annotations
@@ -100,7 +100,10 @@ def _edges(latencies: Histogram) -> Iterator[tuple[float, float]]:
     if latencies.count:
         ends = (max(end_s, 1e-9) for end_s in (latencies.min_s, latencies.max_s))
         first, last = (math.ceil(math.log10(end_s) * BINS_PER_DECADE) for end_s in ends)
-        for edge_s in (10 ** (number / BINS_PER_DECADE) for number in range(first, last)):
+        for number in range(first, last):
+            edge_s = (1 - 1e-9) * 10 ** (
+                number / BINS_PER_DECADE
+            )  # where a bucket lies on it, it begins a bin
             yield edge_s, edge_s
 
 

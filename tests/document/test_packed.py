@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout._engine import Histogram
 from shootout.analysis.metrics import METRICS
 from shootout.document import journal, merge, packed, resume
 from shootout.errors import InputError
@@ -19,6 +21,7 @@ from shootout.model.run import ResumeRecord, RunDocument
 from shootout.model.verdict import Comparison, Latency
 from shootout.paths import REPORTS
 from shootout.report.judge import Judge
+from shootout.report.site import charts
 from tests import builders
 
 RECORDED = "20261125T061217Z-e84e2b"
@@ -55,12 +58,12 @@ def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def assert_same(one: Comparison, other: Comparison) -> None:
-    """Equal but for means of latencies, and the shares of a transaction's time, which are rounded."""
+    """Equal, but for the last digits of means and of what follows from them."""
     of_one, of_other = (dict(leaves(msgspec.to_builtins(each))) for each in (one, other))
     assert of_one.keys() == of_other.keys()
     for path, value in of_one.items():
-        rounded = path.endswith(("/mean_s", "/share"))
-        assert of_other[path] == (pytest.approx(value, rel=1 / 1024) if rounded else value), path
+        mean = path.endswith(("/mean_s", "/share"))
+        assert of_other[path] == (pytest.approx(value, rel=1e-9) if mean else value), path
 
 
 @given(seed=st.integers(0, 2**32))
@@ -74,6 +77,8 @@ def test_packing_changes_nothing_that_is_judged(seed: int) -> None:
         for one, other in zip(before.samples, after.samples, strict=True):
             changed = {"latencies": one.latencies, "statements": one.statements, "times": {}}
             assert structs.replace(other, **changed) == one
+            was, is_ = (charts._distribution(Histogram.decode(each.latencies)) for each in (one, other))
+            assert all(map(np.array_equal, was, is_))
 
 
 def test_percentiles_that_are_compared_stay() -> None:
@@ -101,7 +106,7 @@ def test_a_recorded_run_keeps_its_percentiles() -> None:
 def assert_kept(latency: Latency, golden: list[float]) -> None:
     count, mean_s, *exact = golden
     assert latency.count == count
-    assert latency.mean_s == pytest.approx(mean_s, rel=1 / 1024)
+    assert latency.mean_s == pytest.approx(mean_s, rel=1e-9)
     now = latency.min_s, latency.p50_s, latency.p95_s, latency.p99_s, latency.p999_s, latency.max_s
     assert [*now] == exact
 
