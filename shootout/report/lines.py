@@ -13,7 +13,7 @@ from shootout.report.judged import STYLES, Line, Table
 from shootout.report.sections import NO_SECTIONS, Section, Sections
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
-CUT_SHORT = "The run was cut short: some starts are missing; `--resume` goes on"
+CUT_SHORT = "The run was cut short: some starts are missing"
 # The table has no room for them.
 PRINTED_WARNINGS = (
     *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
