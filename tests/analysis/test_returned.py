@@ -30,12 +30,12 @@ def found(
     writes: int = 0,
     *,
     alike: bool = True,
-) -> list[tuple[str, float, float]]:
+) -> list[returned.Difference]:
     starts = [
         {1: a_sample(server, returned={"k": of(slices, alike=alike)}, writes=writes)}
         for server, slices in (("a", base), ("b", head))
     ]
-    return [*map(tuple, returned.rows(*starts))]
+    return [*returned.rows(*starts)]
 
 
 @pytest.mark.parametrize("writes", [0, 9])
@@ -92,4 +92,4 @@ def test_longer_rows_are_told_of_a_load_that_reads() -> None:
     assert found(EACH, longer) == []
     for writes, told in ((0, [("k", 120.0, 240.0)]), (9, [])):
         base, head = ({1: a_sample(returned={"k": of(slices)}, writes=writes)} for slices in (EACH, longer))
-        assert [tuple(each) for each in returned.bytes_of_rows(base, head)] == told
+        assert [*returned.bytes_of_rows(base, head)] == told
