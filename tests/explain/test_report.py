@@ -129,8 +129,9 @@ def test_a_run_judged_again_leads_with_the_cause(tmp_path: Path, capsys: pytest.
     run = builders.a_run()
     path = tmp_path / f"{run.header.run}.jsonl"
     path.write_bytes(journal.encoded(run))
-    written(tmp_path, an_explanation())
+    cell = builders.a_block("oltp_read_write", 1).cell(builders.HEAD)
+    written(tmp_path, an_explanation(cell=cell))
     for base, leads in (([], True), (["--base", builders.HEAD], False)):
         cli.main(["compare", str(path), *base])
-        said = f"Cause, {CELL.workload}, 8 threads, {CELL.server}: plan of SELECT: const access"
+        said = f"Cause, {cell.workload}, 1 thread, {cell.server}: plan of SELECT: const access"
         assert (said in " ".join(capsys.readouterr().out.split())) is leads
