@@ -7,9 +7,10 @@ from itertools import chain
 from pathlib import Path
 
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
-from shootout.report import circumstances, headlines, wording
+from shootout.report import circumstances, headlines, next_steps, wording
 from shootout.report.figures import threads
 from shootout.report.judged import STYLES, Line, Table
+from shootout.report.next_steps import NextSteps
 from shootout.report.sections import NO_SECTIONS, Section, Sections
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
@@ -42,6 +43,8 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
         yield from _causes(c, known.get(c.cell, ()), comparison.header.run)
     if more := wording.more_minutes(comparison):
         yield Line(more)
+    if (worst := next_steps.worst(comparison)) is not None:
+        yield from _next(worst, next_steps.of(comparison, worst))
     if standing := wording.standing(comparison):
         yield Line(standing, "yellow")
     for failure in wording.failures(comparison):
@@ -72,6 +75,15 @@ def _causes(c: CellComparison, sections: Sequence[Section], run: str) -> Iterato
         title, causes, command = wording.leading(c, sections, run)
         name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
         yield Line(f"{title}, {name}: {'; '.join(causes) or command}".removesuffix(": "), "dim")
+
+
+def _next(c: CellComparison, steps: NextSteps) -> Iterator[Line]:
+    """What to do about a regression."""
+    yield Line(f"Next, {c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}:")
+    yield Line(f"  compared       {steps.compared}")
+    yield Line(f"  measure again  {steps.again}")
+    yield Line(f"  acknowledge    in {next_steps.FILE}:")
+    yield from (Line(f"    {line}") for line in steps.acknowledgement.splitlines())
 
 
 def claims(results: Sequence[ClaimResult]) -> Iterator[Line]:

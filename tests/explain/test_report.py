@@ -106,8 +106,8 @@ def test_a_comment_has_the_explanations_of_its_cells() -> None:
     copied = [command for point in section.points for command in point.commands]
     assert copied
     assert all(f"` {command} `" in text for command in copied)
-    assert "- Why: oltp&#95;read&#95;write, 8 threads" in text
-    assert "    - row&#95;search&#95;mvcc +" in text
+    assert "<summary>Why&#58; oltp&#95;read&#95;write, 8 threads" in text
+    assert "  - row&#95;search&#95;mvcc +" in text
 
 
 def parsed(command: str) -> Namespace:

@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from shootout.analysis import gate
-from shootout.model.verdict import Comparison, Verdict
-from shootout.report import circumstances, headlines, wording
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.report import circumstances, headlines, next_steps, wording
 from shootout.report.characters import visible
 from shootout.report.figures import threads
-from shootout.report.sections import NO_SECTIONS, Sections
+from shootout.report.sections import NO_SECTIONS, Section, Sections
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 # What .github/actions/request puts before a comment: until then, that run is waited for.
 WAITING = "<!-- shootout: waiting for run {} -->"
 BEFORE = "<!-- shootout: before -->\n"
+ROWS_SHOWN = 6  # of the table of verdicts; the others are folded
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
@@ -41,28 +42,55 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     if standing := wording.standing(comparison):
         yield escaped(standing)
         yield ""
+    if (worst := next_steps.worst(comparison)) is not None:
+        yield from _first(comparison, worst, sections)
     compared = wording.worst_first(
         [c for c in comparison.cells if c.cell != c.base or c.verdict is Verdict.FAILED]
     )
-    rows = wording.verdict_rows(comparison, compared)
-    yield from table(wording.VERDICT_COLUMNS, ((*map(escaped, row[:3]), *row[3:]) for row in rows))
+    rows = [(*map(escaped, row[:3]), *row[3:]) for row in wording.verdict_rows(comparison, compared)]
+    yield from table(wording.VERDICT_COLUMNS, rows[:ROWS_SHOWN])
     yield ""
-    for c in compared:
-        if c.verdict is Verdict.REGRESSED:
-            place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
-            yield f"- {place}: {escaped(c.reason)}"
-            title, causes, command = wording.leading(c, sections.get(c.cell, ()), comparison.header.run)
-            yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
-            if command:
-                yield f"  - {title}: {span(command)}"
+    if len(rows) > ROWS_SHOWN:
+        more = table(wording.VERDICT_COLUMNS, rows[ROWS_SHOWN:])
+        yield from _folded(f"{len(rows) - ROWS_SHOWN} more cells", more)
+    if others := [c for c in compared if c.verdict is Verdict.REGRESSED and c is not worst]:
+        lines = chain.from_iterable(_regression(comparison, c, sections) for c in others)
+        yield from _folded(f"{len(others)} more {'regressions' if len(others) > 1 else 'regression'}", lines)
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
-        yield f"- Why: {escaped(section.title)}"
-        for point in section.points:
-            yield f"  - {escaped(point.text)}"
-            yield from (f"    - {escaped(item)}" for item in point.items)
-            yield from (f"    - {span(command)}" for command in point.commands)
+        yield from _folded(f"Why: {section.title}", _points(section))
+
+
+def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
+    """A regression, and what follows it."""
+    steps = next_steps.of(comparison, c)
+    yield from _regression(comparison, c, sections)
+    yield f"  - Compared: {escaped(steps.compared)}"
+    yield f"  - Measure it again: {span(steps.again)}"
+    yield ""
+    yield from _folded(f"Acknowledge it, in {next_steps.FILE}", code(steps.acknowledgement))
+
+
+def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
+    place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
+    yield f"- {place}: {escaped(c.reason)}"
+    title, causes, command = wording.leading(c, sections.get(c.cell, ()), comparison.header.run)
+    yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
+    if command:
+        yield f"  - {title}: {span(command)}"
+
+
+def _points(section: Section) -> Iterator[str]:
+    for point in section.points:
+        yield f"- {escaped(point.text)}"
+        yield from (f"  - {escaped(item)}" for item in point.items)
+        yield from (f"  - {span(command)}" for command in point.commands)
+
+
+def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+    """Lines that a click shows."""
+    yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
 
 
 def comment(summaries: Iterable[str], link: str | None = None) -> str:

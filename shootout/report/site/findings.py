@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import figures, wording
+from shootout.report import figures, next_steps, wording
+from shootout.report.next_steps import NextSteps
 from shootout.report.site.run import Run
 
 LISTED_MAX = 10  # findings of each kind; the page of all cells lists every one
@@ -35,6 +36,10 @@ class Finding:
             return None
         slower = change.after < change.before
         return change if slower == (self.comparison.verdict is Verdict.REGRESSED) else None
+
+    @property
+    def next(self) -> NextSteps:
+        return next_steps.of(self.run.comparison, self.comparison)
 
     @property
     def why(self) -> tuple[str, tuple[str, ...], str]:

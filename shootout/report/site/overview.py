@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from shootout.model.verdict import Verdict
+from shootout.report import next_steps
 from shootout.report.site import findings
 from shootout.report.site.downloads import about, fingerprints
 from shootout.report.site.findings import Failure, Finding
@@ -32,6 +33,12 @@ class OverviewPage(CellsPage):
     @cached_property
     def changed(self) -> tuple[Finding, ...]:
         return findings.changes(self.run)
+
+    @cached_property
+    def worst(self) -> Finding | None:
+        """What to look at first, where two servers are compared; None if nothing regressed."""
+        c = next_steps.worst(self.run.comparison) if len(self.run.heads) == 1 else None
+        return None if c is None else Finding(self.run, c)
 
     @cached_property
     def failures(self) -> tuple[Failure, ...]:

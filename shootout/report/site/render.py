@@ -14,7 +14,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import characters, circumstances, commands, figures, wording
+from shootout.report import characters, circumstances, commands, figures, next_steps, wording
 from shootout.report.sections import Section
 from shootout.report.site import findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
@@ -80,6 +80,7 @@ def renderer() -> Render:
     environment.globals |= {
         "MEANINGS": wording.MEANINGS,
         "NONE": figures.NONE,
+        "ACKNOWLEDGED": next_steps.FILE,
         "ALONE": wording.ALONE,
         "NOT_VISIBLE": figures.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,

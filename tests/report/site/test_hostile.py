@@ -168,12 +168,19 @@ def test_feed_and_badges_are_whole_documents_of_xml(built: Path) -> None:
         assert len(text) < 200_000 or path.name == "feed.xml"
 
 
+# Code that its text cannot close, and what folds lines.
+OURS = re.compile(
+    r"^(`{3,})$.*?^\1$|(?<!`)(`+) [^\n]*? \2(?!`)|^</?details>|<summary>|</summary>$",
+    re.MULTILINE | re.DOTALL,
+)
+
+
 def test_markdown_has_no_markup_but_ours(results: Path) -> None:
     for path in journal.find(results):
         text = markdown.summary(compare.compare(journal.read(path)))
         assert len(text) < 1_000_000
         assert not ACTING.search(text)
-        for line in text.splitlines():
+        for line in OURS.sub("", text).splitlines():
             assert not re.search(r"<|\]\(|@[a-z]|`|!\[", line.removeprefix("- ")), line[:200]
             assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 10
 

@@ -1,0 +1,80 @@
+"""What follows a regression: what it was measured on, how to measure it again, how to acknowledge it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from shootout.model.plan import THROUGHPUT
+from shootout.model.run import ServerRecord
+from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
+from shootout.report import commands, wording
+
+DAYS = 90  # for which a suggested acknowledgement holds
+DIGITS = 12  # of a commit or a build
+FILE = "fixtures/acknowledged.toml"
+
+
+@dataclass(frozen=True)
+class NextSteps:
+    compared: str  # base and head, with their commits or builds
+    again: str  # the command that measures exactly this cell
+    acknowledgement: str  # to paste into FILE
+
+
+def worst(comparison: Comparison) -> CellComparison | None:
+    """The regression to look at first: the worst that nobody has acknowledged; None without one."""
+    regressed = [c for c in comparison.cells if c.verdict is Verdict.REGRESSED and c.acknowledged is None]
+    return next(iter(wording.worst_first(regressed)), None)
+
+
+def of(comparison: Comparison, c: CellComparison) -> NextSteps:
+    header = comparison.header
+    records = {record.label: record for record in header.part(c.cell).servers}
+    both = (c.base.server, c.cell.server)
+    return NextSteps(
+        " → ".join(_built(label, records.get(label)) for label in both),
+        commands.measure_again(header, c.base.server, c.cell),
+        "\n".join(_entry(c, metric, header.started) for metric in c.judged if _regressed(metric)),
+    )
+
+
+def _regressed(metric: MetricVerdict) -> bool:
+    return metric.verdict is Verdict.REGRESSED
+
+
+def _built(label: str, record: ServerRecord | None) -> str:
+    if record is None:
+        return label
+    source = f"commit {record.commit[:DIGITS]}" if record.commit else f"build {record.build[:DIGITS]}"
+    return f"{label} ({source if record.commit or record.build else record.version})"
+
+
+def _entry(c: CellComparison, metric: MetricVerdict, started: str) -> str:
+    loss = max(wording.worsening(metric.metric, end) for end in (metric.ratio.low, metric.ratio.high))
+    lines = [
+        "[[change]]",
+        f"workload = {_quoted(c.cell.workload)}",
+        f"server = {_quoted(c.cell.server)}",
+        f"threads = {c.cell.threads}",
+        *([] if metric.metric == THROUGHPUT else [f'metric = "{metric.metric}"']),
+        f"at_most = {math.ceil(100 * loss) / 100:.2f}",
+        f"expires = {_expires(started)}",
+        'owner = "…"',
+        'reason = "…"',
+    ]
+    return "\n".join(lines)
+
+
+def _quoted(text: str) -> str:
+    """A string of TOML, whose escapes are those of JSON."""
+    return json.dumps(text)
+
+
+def _expires(started: str) -> str:
+    try:
+        return str(date.fromisoformat(started[:10]) + timedelta(days=DAYS))
+    except (ValueError, OverflowError):
+        return "YYYY-MM-DD"
