@@ -259,10 +259,15 @@ impl Keys {
         }
     }
 
-    /// Any of a column's keys; `taken`: the oldest, which is then gone.
+    /// One of a column's keys, the newest in half of the draws, the one before it in half of the others, …; `taken`:
+    /// the oldest, which is then gone.
     pub fn draw(&mut self, column: usize, taken: bool, stream: &mut Stream) -> Option<Value> {
         let keys = self.committed.get_mut(&column).filter(|keys| !keys.is_empty())?;
-        if taken { keys.pop_front() } else { keys.get(stream.below(keys.len() as u64) as usize).cloned() }
+        if taken {
+            return keys.pop_front();
+        }
+        let age = stream.bits().trailing_zeros() as usize % keys.len();
+        keys.get(keys.len() - 1 - age).cloned()
     }
 }
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 from msgspec.structs import replace
 
@@ -30,6 +33,7 @@ CONNECTIONS_MAX = 16
 TIMEOUT_S = 60.0
 NEAR = 0.05  # of a statement's rows: as in the log
 CHANCE = 3.0  # standard errors of two means, by which they may differ
+RARE = 3.0  # executions; so many that are expected may all be missing by chance
 SCORE_MIN = 0.8  # less is a reason to warn, and so is more than …
 REFUSED_MAX = 0.01  # … of attempts refused, or …
 LEFT_OUT_MAX = 0.05  # … of statements left out
@@ -122,6 +126,7 @@ def measured(
         tps=slices[-1].completed / slices[-1].window_s,
         connections=connections,
         completed=sum(taken.completed for taken in slices),
+        kinds=kinds,
         refusals=[
             (kinds[kind], code, count, message)
             for taken in slices
@@ -149,70 +154,102 @@ def compared(
     tps: float,
     connections: int,
     completed: int = 0,
+    kinds: Collection[str] = (),
     refusals: Sequence[tuple[str, int, int, str]] = (),
 ) -> Fidelity:
     """Compare two logs by the texts of their templates.
 
-    `completed`: transactions sent; `refusals`: a statement's name, the server's code, how often, a message.
+    `kinds`: the statements that the workload has; `completed`: transactions sent; `refusals`: a statement's
+    name, the server's code, how often, a message.
     """
-    before, after = _by_text(log), _by_text(sent)
-    refused: Counter[str] = Counter()
+    sides = _Sides.of(_by_text(log), _by_text(sent), names, kinds, refusals)
+    pairs = [sides.pair(text) for text in sorted(sides.before, key=lambda text: -sides.before[text].count)]
     errors: Counter[str] = Counter()
-    said: dict[str, str] = {}
-    for name, code, count, message in refusals:
-        refused[name] += count
+    for _, code, count, _ in refusals:
         errors[str(code)] += count
-        said[name] = f"{without_values(message)} ({code})"
-    accepted = {
-        text: max(0, template.count - refused[names.get(text, text)]) for text, template in after.items()
-    }
-    wholes = [max(1, sum(template.count for template in before.values())), max(1, sum(accepted.values()))]
-    seconds = sum(template.seconds or 0.0 for template in before.values())
-    rows = []
-    score = rows_score = time_score = 0.0
-    for text, template in sorted(before.items(), key=lambda pair: -pair[1].count):
-        other = after.get(text)
-        share = template.count / wholes[0]
-        sent_share = accepted.get(text, 0) / wholes[1]
-        examined, returned = _mean(template, template.rows_examined), _mean(template, template.rows_sent)
-        sent_examined = _mean(other, other.rows_examined) if other else None
-        sent_returned = _mean(other, other.rows_sent) if other else None
-        faithful = other is not None and _as_many(template, other)
-        taken = (template.seconds or 0.0) / seconds if seconds else None
-        score += min(share, sent_share)
-        if faithful:
-            rows_score += min(share, sent_share)
-            time_score += (taken or 0.0) * min(1.0, sent_share / share)
-        name = names.get(text, text)
-        rows.append(
-            StatementPair(
-                name=name,
-                share=share,
-                sent_share=sent_share,
-                examined=examined,
-                sent_examined=sent_examined,
-                returned=returned,
-                sent_returned=sent_returned,
-                faithful=faithful,
-                seconds=taken,
-                refused=refused[name],
-                message=said.get(name, ""),
-            )
-        )
     return Fidelity(
-        score=score,
-        statements=tuple(rows),
+        score=sum(min(pair.share, pair.sent_share) for pair in pairs),
+        statements=tuple(pairs),
         per_transaction=mean_statements(log.sequences),
         sent_per_transaction=mean_statements(sent.sequences),
         tps=log.transactions / log.span_s if log.span_s else None,
         sent_tps=tps,
         connections=connections,
         errors=dict(errors),
-        rows_score=rows_score,
-        time_score=time_score if seconds else None,
+        rows_score=sum(min(pair.share, pair.sent_share) for pair in pairs if pair.faithful),
+        time_score=sum(map(sides.time_kept, pairs)) if sides.seconds else None,
         refused=errors.total() / max(1, completed + errors.total()),
-        commits=max(0.0, 1 - seconds / log.seconds) if seconds and log.seconds else None,
+        commits=max(0.0, 1 - sides.seconds / log.seconds) if sides.seconds and log.seconds else None,
     )
+
+
+@dataclass
+class _Sides:
+    """Templates by text of a log and of what was sent, and what the server refused by name."""
+
+    before: Mapping[str, Template]
+    after: Mapping[str, Template]
+    accepted: Mapping[str, int]
+    names: Mapping[str, str]
+    kinds: Collection[str]
+    refused: Mapping[str, int]
+    said: Mapping[str, str]
+
+    @classmethod
+    def of(
+        cls,
+        before: Mapping[str, Template],
+        after: Mapping[str, Template],
+        names: Mapping[str, str],
+        kinds: Collection[str],
+        refusals: Sequence[tuple[str, int, int, str]],
+    ) -> Self:
+        refused: Counter[str] = Counter()
+        for name, _, count, _ in refusals:
+            refused[name] += count
+        said = {name: f"{without_values(message)} ({code})" for name, code, _, message in refusals}
+        accepted = {
+            text: max(0, template.count - refused[names.get(text, text)]) for text, template in after.items()
+        }
+        return cls(before, after, accepted, names, kinds, refused, said)
+
+    @cached_property
+    def seconds(self) -> float:
+        return sum(template.seconds or 0.0 for template in self.before.values())
+
+    @cached_property
+    def whole(self) -> int:
+        return max(1, sum(template.count for template in self.before.values()))
+
+    @cached_property
+    def whole_sent(self) -> int:
+        return max(1, sum(self.accepted.values()))
+
+    def pair(self, text: str) -> StatementPair:
+        template, other = self.before[text], self.after.get(text)
+        name, share = self.names.get(text, text), template.count / self.whole
+        rare = name in self.kinds and share * self.whole_sent < RARE
+        return StatementPair(
+            name=name,
+            share=share,
+            sent_share=self.accepted.get(text, 0) / self.whole_sent,
+            examined=_mean(template, template.rows_examined),
+            sent_examined=_mean(other, other.rows_examined) if other else None,
+            returned=_mean(template, template.rows_sent),
+            sent_returned=_mean(other, other.rows_sent) if other else None,
+            faithful=_as_many(template, other) if other else rare,
+            seconds=(template.seconds or 0.0) / self.seconds if self.seconds else None,
+            refused=self.refused.get(name, 0),
+            message=self.said.get(name, ""),
+        )
+
+    def time_kept(self, pair: StatementPair) -> float:
+        """The share of the log's time that a statement takes, as far as it is sent as often with as many rows."""
+        if not pair.faithful:
+            return 0.0
+        expected, sent = pair.share * self.whole_sent, pair.sent_share * self.whole_sent
+        by_chance = expected - sent <= CHANCE * math.sqrt(expected)
+        return (pair.seconds or 0.0) * (1.0 if by_chance else sent / expected)
 
 
 def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:
