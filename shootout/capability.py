@@ -7,7 +7,7 @@ belongs to it: without those files, and without its name in NAMES, nothing of it
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -148,6 +148,16 @@ def options() -> tuple[Option, ...]:
 def owner(path: Path) -> Capability | None:
     """The capability whose kind of document a file is; None: a run's, or nobody's."""
     return next((each for each in every() if each.store is not None and each.store.owns(path)), None)
+
+
+def by_owner(documents: Iterable[Path]) -> tuple[list[Path], dict[Capability, list[Path]]]:
+    """The documents of runs, and those of capabilities."""
+    runs: list[Path] = []
+    others: dict[Capability, list[Path]] = {}
+    for path in documents:
+        found = owner(path)
+        (runs if found is None else others.setdefault(found, [])).append(path)
+    return runs, others
 
 
 def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section, ...]]:

@@ -9,6 +9,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from importlib import import_module
 
 from shootout import __version__, capability
 from shootout import parser as arguments_of
@@ -31,6 +32,12 @@ JUDGING = {
     "servers": "list, fetch or start servers",
     "profiles": "list what runs can measure",
     "workloads": "list the load that servers can be put under",
+}
+_MODULES = {
+    "measuring": MEASURING,
+    "judging": ("merge", "compare", "baseline", "history", "site"),
+    "github": ("github",),
+    "stores": ("cache", "servers", "profiles", "workloads"),
 }
 
 
@@ -79,9 +86,8 @@ def _declare(name: str, parser: Parser) -> None:
     if name in capability.NAMES:
         capability.load(name).command(parser)
         return
-    from shootout import main_job  # noqa: PLC0415 (it imports everything)
-
-    main_job.declare(name, parser)
+    module = next(module for module, names in _MODULES.items() if name in names)
+    import_module(f"shootout.commands.{module}").DECLARED[name](parser)
 
 
 def _fail(error: Exception) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,12 @@ def show(judged: Judged, args: argparse.Namespace) -> int:
     else:
         terminal.show(console(), judged.text)
     return judged.exit_code
+
+
+def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:
+    """Print lines, or JSON that has them under `key`."""
+    print(msgspec.json.encode({key: lines}).decode() if args.json else "\n".join(lines))
+    return 0
 
 
 def conclude(which: Capability, path: Path, prepared: Prepared, args: argparse.Namespace) -> int:

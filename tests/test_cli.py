@@ -10,7 +10,8 @@ from typing import NoReturn
 
 import pytest
 
-from shootout import __version__, capability, cli, harness, main_job, paths
+from shootout import __version__, capability, cli, harness, paths
+from shootout.commands import judging
 from shootout.document.journal import Writer, new_name
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
@@ -286,7 +287,7 @@ def test_the_manual_lists_every_option() -> None:
 def test_a_wheel_stores_no_baselines_beside_its_modules(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(main_job, "IS_CHECKOUT", False)
+    monkeypatch.setattr(judging, "IS_CHECKOUT", False)
     assert "the following arguments are required: --to" in refused(["baseline", "accept", "r.jsonl"], capsys)
 
 

@@ -1,0 +1,91 @@
+"""`shootout github`, for workflows."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from shootout import app, capability, command
+from shootout.command import left_out
+from shootout.inputs.options import (
+    ACKNOWLEDGED,
+    ANCHOR,
+    LINK,
+    RESULTS,
+)
+from shootout.model.verdict import Comparison
+from shootout.parser import Parser
+from shootout.report.github import http, issues, markdown
+from shootout.report.github.repository import Repository
+
+
+def _github_annotate(args: argparse.Namespace) -> int:
+    return command.print_lines(
+        args, "done", [line for each in _judged(args) for line in markdown.annotate(each)]
+    )
+
+
+def _github_comment(args: argparse.Namespace) -> int:
+    repository, link = Repository.of(os.environ), _link(args)
+    if not repository.is_open(args.pull, args.branch, args.sha):
+        missing = f"{args.pull} is no open pull request of {args.branch} at {args.sha}: nothing written"
+        return command.print_lines(args, "done", [missing])
+    if repository.may_change_workflows(args.pull, args.sha):
+        body = markdown.refusal(link)
+    else:
+        runs, others = capability.by_owner(args.documents)
+        pairs = [(path, app.judge(path, args.acknowledged)) for path in runs]
+        summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
+        summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
+        body = markdown.comment(summaries, link)
+    written = repository.comment(
+        args.pull, markdown.MARKER, lambda old: markdown.beside(old, body, args.run_id)
+    )
+    return command.print_lines(args, "done", [written])
+
+
+def _github_issues(args: argparse.Namespace) -> int:
+    repository, link = Repository.of(os.environ), _link(args)
+    unread: list[str] = []
+    found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
+    for reason in unread:
+        left_out(reason)
+    done = issues.sync(repository, found, link, complete=not unread)
+    return command.print_lines(args, "done", list(done))
+
+
+def _judged(args: argparse.Namespace) -> list[Comparison]:
+    return [app.judge(path, args.acknowledged) for path in args.documents]
+
+
+def _link(args: argparse.Namespace) -> str | None:
+    return None if args.link is None else http.checked_url("--link", args.link)
+
+
+def _declare_github(github: Parser) -> None:
+    steps = command.group(github)
+    annotate = command.add(steps, "annotate", _github_annotate, "print the annotations of runs")
+    comment = command.add(steps, "comment", _github_comment, "write or update a pull request's comment")
+    comment.add_argument("--branch", metavar="OWNER:NAME", required=True, help="the pull request's branch")
+    measured = "the commit that was measured; a newer one gets no comment"
+    comment.add_argument("--sha", metavar="SHA", required=True, help=measured)
+    comment.add_argument("--pull", metavar="N", type=int, required=True, help="the pull request's number")
+    waited = "the workflow run that measured; what announces another one stays"
+    comment.add_argument("--run", metavar="ID", dest="run_id", required=True, help=waited)
+    issues_ = command.add(
+        steps, "issues", _github_issues, "open, update and close the issues about regressions"
+    )
+    command.add_options(issues_, (RESULTS, ANCHOR))
+    for each in (annotate, comment):
+        each.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    for each in (comment, issues_):
+        command.add_options(each, (LINK,))
+    for each in (annotate, comment, issues_):
+        command.add_options(each, (ACKNOWLEDGED,))
+
+
+DECLARED: dict[str, Callable[[Parser], None]] = {
+    "github": _declare_github,
+}

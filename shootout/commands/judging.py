@@ -1,0 +1,151 @@
+"""`shootout merge`, `compare`, `baseline`, `history` and `site`."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shootout import app, capability, command, harness
+from shootout.analysis import baseline, exit_codes, gate
+from shootout.command import console, left_out, show, warn
+from shootout.document import journal
+from shootout.inputs.acknowledgements import load_acknowledged
+from shootout.inputs.options import (
+    ACKNOWLEDGED,
+    ANCHOR,
+    OUT,
+    RESULTS,
+)
+from shootout.parser import Parser
+from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
+from shootout.report import figures, lines, listings, terminal
+
+BASELINES = FIXTURES / "baselines"
+
+
+def _merge(args: argparse.Namespace) -> int:
+    runs, others = capability.by_owner(args.documents)
+    codes = [_merge_runs(args, runs)] if runs else []
+    for owner, paths in others.items():
+        out = args.out.resolve()
+        path = owner.merge(paths, out / "results")
+        page = app.published(out, load_acknowledged(args.acknowledged), left_out)
+        codes.append(show(owner.judge(path).at(path, page and page.parent / owner.page(path)), args))
+    return exit_codes.worst(codes)
+
+
+def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
+    merged = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
+    harness.show(merged, json=args.json)
+    return merged.exit_code
+
+
+def _compare(args: argparse.Namespace) -> int:
+    documents = [journal.of_run(document, REPORTS / "results") for document in args.documents]
+    runs, others = capability.by_owner(documents)
+    judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
+    codes = [show(each, args) for each in judged]
+    comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in runs]
+    for path, comparison in zip(runs, comparisons, strict=True):
+        if args.json:
+            print(app.as_json(comparison, document=path).decode())
+        else:
+            same = args.base is None and args.baseline is None  # as what its explanations explain
+            known = app.sections(path, comparison, left_out) if same else {}
+            terminal.show(console(), lines.verdicts(comparison, known))
+    return exit_codes.worst([*codes, *map(gate.exit_code, comparisons)])
+
+
+def _baseline_accept(args: argparse.Namespace) -> int:
+    stored = app.accept(args.document, args.to, args.anchor, warn, force=args.force)
+    if args.json:
+        return command.print_lines(args, "accepted", [str(path) for path in stored])
+    for path, accepted in stored.items():
+        print(path)
+        for cell in accepted.cells:
+            name = f"{accepted.workload.name}, {figures.threads(cell.threads)}: {cell.server}"
+            print(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
+    return 0
+
+
+def _history(args: argparse.Namespace) -> int:
+    measured = app.series(args.results, args.anchor, left_out)
+    histories = [listings.history(measured)] if measured else []
+    histories += filter(None, (each.history(args.results, left_out) for each in capability.every()))
+    if not histories:
+        raise app.nothing(args.results, args.anchor)
+    if args.json:
+        values = [series for history in histories for series in history.value["series"]]
+        print(msgspec.json.encode(values).decode())
+        return 0
+    for history in histories:
+        terminal.show(console(), history.text)
+    return 0
+
+
+def _site(args: argparse.Namespace) -> int:
+    acknowledged = load_acknowledged(args.acknowledged)
+    publish, out = (app.publish, args.out) if args.single is None else (app.publish_single, args.single)
+    page = publish(args.results, out, acknowledged, left_out, front=args.front)
+    print(msgspec.json.encode({"page": str(page)}).decode() if args.json else page.resolve().as_uri())
+    return 0
+
+
+def _declare_merge(merge: Parser) -> None:
+    command.declare(merge, _merge)
+    merge.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    command.add_options(merge, (OUT, ACKNOWLEDGED))
+
+
+def _declare_compare(compare: Parser) -> None:
+    command.declare(compare, _compare)
+    which = "a document, or the id of a run in reports/results"
+    compare.add_argument("documents", metavar="DOC", nargs="+", help=which)
+    compare.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
+    baselines = "compare with stored baselines instead: a file or a folder; --base is the anchor"
+    compare.add_argument("--baseline", metavar="PATH", type=Path, help=baselines)
+    command.add_options(compare, (ACKNOWLEDGED,))
+
+
+def _declare_baseline(baseline: Parser) -> None:
+    accept = command.add(
+        command.group(baseline), "accept", _baseline_accept, "store a run's results as baselines"
+    )
+    accept.add_argument("document", metavar="DOC", type=Path)
+    to = "where baselines are stored (default: a checkout's fixtures/baselines)"
+    place: dict[str, Any] = {"default": BASELINES} if IS_CHECKOUT else {"required": True}
+    accept.add_argument("--to", metavar="DIR", type=Path, help=to, **place)
+    accept.add_argument(
+        "--force", action="store_true", help="accept a run that is far from the accepted ones"
+    )
+    command.add_options(accept, (ANCHOR,))
+
+
+def _declare_history(history: Parser) -> None:
+    command.declare(history, _history)
+    command.add_options(history, (RESULTS, ANCHOR))
+
+
+def _declare_site(site: Parser) -> None:
+    command.declare(site, _site)
+    site.add_argument(
+        "--out", metavar="DIR", type=Path, default=REPORTS / "site", help="folder for the pages"
+    )
+    alone = "write the first page as one file instead, with all that it needs"
+    site.add_argument("--single", metavar="FILE", type=Path, help=alone)
+    first = "profile whose newest run is on the first page (default: the newest run of all)"
+    site.add_argument("--front", metavar="PROFILE", help=first)
+    command.add_options(site, (RESULTS, ACKNOWLEDGED))
+
+
+DECLARED: dict[str, Callable[[Parser], None]] = {
+    "merge": _declare_merge,
+    "compare": _declare_compare,
+    "baseline": _declare_baseline,
+    "history": _declare_history,
+    "site": _declare_site,
+}

@@ -1,0 +1,115 @@
+"""`shootout run`, `gate` and `doctor`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+
+from shootout import app, capability, command, harness
+from shootout.analysis import exit_codes, gate
+from shootout.app import Request
+from shootout.command import progress, show, warn
+from shootout.errors import MeasureError
+from shootout.inputs import texts
+from shootout.inputs.options import (
+    ACKNOWLEDGED,
+    CHECK_RESULTS,
+    JUNIT_XML,
+    MARKDOWN,
+    MEASURING,
+    OUT,
+)
+from shootout.measure import results
+from shootout.parser import Parser
+from shootout.paths import cache_folder
+from shootout.report import listings
+
+
+def _run(args: argparse.Namespace) -> int:
+    return _checked(command.request(args), args)
+
+
+def _gate(args: argparse.Namespace) -> int:
+    return _checked(command.request(args, servers=f"{args.base},{args.head}"), args)
+
+
+def _checked(request: Request, args: argparse.Namespace) -> int:
+    """Run the suites; before them, compare results if that was asked for."""
+    prepared = app.prepare(request, command.preparing)
+    unlike: list[str] = []
+    if args.check_results:
+        with progress() as observe:
+            try:
+                unlike += map(str, results.compared(prepared.plan, observe))
+            except MeasureError as error:
+                unlike.append(f"results are not compared: {error}")
+        if not unlike:
+            print("results       each server returns the base's rows", file=sys.stderr)
+    code = _measured(prepared, args).code
+    for line in unlike:
+        warn(line)
+    return exit_codes.worst([code, exit_codes.UNMEASURED]) if unlike else code
+
+
+def _measured(prepared: app.Prepared, args: argparse.Namespace) -> harness.SuiteResult:
+    """Run the suites, and print what they conclude."""
+    result = harness.run(prepared)
+    if result.conclusion is not None:
+        harness.show(result.conclusion, json=args.json)
+    return result
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    if args.calibrate is not None:
+        code = _calibrate(args)
+        if code not in app.JUDGED:
+            return code
+    data = cache_folder() if args.data is None else Path(args.data)
+    policy = None if args.policy is None else texts.policy("--policy", args.policy)
+    return show(listings.doctor(app.examine(args.out, data, args.profile, policy)), args)
+
+
+def _calibrate(args: argparse.Namespace) -> int:
+    def measured(request: Request) -> int:
+        with redirect_stdout(sys.stderr):
+            code, conclusion = _measured(app.prepare(request, command.preparing), args)
+        late = code == MeasureError.exit_code and conclusion and not gate.has_failed(conclusion.comparison)
+        return 0 if late else code  # as many cells as the budget allows
+
+    request = command.request(args, servers=f"{args.calibrate},{args.calibrate}")
+    return app.calibrate_noise(request, measured)
+
+
+def _declare_run(run: Parser) -> None:
+    command.declare(run, _run)
+    command.add_measuring(run, "quick")
+    command.add_options(run, (*capability.options(), CHECK_RESULTS), type=str)
+    command.add_options(run, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
+
+
+def _declare_gate(gate: Parser) -> None:
+    command.declare(gate, _gate)
+    gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
+    gate.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
+    command.add_measuring(gate, "gate", _OF_ONE_PAIR)
+    command.add_options(gate, (*capability.options(), CHECK_RESULTS), type=str)
+    command.add_options(gate, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
+
+
+def _declare_doctor(doctor: Parser) -> None:
+    command.declare(doctor, _doctor)
+    calibrate = "measure this server against itself, run after run, until the budget is spent"
+    doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
+    command.add_measuring(doctor, "gate", _OF_ONE_PAIR)
+    command.add_options(doctor, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
+
+
+_OF_ONE_PAIR = tuple(option.name for option in MEASURING if option.name != "servers")
+DECLARED: dict[str, Callable[[Parser], None]] = {
+    "run": _declare_run,
+    "gate": _declare_gate,
+    "doctor": _declare_doctor,
+}

@@ -1,0 +1,135 @@
+"""`shootout cache`, `servers`, `profiles` and `workloads`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+from rich.console import Console
+
+from shootout import app, command
+from shootout.command import console, show
+from shootout.inputs import matrix, workload
+from shootout.inputs.options import (
+    MEASURING,
+)
+from shootout.measure import session
+from shootout.model.plan import Build
+from shootout.parser import Parser
+from shootout.paths import cache_folder
+from shootout.report import listings, terminal
+from shootout.servers import cache, catalogue, pack, reference
+
+
+def _cache_list(args: argparse.Namespace) -> int:
+    return show(listings.cache(cache.contents(cache_folder(), cache.limit_bytes(os.environ))), args)
+
+
+def _cache_clear(args: argparse.Namespace) -> int:
+    return show(listings.cleared(cache.clear(cache_folder())), args)
+
+
+def _profiles_list(args: argparse.Namespace) -> int:
+    return show(listings.descriptions(matrix.shipped()), args)
+
+
+def _workloads_list(args: argparse.Namespace) -> int:
+    return show(listings.descriptions(workload.shipped()), args)
+
+
+def _servers_list(args: argparse.Namespace) -> int:
+    return show(listings.servers(catalogue.offers(cache_folder())), args)
+
+
+def _servers_fetch(args: argparse.Namespace) -> int:
+    return _fetch(args, None)
+
+
+def _servers_build(args: argparse.Namespace) -> int:
+    return _fetch(args, Build(command=args.build, tree=args.tree))
+
+
+def _fetch(args: argparse.Namespace, build: Build | None) -> int:
+    fetched = []
+    for each in [reference.parse(text) for text in args.references]:
+        with terminal.fetching(Console(stderr=True)) as report:
+            fetched.append(app.fetch(each, report, build))
+        if not args.json:
+            terminal.show(console(), [listings.fetched(fetched[-1])])
+    if args.json:
+        print(msgspec.json.encode(fetched).decode())
+    return 0
+
+
+def _servers_pack(args: argparse.Namespace) -> int:
+    pack.pack(args.directory, args.file, args.commit)
+    return command.print_lines(args, "done", [str(args.file)])
+
+
+def _servers_unpack(args: argparse.Namespace) -> int:
+    pack.unpack(args.file, args.directory)
+    return command.print_lines(args, "done", [str(args.directory)])
+
+
+def _servers_start(args: argparse.Namespace) -> int:
+    with session.running(reference.parse(args.reference), args.settings, args.port) as instance:
+        show(listings.access(args.reference, session.endpoint(instance)), args)
+        sys.stdout.flush()
+        session.until_interrupted(instance)
+    return 0
+
+
+def _declare_cache(cache: Parser) -> None:
+    actions = command.group(cache)
+    command.add(actions, "list", _cache_list, "show the cache's contents and size")
+    command.add(actions, "clear", _cache_clear, "remove everything that is not in use")
+
+
+def _declare_servers(servers: Parser) -> None:
+    actions = command.group(servers)
+    command.add(actions, "list", _servers_list, "show the catalogue and the availability of each server")
+    fetch = command.add(actions, "fetch", _servers_fetch, "fetch servers and print their locations")
+    fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
+    build = command.add(actions, "build", _servers_build, "build servers of a repository ahead of a run")
+    build.add_argument("references", metavar="REF", nargs="+", help="git:DIR#REV")
+    built, tree = (next(each for each in MEASURING if each.name == name) for name in ("build", "tree"))
+    command.add_options(build, (built,), type=str, required=True)
+    command.add_options(build, (replace(tree, default="."),), type=str)
+    packing = command.add(actions, "pack", _servers_pack, "write a built server into one file")
+    packing.add_argument("directory", metavar="DIR", type=Path, help="an install tree or a build directory")
+    packing.add_argument("file", metavar="FILE", type=Path, help="the tar to write")
+    built_from = (
+        "the commit that it was built from (default: that of its sources, if they are a git checkout)"
+    )
+    packing.add_argument("--commit", metavar="SHA", default="", help=built_from)
+    unpacking = command.add(actions, "unpack", _servers_unpack, "unpack a server from a tar or a zip")
+    unpacking.add_argument("file", metavar="FILE", type=Path, help="a packed server, or an archive of one")
+    unpacking.add_argument("directory", metavar="DIR", type=Path, help="the folder to make")
+    start = command.add(actions, "start", _servers_start, "keep one server running until Ctrl-C")
+    start.add_argument("reference", metavar="SERVER", help="a server reference")
+    settings = "settings profile: a name or a file (default: defaults)"
+    start.add_argument("--settings", metavar="NAME", default="defaults", help=settings)
+    start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
+
+
+def _declare_profiles(profiles: Parser) -> None:
+    command.add(command.group(profiles), "list", _profiles_list, "show the profiles that come with shootout")
+
+
+def _declare_workloads(workloads: Parser) -> None:
+    command.add(
+        command.group(workloads), "list", _workloads_list, "show the workloads that come with shootout"
+    )
+
+
+DECLARED: dict[str, Callable[[Parser], None]] = {
+    "cache": _declare_cache,
+    "servers": _declare_servers,
+    "profiles": _declare_profiles,
+    "workloads": _declare_workloads,
+}
