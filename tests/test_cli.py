@@ -174,7 +174,7 @@ def test_a_wrong_command_is_named(
 def test_a_run_is_judged_again_by_its_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(cli, "REPORTS", tmp_path)
+    monkeypatch.setattr(judging, "REPORTS", tmp_path)
     path = saved(a_document(), tmp_path / "results")
     outputs = []
     for named in (path.stem, str(path)):

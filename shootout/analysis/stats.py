@@ -54,9 +54,9 @@ class Noise(NamedTuple):
         def excess(place: float) -> float:
             return self.p_value(place) - (1 - confidence)
 
-        # Where one error has all the weight but for rounding, that end is the place.
-        ends = [end for end, beyond in ((least, excess(least) <= 0), (most, excess(most) >= 0)) if beyond]
-        return ends[0] if ends else float(brentq(excess, least, most))
+        if excess(least) <= 0:  # one error has all the weight but for rounding
+            return least
+        return most if excess(most) >= 0 else float(brentq(excess, least, most))
 
     def times(self, factor: float) -> Noise:
         """The noise, so much larger."""
