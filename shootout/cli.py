@@ -149,7 +149,9 @@ def _compare(args: argparse.Namespace) -> int:
         if args.json:
             print(app.as_json(comparison, document=path).decode())
         else:
-            terminal.show(console(), lines.verdicts(comparison))
+            same = args.base is None and args.baseline is None  # as what its explanations explain
+            known = app.sections(path, comparison, left_out) if same else {}
+            terminal.show(console(), lines.verdicts(comparison, known))
     return exit_codes.worst([*codes, *map(gate.exit_code, comparisons)])
 
 

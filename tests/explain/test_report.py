@@ -7,10 +7,12 @@ import shlex
 from argparse import Namespace
 from pathlib import Path
 
+import pytest
 from msgspec import structs
 from rich.console import Console
 
 from shootout import cli, numbers
+from shootout.document import journal
 from shootout.explain import judge, page, report
 from shootout.explain.values import Explanation
 from shootout.model.plan import Cell
@@ -19,7 +21,7 @@ from shootout.report import terminal
 from shootout.report.github import markdown
 from shootout.report.sections import Point, Section
 from tests import builders
-from tests.explain.builders import CELL, an_explanation, profiled
+from tests.explain.builders import CELL, an_explanation, profiled, written
 
 SAID = """\
 
@@ -120,3 +122,16 @@ def test_a_setting_is_tried_on_a_server_of_any_name() -> None:
     assert (args.document, args.cell, args.try_) == ("r1", "w-t8-mysql-8.0.33 (path)", ["sql_mode=A B"])
     assert args.out == Path("my out")
     assert parsed(report.trial_command("r1", cell, "a=1", None)).out == REPORTS
+
+
+def test_a_run_judged_again_leads_with_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """But not against another base, of which the explanation knows nothing."""
+    run = builders.a_run()
+    path = tmp_path / f"{run.header.run}.jsonl"
+    path.write_bytes(journal.encoded(run))
+    cell = builders.a_block("oltp_read_write", 1).cell(builders.HEAD)
+    written(tmp_path, an_explanation(cell=cell))
+    for base, leads in (([], True), (["--base", builders.HEAD], False)):
+        cli.main(["compare", str(path), *base])
+        said = f"Cause, {cell.workload}, 1 thread, {cell.server}: plan of SELECT: const access"
+        assert (said in " ".join(capsys.readouterr().out.split())) is leads
