@@ -1,8 +1,8 @@
 """A differential flame graph as inline SVG that adapts to any width; a script adds zoom and search.
 
 A frame's width is the mean CPU time of base and head on its call path, so that paths of either are there and
-callees fit below their callers. Its colour is the difference where the interval excludes zero, so chance colours no
-child otherwise than its parent. Such a frame shows its name even if it is narrow.
+callees fit below their callers. Its colour is the difference where the interval excludes zero: chance colours
+no child otherwise than its parent. Such a frame shows its name even if it is narrow.
 """
 
 from __future__ import annotations

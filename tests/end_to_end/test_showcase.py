@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser
 from msgspec.structs import replace
+from playwright.sync_api import Browser
 
 from benchmarks.showcase import record, tables
 from shootout import cli, numbers
