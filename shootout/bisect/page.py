@@ -114,6 +114,7 @@ class BisectionPage(Page):
         step = max(1, -(-len(revisions) // TICKS_MAX))
         return Chart(
             Axis(
+                title="revision",
                 ticks=tuple((float(n), revisions[n].label) for n in range(0, len(revisions), step)),
                 ends=(-0.25, len(revisions) - 0.75),
             ),

@@ -1,7 +1,8 @@
 """A differential flame graph as inline SVG that adapts to any width; a script adds zoom and search.
 
 A frame's width is the mean CPU time of base and head on its call path, so that paths of either are there and
-callees fit below their callers. Its colour is the difference; it is hatched where the interval holds zero.
+callees fit below their callers. Its colour is the difference where the interval excludes zero: chance colours
+no child otherwise than its parent. Such a frame shows its name even if it is narrow.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from markupsafe import Markup, escape
 from shootout.explain import functions, report
 from shootout.explain.call_paths import CallPaths
 from shootout.model.verdict import Interval
+from shootout.numbers import SPACE
 from shootout.report import characters, figures
 
 WIDTH_MIN = 0.003  # of the graph; narrower frames are left out
@@ -76,39 +78,33 @@ def drawing(frames: Sequence[Frame]) -> Markup:
     """The graph, the outermost callers at the top."""
     depth = 1 + max(frame.depth for frame in frames)
     whole = max(frames[0].base, frames[0].head)
-    parts = "".join(_frame(frame, whole) for frame in frames)
+    pinned_last = sorted(frames, key=lambda frame: frame.certain)
+    parts = "".join(_frame(frame, whole) for frame in pinned_last)
     return Markup(
         f'<svg class="flame" width="100%" height="{depth * HEIGHT}" role="img" '
-        f'aria-label="Differential flame graph; the table below it has the numbers">{_HATCH}{parts}</svg>'
+        f'aria-label="Differential flame graph; the table below it has the numbers">{parts}</svg>'
     )
-
-
-_HATCH = (
-    '<defs><pattern id="hatch" width="6" height="6" patternUnits="userSpaceOnUse"'
-    ' patternTransform="rotate(45)"><path d="M0 0V6"/></pattern></defs>'
-)
 
 
 def _frame(frame: Frame, whole: float) -> str:
     share = frame.difference.estimate / whole
-    strength = sum(abs(share) >= step for step in STRENGTHS)
+    strength = sum(abs(share) >= step for step in STRENGTHS) if frame.certain else 0
     direction = "same" if not strength else f"{'more' if share > 0 else 'less'} s{strength}"
     name = escape(characters.visible(frame.name))
     head, base = figures.amount(frame.head, "s"), figures.amount(frame.base, "s")
     title = f"{name}: {head} instead of {base}, {report.difference(frame.difference)}"
-    hatch = "" if frame.certain or not strength else '<rect class="hatch" width="100%" height="100%"/>'
     if 100 * frame.width < NAMED_MIN:
-        direction += " narrow"
+        direction += " narrow pinned" if strength else " narrow"
+    place = 'x="3"' if frame.left < 0.7 or not strength else 'x="100%" text-anchor="end"'
     return (
         f'<svg class="{direction}" x="{frame.left:.3%}" y="{frame.depth * HEIGHT}" width="{frame.width:.3%}" '
-        f'height="{HEIGHT - 1}"><title>{title}</title><rect width="100%" height="100%"/>{hatch}'
-        f'<text x="3" y="13">{name}</text></svg>'
+        f'height="{HEIGHT - 1}"><title>{title}</title><rect width="100%" height="100%"/>'
+        f'<text {place} y="13">{name}</text></svg>'
     )
 
 
 LEGEND = (
-    ("more s3", "more CPU time in the head"),
+    ("more s3", "more of a transaction's CPU time in the head"),
     ("less s3", "less"),
-    ("same", f"less than {STRENGTHS[0]:.1%} of a transaction".replace("%", "\N{NARROW NO-BREAK SPACE}%")),
-    ("hatched", "uncertain: the interval holds zero"),
+    ("same", f"neither for certain, or less than {STRENGTHS[0]:.1%} of it".replace("%", f"{SPACE}%")),
 )

@@ -110,7 +110,7 @@ class WorkPage(Shown, Page):
             lines.append(Line(Series(row.kind, number), points))
         ticks = tuple((float(place), label) for place, label in enumerate(self.servers))
         chart = Chart(
-            Axis(ticks=ticks, ends=(-0.25, len(self.servers) - 0.75)),
+            Axis(title="server", ticks=ticks, ends=(-0.25, len(self.servers) - 0.75)),
             Axis(title=f"instructions, {self.servers[0][:NAME_MAX]} = 1"),
             tuple(lines),
             readouts=readouts(

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 from msgspec.structs import replace
+from playwright.sync_api import Browser
 
 from benchmarks.showcase import record, tables
 from shootout import cli, numbers
@@ -19,6 +20,7 @@ from shootout.paths import ROOT
 from shootout.report import families, figures, judgement_cache, wording
 from shootout.report.judgement_cache import Whole
 from tests.end_to_end import printed
+from tests.report.site.pages import check_links, opened
 
 pytestmark = pytest.mark.slow
 
@@ -42,7 +44,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def demo(results: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("site")
-    assert cli.main(["site", "--results", str(results), "--out", str(out)]) == 0
+    assert cli.main(["site", "--results", str(results), "--out", str(out), "--front", "showcase"]) == 0
     return out
 
 
@@ -165,6 +167,21 @@ def test_parts_never_exceed_their_whole_without_a_word(demo: Path) -> None:
 def test_the_demo_lists_every_recorded_run(results: Path, demo: Path) -> None:
     listed = (demo / "runs" / "index.html").read_text("utf-8")
     assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in journal.find(results))
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize(("width", "height"), [(1440, 4000), (390, 8000)])
+def test_the_first_page_is_short(demo: Path, chromium: Browser, width: int, height: int) -> None:
+    tab, faults = opened(chromium, demo / "index.html", width)
+    assert tab.evaluate("document.documentElement.scrollHeight") <= height
+    assert faults == []
+    tab.close()
+
+
+def test_the_demo_has_every_kind_of_page(demo: Path) -> None:
+    for kind in ("soaks", "bisections", "work"):
+        assert [page for page in demo.glob(f"{kind}/*.html") if page.name != "index.html"]
+    check_links(demo)
 
 
 def test_what_the_readme_shows_is_what_a_recorded_run_says(results: Path, demo: Path) -> None:

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from shootout.analysis import acknowledgements
 from shootout.inputs.acknowledgements import load_acknowledged
+from shootout.model.plan import Metric
 from shootout.model.verdict import Verdict
 from shootout.report import lines, next_steps
 from shootout.report.github import markdown
@@ -19,7 +20,9 @@ from tests.screen import shown
 
 
 @pytest.mark.parametrize("metric", ["throughput", "latency_p99"])
-def test_what_is_pasted_acknowledges_this_regression_and_no_larger_one(metric: str, tmp_path: Path) -> None:
+def test_what_is_pasted_acknowledges_this_regression_and_no_larger_one(
+    metric: Metric, tmp_path: Path
+) -> None:
     _, comparison = compared()
     cell = comparison.cells[1]
     if metric != "throughput":

@@ -292,6 +292,7 @@ def through_servers(
             lines.append(Line(one, by_family({servers[0]: 0.0} | changes, families)))
     return Chart(
         Axis(
+            title="server",
             ticks=tuple((float(place), label) for place, label in enumerate(servers)),
             ends=(-0.25, len(servers) - 0.75),
         ),
@@ -361,7 +362,7 @@ def slices(samples: Sequence[tuple[Series, Sequence[tuple[int, Samples]]]]) -> C
     }
     middles = tuple((at + (rounds[start] - 1) / 2, f"start {start}") for start, at in first.items())
     return Chart(
-        Axis(ticks=middles, ends=(-1, width - 1)),
+        Axis(title="rounds", ticks=middles, ends=(-1, width - 1)),
         Axis(title="transactions / s", from_zero=True),
         tuple(lines),
         rules=tuple(Rule(at - 1, "--line") for at in first.values() if at),

@@ -13,6 +13,7 @@ from shootout.report.next_steps import NextSteps
 from shootout.report.site.run import Run
 
 LISTED_MAX = 10  # findings of each kind; the page of all cells lists every one
+OTHERS_MAX = 4  # profiles, and changes of level, on the first page
 OTHER_CHANGES_MAX = 4
 
 

@@ -266,7 +266,7 @@ def chart(every: Sequence[HistorySeries], styles: Sequence[Series], changes: Seq
     }
     ends = [0.0, *(end for line in lines for interval in line.intervals for end in interval)]
     return Chart(
-        Axis(ticks=_ticks([started for _, started in runs]), ends=(-0.5, len(runs) - 0.5)),
+        Axis(title="run", ticks=_ticks([started for _, started in runs]), ends=(-0.5, len(runs) - 0.5)),
         Axis(title="change against the anchor, %", ends=padded(ends)),
         (*levels, *lines),
         rules=(

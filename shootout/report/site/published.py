@@ -106,6 +106,15 @@ class PublishedPage(Page):
         return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
 
     @cached_property
+    def told(self) -> tuple[ClaimResult, ...]:
+        """The claims of which something was measured."""
+        return tuple(claim for claim in self.claims if claim.ratio or claim.outcome != Outcome.INCONCLUSIVE)
+
+    @cached_property
+    def untold(self) -> tuple[ClaimResult, ...]:
+        return tuple(claim for claim in self.claims if claim not in self.told)
+
+    @cached_property
     def cpus(self) -> tuple[int, ...]:
         """The runner's number of CPUs; several numbers only if different runners measured shards."""
         return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))

@@ -88,6 +88,7 @@ def renderer() -> Render:
         "ERRORS": ERRORS,
         "LEANINGS": wording.LEANINGS,
         "LISTED_MAX": findings.LISTED_MAX,
+        "OTHERS_MAX": findings.OTHERS_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": wording.SYMBOLS,

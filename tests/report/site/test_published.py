@@ -127,12 +127,10 @@ def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
     outcome, theirs, ours = claims["With one thread 5.6.2 is slower than 5.5"]
     assert (outcome, theirs) == ("✓ holds", "−1.0 %")
     assert ours.startswith("5.6.2 over 5.5 at 1 thread: −20")
-    (many,) = (
-        text for text in claims if text.startswith("With many threads the InnoDB plugin gives up to 1.7")
-    )
-    outcome, theirs, ours = claims[many]
-    assert (outcome, theirs) == ("? cannot be told", "+65.2 %")
-    assert "not available here" in ours
+    text = Document((tmp_path / "published" / "shootout.html").read_text("utf-8")).text
+    untold = text.split("nothing of them was measured here: ")[1]
+    assert "With many threads the InnoDB plugin gives up to 1.7" in untold
+    assert not [claim for claim in claims if claim.startswith("With many threads the InnoDB plugin")]
 
 
 def test_statements_that_no_run_tests_are_quoted(tmp_path: Path) -> None:

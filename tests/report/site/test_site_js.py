@@ -28,6 +28,27 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
     }
 
 
+# What reaches beyond the window, outside of boxes that scroll and say so.
+OVERFLOWING = """[...document.querySelectorAll("main *")].filter(element =>
+    element.getBoundingClientRect().right > document.documentElement.clientWidth + 1
+    && !element.closest(".scroll, .flames, svg, .unseen") && getComputedStyle(element).position !== "absolute"
+).map(element => element.outerHTML.slice(0, 200))"""
+# Names, changes and verdicts that a reader finds only by scrolling sideways.
+BESIDE = """[...document.querySelectorAll(
+    ".matrix .tile, .heat .names td, .heat td > a, .worst tbody th, .worst .badge, .stack tbody :is(th, td)"
+)].filter(element => element.getBoundingClientRect().right > innerWidth).map(element => element.outerHTML)"""
+
+
+@pytest.mark.browser
+def test_a_phone_shows_name_change_and_verdict_of_every_cell(
+    small: Path, built: Path, chromium: Browser
+) -> None:
+    for page in (small, built, a_page(small, "cells"), a_page(built, "cells")):
+        tab, _ = opened(chromium, page, 390)
+        assert tab.evaluate(BESIDE) == [], page
+        tab.close()
+
+
 @pytest.mark.browser
 @pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "light"), (390, "dark")])
 def test_pages_are_drawn_whole_and_can_be_used_by_everybody_at_every_width(
@@ -37,6 +58,7 @@ def test_pages_are_drawn_whole_and_can_be_used_by_everybody_at_every_width(
         tab, faults = opened(chromium, page, width, scheme)
         assert tab.locator(".chart .plot").count() == count
         assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0, page
+        assert tab.evaluate(OVERFLOWING) == [], page
         dark = tab.evaluate("getComputedStyle(document.body).backgroundColor") != "rgb(251, 251, 250)"
         assert dark == (scheme == "dark")
         assert serious(tab) == [], page
