@@ -30,9 +30,18 @@ def test_messages_keep_names_and_lose_values(message: str, expected: str) -> Non
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("SELECT a1 FROM t2 WHERE b='x''y' AND c=-5 AND d=X'0aff' LIMIT 3", "SELECT a1 FROM t2 WHERE b=? AND c=? AND d=? LIMIT ?"),
-        ("-> Lookup on t using PRIMARY (id=42)  (cost=0.35 rows=1)", "-> Lookup on t using PRIMARY (id=?)  (cost=0.35 rows=1)"),
-        ('{"rows": 12, "cost": "1.5", "c": "(`s`.`1t`.`id` = 7)"}', '{"rows": 12, "cost": "1.5", "c": "(`s`.`1t`.`id` = ?)"}'),
+        (
+            "SELECT a1 FROM t2 WHERE b='x''y' AND c=-5 AND d=X'0aff' LIMIT 3",
+            "SELECT a1 FROM t2 WHERE b=? AND c=? AND d=? LIMIT ?",
+        ),
+        (
+            "-> Lookup on t using PRIMARY (id=42)  (cost=0.35 rows=1)",
+            "-> Lookup on t using PRIMARY (id=?)  (cost=0.35 rows=1)",
+        ),
+        (
+            '{"rows": 12, "cost": "1.5", "c": "(`s`.`1t`.`id` = 7)"}',
+            '{"rows": 12, "cost": "1.5", "c": "(`s`.`1t`.`id` = ?)"}',
+        ),
     ],
 )  # fmt: skip
 def test_statements_and_plans_lose_their_literals(text: str, expected: str) -> None:

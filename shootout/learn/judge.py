@@ -244,7 +244,7 @@ class _Sides:
         )
 
     def time_kept(self, pair: StatementPair) -> float:
-        """The share of the log's time that a statement takes, as far as it is sent as often with as many rows."""
+        """The share of the log's time that a statement takes, as far as it is sent as in the log."""
         if not pair.faithful:
             return 0.0
         expected, sent = pair.share * self.whole_sent, pair.sent_share * self.whole_sent

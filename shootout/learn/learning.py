@@ -16,7 +16,8 @@ from shootout.learn.keys import inserted, numbered, without_parents
 from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
 from shootout.learn.shapes import Learner
-from shootout.learn.transactions import Builder, Statement
+from shootout.learn.statements import Statement
+from shootout.learn.transactions import Builder
 from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
 from shootout.measure import columns
 from shootout.model.program import Numbers, ProgramColumn

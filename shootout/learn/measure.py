@@ -54,7 +54,7 @@ def learn(
     out: Path,
     reference: ServerReference,
     *,
-    variables: Path | None,
+    variables: Path | None = None,
     keep: bool,
     invent: bool,
     observe: Callable[[str], None],

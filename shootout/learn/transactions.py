@@ -10,13 +10,13 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from shootout.learn import writing
-from shootout.learn.binding import Binding, pieces
+from shootout.learn.binding import pieces
 from shootout.learn.blocks import SAME_MIN, Block, Place, blocks
 from shootout.learn.keys import adds_rows, is_child
-from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.learn.spreads import rounded
-from shootout.learn.values import Link, LogSequence, Template
+from shootout.learn.statements import LINKED_MIN, Statement, strongest
+from shootout.learn.values import Link, LogSequence
 from shootout.model.workload import (
     Group,
     Learned,
@@ -29,25 +29,11 @@ from shootout.model.workload import (
 )
 
 OWN_MIN = 0.01  # a smaller share of own keys is chance
-LINKED_MIN = 0.5  # share of transactions in which a value must repeat another to be derived from it
 SURE = 1000  # values of a sample that leaves no doubt
 _ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
 _LIST = re.compile(r"\bIN\s*\(\{\w+\}\)", re.IGNORECASE)
 
 Sizes = Sequence[tuple[int, int]]  # of lists: length, how often
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A template as a workload sends it."""
-
-    name: str
-    template: Template
-    shapes: tuple[Shape, ...]
-    bindings: tuple[Binding, ...]
-    outputs: tuple[Column | None, ...]  # the columns that it returns
-    labels: tuple[str, ...]  # of parameters: the slots' columns or kinds
-    numbers: str = ""  # the column whose number the server gives to the row that it inserts
 
 
 @dataclass
@@ -73,7 +59,7 @@ class Builder:
     def find_new(self, sequences: Sequence[LogSequence]) -> None:
         """Count how often slots repeat a key that their own transaction inserts."""
         for sequence in sequences:
-            links = self.links(sequence)
+            links = strongest(sequence, self.statements, self.learner.schema)
             for number, slot in _Writer(
                 self, sequence, links, blocks(sequence.statements, links)
             ).repeat_new():
@@ -82,43 +68,8 @@ class Builder:
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
         """The transaction of a sequence whose templates are all to be sent."""
-        links = self.links(sequence)
+        links = strongest(sequence, self.statements, self.learner.schema)
         return _Writer(self, sequence, links, blocks(sequence.statements, links)).transaction(weight)
-
-    def links(self, sequence: LogSequence) -> dict[Place, Link]:
-        """The best link of each slot that means something.
-
-        Servers number two tables in step as long as a transaction inserts a row into each: such keys
-        repeat only those of their own table.
-        """
-        strongest: dict[Place, Link] = {}
-        for link in sorted(sequence.links, key=lambda link: (link.share, link.difference == 0)):
-            place, source = (link.statement, link.slot), (link.of_statement, link.of_slot)
-            lists = any(self._of(sequence, each).template.slots[each[1]].sizes for each in (place, source))
-            if link.share >= LINKED_MIN and not lists:
-                strongest[place] = link
-        first: dict[tuple[Place, str], Place] = {}  # by what a key repeats, and its column
-        for place in sorted(strongest):
-            link = strongest[place]
-            source = link.of_statement, link.of_slot
-            own, other = self._numbers(sequence, place), self._numbers(sequence, source)
-            if not own or not other or own == other:
-                continue
-            known = first.setdefault((source, own), place)
-            if known == place or link.difference:
-                del strongest[place]
-            else:
-                strongest[place] = replace(link, of_statement=known[0], of_slot=known[1])
-        return strongest
-
-    def _of(self, sequence: LogSequence, place: Place) -> Statement:
-        return self.statements[sequence.statements[place[0]]]
-
-    def _numbers(self, sequence: LogSequence, place: Place) -> str:
-        """The column that a place has a key of, if the server numbers it; empty: none."""
-        column = self._of(sequence, place).bindings[place[1]].column
-        key = "" if column is None else self.learner.schema.key_of(column)
-        return key if key in self.learner.schema.numbered else ""
 
     def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
         """A name for this parameter that is not taken; equal parameters reuse theirs."""

@@ -34,9 +34,7 @@ pytestmark = pytest.mark.real
 
 def learned(dump: Path, log: Path, out: Path, *, keep: bool = False, invent: bool = False) -> LearnedWorkload:
     server = reference.parse(f"path:{a_tree(SERVER).files.top}")
-    outcome = measure.learn(
-        dump, [log], out, server, variables=None, keep=keep, invent=invent, observe=lambda step: None
-    )
+    outcome = measure.learn(dump, [log], out, server, keep=keep, invent=invent, observe=lambda step: None)
     assert page.write(outcome, out).is_file()
     return outcome
 

@@ -8,7 +8,8 @@ from shootout.learn.binding import bind
 from shootout.learn.blocks import Block, blocks
 from shootout.learn.ranks import Values
 from shootout.learn.shapes import Learner
-from shootout.learn.transactions import Builder, Statement
+from shootout.learn.statements import Statement
+from shootout.learn.transactions import Builder
 from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Group, Learned, Repetition, Result, Transaction
