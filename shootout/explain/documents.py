@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from pathlib import Path
 
-from shootout.document.formats import Format
+from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.explain.values import Explanation
@@ -61,6 +61,11 @@ def _fault(explanation: Explanation) -> str:
     return "" if sound else "its call tree or its samples are damaged"
 
 
+def _explanation_1(record: Record) -> Record:
+    """A plan had no warnings of the server."""
+    return record | {"format": 2}
+
+
 EXPLANATIONS = _Explanations(
-    "an explanation", f"{FOLDER}/*/*.json", Explanation, "profiler", Format(1), _fault
+    "an explanation", f"{FOLDER}/*/*.json", Explanation, "profiler", Format(2, (_explanation_1,)), _fault
 )

@@ -125,7 +125,7 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
     watcher = _Watcher(planned, question)
     path = campaign.measure(planned, question.folder, observe, watcher)
     explanation = Explanation(
-        format=1,
+        format=2,
         run=question.document.header.run,
         cell=question.cell,
         base=question.base,

@@ -58,7 +58,7 @@ class StatementPlan(Value):
 class Explanation(Value):
     """The evidence behind a cell's change; `Cell.server` is the head."""
 
-    format: Literal[1]
+    format: Literal[2]
     run: str  # that judged the cell
     cell: Cell
     base: str  # label

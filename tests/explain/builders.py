@@ -75,7 +75,7 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: 
     ]  # fmt: skip
     same = {"port": "3306", "innodb_buffer_pool_size": "67108864", "performance_schema": "ON"}
     return Explanation(
-        format=1, run=run, cell=cell, base=builders.BASE, document="20261121T024100Z-7f3a.jsonl",
+        format=2, run=run, cell=cell, base=builders.BASE, document="20261121T024100Z-7f3a.jsonl",
         profiler=f"cpu-clock{text}", not_profiled="", tree=tree, profiles=tuple(profiles), plans=tuple(plans),
         variables={
             "base": same | {"sync_binlog": "0", f"only_here{text}": text, "back_log": "80"},

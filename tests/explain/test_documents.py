@@ -79,4 +79,4 @@ def test_a_damaged_file_is_refused_or_read(
         whole[:at] + data.draw(st.binary(max_size=4)) + whole[at + data.draw(st.integers(0, 4)) :]
     )
     with suppress(InputError):
-        assert EXPLANATIONS.read(path).format == 1
+        assert EXPLANATIONS.read(path).format == 2
