@@ -78,7 +78,9 @@ def drawing(frames: Sequence[Frame]) -> Markup:
     """The graph, the outermost callers at the top."""
     depth = 1 + max(frame.depth for frame in frames)
     whole = max(frames[0].base, frames[0].head)
-    pinned_last = sorted(frames, key=lambda frame: frame.certain)
+    pinned_last = sorted(
+        frames, key=lambda frame: frame.depth > 0 and frame.certain
+    )  # scripts: the whole first
     parts = "".join(_frame(frame, whole) for frame in pinned_last)
     return Markup(
         f'<svg class="flame" width="100%" height="{depth * HEIGHT}" role="img" '
