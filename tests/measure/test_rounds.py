@@ -487,6 +487,6 @@ def test_connections_with_rows_of_their_own_do_not_ask_alike() -> None:
 def test_a_server_that_mostly_refuses_a_statement_fails_at_once_with_its_words() -> None:
     driver = FakeDriver(constant, refuses=1)
     found = measured(driver)
-    said = "statement `select`: Duplicate entry '…' for key 'k' (1062), in 100 % of its attempts"
+    said = "statement `point_select`: Duplicate entry '…' for key 'k' (1062), in 100 % of its attempts"
     assert found.failures == (None, said)
     assert sum(server == 1 for server, *_ in driver.asked) == 1

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from argparse import Namespace
-from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
@@ -84,4 +83,4 @@ def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
 
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     args = parsed(commands.judge_with_base(header, "a b"))
-    assert (args.documents, args.base) == ([Path(f"{header.run}.jsonl")], "a b")
+    assert (args.documents, args.base) == ([f"{header.run}.jsonl"], "a b")
