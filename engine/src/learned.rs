@@ -162,17 +162,14 @@ impl Learned {
         draws.fresh += 1;
         let own =
             (draws.fresh - 1).saturating_mul(draws.connections as i64).saturating_add(draws.number as i64);
-        let number = match self.from.next {
-            Some(next) => next.saturating_add(own),
-            None => (draws.salt.wrapping_add(own as u64) as i64) | i64::MIN,
-        };
-        let key = match self.from.next {
-            Some(_) => Value::Number(number),
-            None => {
-                let mut text = Vec::new();
-                self.write_value(number, &mut text);
-                Value::Bytes(text)
-            }
+        let (number, key) = if let Some(next) = self.from.next {
+            let number = next.saturating_add(own);
+            (number, Value::Number(number))
+        } else {
+            let number = (draws.salt.wrapping_add(own as u64) as i64) | i64::MIN;
+            let mut text = Vec::new();
+            self.write_value(number, &mut text);
+            (number, Value::Bytes(text))
         };
         draws.keys.insert(self.keys, key);
         Value::Number(number)

@@ -49,6 +49,7 @@ impl Histogram {
         self.0.encode(plain)
     }
 
+    #[allow(clippy::needless_pass_by_value)] // PyO3 cannot lend it
     fn rounded(&self, bits: u32, exact: Vec<(f64, f64)>) -> Self {
         Self(self.0.rounded(bits, &exact))
     }
