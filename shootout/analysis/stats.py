@@ -48,15 +48,13 @@ class Noise(NamedTuple):
     def reach(self, confidence: float) -> float:
         """The farthest from zero that this noise alone puts an estimate, with this confidence."""
         least, most = (quantile(confidence, self.df) * self.errors[end] for end in (0, -1))
-        if least == most:
-            return most
 
         def excess(place: float) -> float:
             return self.p_value(place) - (1 - confidence)
 
-        if excess(least) <= 0:  # one error has all the weight but for rounding
-            return least
-        return most if excess(most) >= 0 else float(brentq(excess, least, most))
+        if least == most or excess(most) >= 0:  # one error has all the weight, but for rounding
+            return most
+        return least if excess(least) <= 0 else float(brentq(excess, least, most))
 
     def times(self, factor: float) -> Noise:
         """The noise, so much larger."""
