@@ -43,7 +43,8 @@ KINDS: dict[str, tuple[Format, Any]] = {
 
 def numbered(path: Path) -> int:
     """The number in a document's first line."""
-    number: int = json.loads(path.open().readline())["format"]
+    with path.open() as file:
+        number: int = json.loads(file.readline())["format"]
     return number
 
 

@@ -541,7 +541,10 @@ def test_all_results_of_a_procedure_are_read(instance: Instance) -> None:
         assert taken.completed == taken.writes == counted["Com_call_procedure"] > 0
         assert counted["Com_select"] == 3 * taken.completed
         engine = an_engine(a_program("CALL failing()"), instance, connections=2)
-        assert failure(engine, 0) == (1644, "as it was told to")
+        taken = engine.slice(0, 0.0, 0.3, TIMEOUT_S)
+        ((_, code, count, message),) = taken.refusals
+        assert (taken.completed, code, message) == (0, 1644, "as it was told to")
+        assert count == taken.errors[1644]
     finally:
         instance.query(f"DROP PROCEDURE {SCHEMA}.several")
         instance.query(f"DROP PROCEDURE {SCHEMA}.failing")
