@@ -121,6 +121,10 @@ def test_the_wheel_needs_nothing_but_python(release: str, folder: Path) -> None:
             f".venv/bin/shootout run --servers mariadb-10.11,mariadb-11.8 {QUICK}"
         )
     )
+    pair = "--base mariadb-10.11 --head mariadb-11.8 --workloads oltp_point_select --threads 1"
+    done = bare.run(f".venv/bin/shootout gate {pair} {QUICK} --explain 0.5")
+    assert done.returncode in (0, 1), done.stdout
+    assert "Traceback" not in done.stdout
 
 
 @pytest.mark.parametrize("release", RELEASES)
