@@ -69,7 +69,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("results")
 
 
-OLD_RUNS = [list(map(json.loads, path.open())) for path in test_formats.RECORDED]
+OLD_RUNS = [list(map(json.loads, path.read_text().splitlines())) for path in test_formats.RECORDED]
 ENTRIES = [
     plain(replace(each, run="2025"))
     for each in ledger.of(RUN.header, COMPARED.policy, COMPARED.cells, COMPARED.aa_controls)
