@@ -58,6 +58,11 @@ def difference(head: Printed, base: Printed) -> Printed:
     return Printed(head.low - base.high, head.high - base.low)
 
 
+def between(head: Printed, base: Printed) -> Printed:
+    """The changes from one change to another, all in percent."""
+    return quotient(*(Printed(100 + each.low, 100 + each.high) for each in (head, base)))
+
+
 def every_table(page: Path) -> Iterator[tuple[str, list[str], list[list[str]]]]:
     """A page's tables: caption, columns, rows."""
     for table in re.findall(r"<table.*?</table>", page.read_text("utf-8"), flags=re.DOTALL):
@@ -86,7 +91,8 @@ def contradictions(page: Path) -> Iterator[str]:
             for row in rows:
                 for at in filter(lambda at: at < len(row), places):
                     base, head, shown = (number(text) for text in row[at - 2 : at + 1])
-                    if base and head and shown and not of(head, base).agrees(shown):
+                    expected = between if of is difference and f"{SPACE}%" in row[at - 2] else of
+                    if base and head and shown and not expected(head, base).agrees(shown):
                         yield f"{caption}: {row}"
 
 

@@ -74,7 +74,8 @@ def test_no_recorded_run_tells_where_it_was_made(results: Path) -> None:
 
 @pytest.fixture(scope="module")
 def runs(results: Path) -> dict[str, Comparison]:
-    return {path.stem: judgement_cache.run(path).whole().comparison for path in journal.find(results)}
+    paths = journal.find(results)
+    return {journal.stem(path): judgement_cache.run(path).whole().comparison for path in paths}
 
 
 def test_every_change_on_every_page_is_head_over_base(demo: Path) -> None:
@@ -166,7 +167,8 @@ def test_parts_never_exceed_their_whole_without_a_word(demo: Path) -> None:
 
 def test_the_demo_lists_every_recorded_run(results: Path, demo: Path) -> None:
     listed = (demo / "runs" / "index.html").read_text("utf-8")
-    assert all(f"runs/{path.stem}/index.html" in listed.replace("../", "") for path in journal.find(results))
+    pages = [f"runs/{journal.stem(path)}/index.html" for path in journal.find(results)]
+    assert all(page in listed.replace("../", "") for page in pages)
 
 
 @pytest.mark.browser
