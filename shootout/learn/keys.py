@@ -54,6 +54,11 @@ def adds_rows(template: Template) -> bool:
     return _INSERT.match(template.sql) is not None
 
 
+def removes_rows(template: Template) -> bool:
+    """Whether a statement deletes rows."""
+    return template.sql.lstrip()[:6].upper() == "DELETE"
+
+
 def is_child(binding: Binding) -> bool:
     """Whether a foreign key allows only values of its parent."""
     return binding.use in ("insert", "set") and binding.column is not None and bool(binding.column.parent)

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shootout.learn import writing
 from shootout.learn.binding import pieces
 from shootout.learn.blocks import SAME_MIN, Block, Place, blocks
-from shootout.learn.keys import adds_rows, is_child
+from shootout.learn.keys import adds_rows, is_child, removes_rows
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.learn.spreads import rounded
 from shootout.learn.statements import LINKED_MIN, Statement, strongest
@@ -141,12 +141,24 @@ class _Writer:
                 and known.fresh
                 and not is_child(to)
                 and adds_rows(statement.template)
+                and not self._replaces(place)
             ):
                 self._new.setdefault(self._root(place), place)
 
     def _places(self) -> Iterator[Place]:
         for number in range(len(self.sequence.statements)):
             yield from ((number, slot) for slot in range(len(self._of(number).shapes)))
+
+    def _replaces(self, place: Place) -> bool:
+        """Whether the row of a key that is inserted was deleted before: such a key is not new."""
+        column = self._of(place[0]).bindings[place[1]].column
+        return any(
+            number < place[0]
+            and self._of(number).bindings[slot].column == column
+            and removes_rows(self._of(number).template)
+            and self._root((number, slot)) == self._root(place)
+            for number, slot in self._places()
+        )
 
     def repeat_new(self) -> list[Place]:
         """The places that repeat a key which the transaction inserts."""

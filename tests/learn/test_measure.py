@@ -78,7 +78,8 @@ def test_read_write_is_learned_back(invent: bool, tmp_path: Path) -> None:
     again = workload.load(str(tmp_path / "out" / WORKLOAD))
     assert again.transactions[0].steps[0].repeat == 10
     assert msgspec.json.decode((tmp_path / "out" / REPORT).read_bytes(), type=LearnedWorkload) == found
-    assert found.learned.warnings == ()
+    flushing = "COMMIT and the like take"  # on a slow disk
+    assert [each for each in found.learned.warnings if not each.startswith(flushing)] == []
 
 
 def general(statements: Iterable[str]) -> str:
