@@ -76,7 +76,7 @@ def test_a_server_that_cannot_be_loaded_fails_alone(
 
 @pytest.mark.real
 def test_a_learned_workload_is_soaked(lab: Lab, learned: tuple[str, ...]) -> None:
-    command = (SHOOTOUT, "soak", "--profile", str(lab.profile), "--servers", BASE, "--minutes", "0.03")
+    command = (SHOOTOUT, "soak", "--profile", str(lab.profile), "--servers", BASE, "--minutes", "0.05")
     done = lab.run(*command, "--json", *learned)
     assert done.returncode == 0, done.stderr
     document = SOAKS.read(Path(json.loads(done.stdout)["document"]))
