@@ -62,7 +62,7 @@ def find(name_or_file: str, folder: Path, kind: str) -> Path:
     known = sorted(path.stem for path in folder.glob("*.toml"))
     if name_or_file not in known:
         file = f"{name_or_file}.toml"
-        known = [file] if Path(file).is_file() else known
+        known = [file] if Path(file) in Path().glob("*.toml") else known  # is_file raises for a long name
         raise InputError(f"unknown {kind} {name_or_file!r}{hint(name_or_file, known)}")
     return folder / f"{name_or_file}.toml"
 

@@ -41,7 +41,7 @@ REFUSED_MAX = 50  # statements; more mean that the dump is another application's
 class LearnedWorkload(Value):
     """What `shootout learn` found; the document learned.json."""
 
-    format: Literal[1]
+    format: Literal[2]
     workload: str  # the file
     learned: LearningReport
     fidelity: Fidelity
@@ -97,7 +97,7 @@ def learn(
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
     outcome = LearnedWorkload(
-        format=1,
+        format=2,
         workload=str(out / WORKLOAD),
         learned=report,
         fidelity=fidelity,

@@ -181,9 +181,8 @@ def false_alarms(known: FalseAlarms, of: str) -> str:
     """What A/A cells tell of the runs `of` a kind."""
     seen = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
     low, high = known.share.low, known.share.high
-    if high - low > UNTOLD:
-        return f"{seen}, servers compared with themselves: too few to say how many {of} alarm"
-    return f"{seen}, servers compared with themselves: {percents(low)} to {percents(high)} of {of} alarm"
+    told = f"{percents(low)} to {percents(high)} of" if high - low <= UNTOLD else "too few to say how many"
+    return f"{seen}, servers compared with themselves: {told} {of} would raise one"
 
 
 def gate_exemption(c: CellComparison, comparison: Comparison) -> str:

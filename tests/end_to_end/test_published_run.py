@@ -95,5 +95,6 @@ def test_a_published_comparison_is_repeated(lab: Lab, tmp_path: Path) -> None:
     assert "path:mysql-4.1 was not measured: not available here" in done.stdout
     page = (out / "site" / "published" / "shootout.html").read_text("utf-8")
     assert "not available here" in page
-    assert "5.6.2 over 5.5" in page or "fewer than 2 starts were steady" in page
+    noisy = ("fewer than 2 starts were steady", "not measured, or not steady")  # in 0.3 s
+    assert any(words in page for words in ("5.6.2 over 5.5", *noisy))
     assert lab.left() == ([], [])

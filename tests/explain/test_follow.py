@@ -53,5 +53,5 @@ def test_a_short_budget_explains_the_worst_cells(conclusion: Conclusion, asked: 
     CAPABILITY.follow(conclusion, 0.5, lambda progress: None, skipped.append)
     assert asked == [worst]
     assert skipped[: len(others)] == [
-        f"explanation of {cell.name}: the budget allows 1 cells" for cell in others
+        f"explanation of {cell.name}: the budget allows 1 cell" for cell in others
     ]

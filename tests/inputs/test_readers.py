@@ -288,6 +288,7 @@ def test_a_server_reference(text: str) -> None:
 @given(name=st.lists(PARTS | TEXTS, max_size=4).map(one_line))
 @example(name="/\x00")
 @example(name=5_000 * "a" + ".toml")
+@example(name=5_000 * "a")
 def test_the_name_of_a_file(name: str) -> None:
     for reader in (workload.load, profiles.load, matrix.load_profile):
         accepts(lambda read=reader: read(name))  # type: ignore[misc]

@@ -25,7 +25,7 @@ SELECT = LearnedStatement(
     problem="odd",
 )
 OUTCOME = LearnedWorkload(
-    format=1,
+    format=2,
     workload="out/workload.toml",
     learned=LearningReport(
         logs=("slow.log",),
