@@ -27,13 +27,14 @@ from benchmarks import preload
 from benchmarks.explain import provoked
 from benchmarks.showcase import screenshot
 from shootout import app
+from shootout.analysis import plan_changes
 from shootout.document import journal
-from shootout.explain import judge, measure, plan_changes, plans
+from shootout.explain import judge, measure
 from shootout.explain.judge import Explained
-from shootout.explain.values import StatementPlan
 from shootout.inputs.options import Selection
-from shootout.measure import campaign
+from shootout.measure import campaign, plans
 from shootout.model.run import Progress
+from shootout.model.statement_plan import StatementPlan
 from shootout.numbers import number
 from shootout.paths import ROOT
 from shootout.report.site.names import cell_stem, run_folder

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from shootout.analysis import compare, metrics
+from shootout.analysis import compare, metrics, plan_changes
+from shootout.analysis.plan_changes import PlanChange
 from shootout.analysis.stats import STARTS_MIN
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.explain import call_paths, functions, plan_changes, wall_clock
+from shootout.explain import call_paths, functions, wall_clock
 from shootout.explain.call_paths import CallPaths
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.functions import Change
-from shootout.explain.plan_changes import PlanChange
 from shootout.explain.values import Explanation
 from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples

@@ -16,16 +16,17 @@ from msgspec import structs
 from shootout._engine import Engine, LoadError
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
-from shootout.explain import perf, plans
+from shootout.explain import perf
 from shootout.explain.documents import EXPLANATIONS
-from shootout.explain.values import CallTree, Explanation, Profile, StatementPlan
+from shootout.explain.values import CallTree, Explanation, Profile
 from shootout.inputs.options import PlaceOptions, Selection
-from shootout.measure import campaign, statements
+from shootout.measure import campaign, plans, statements
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import Plan, bind
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.plan import Block, Cell
 from shootout.model.run import Observe, RunDocument, RunHeader, StartRecord
+from shootout.model.statement_plan import StatementPlan
 from shootout.servers import reference
 from shootout.servers.running import Running
 

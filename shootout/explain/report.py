@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from shootout.explain import plan_changes
+from shootout.analysis import plan_changes
+from shootout.analysis.plan_changes import PlanChange
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
-from shootout.explain.plan_changes import PlanChange
-from shootout.explain.values import Explanation, PlanStep, StatementPlan
+from shootout.explain.values import Explanation
 from shootout.model.plan import Cell
+from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE, number, share
 from shootout.report import commands, figures

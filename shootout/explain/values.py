@@ -7,7 +7,8 @@ from typing import Literal
 from msgspec import field
 
 from shootout.model.plan import Cell
-from shootout.model.value import Difference, Positive, Quantity, Start, Value
+from shootout.model.statement_plan import StatementPlan
+from shootout.model.value import Positive, Quantity, Start, Value
 
 
 class CallTree(Value):
@@ -27,32 +28,6 @@ class Profile(Value):
     cpu_s: Quantity  # of the server in these transactions, exact
     nodes: tuple[int, ...]  # of the call tree, where a sample was taken
     samples: tuple[Positive, ...]  # of these nodes
-
-
-class PlanStep(Value):
-    """One row of the traditional EXPLAIN, without its costs."""
-
-    select: str  # SIMPLE, DERIVED, …
-    table: str
-    access: str  # ALL, index, range, ref, eq_ref, const, …
-    key: str
-    key_length: str
-    ref: str
-    extra: tuple[str, ...]  # sorted
-
-
-class StatementPlan(Value):
-    """How one server executes one statement."""
-
-    start: Start
-    server: str
-    kind: str  # of statement, as the workload names it
-    sql: str  # with placeholders
-    steps: tuple[PlanStep, ...]
-    text: str  # EXPLAIN as the server's most detailed format gives it, without literals
-    handlers: dict[str, Difference] = field(default_factory=dict)  # handler counters of one execution
-    error: str = ""  # why there is no plan
-    warnings: tuple[str, ...] = ()  # the server's, without values
 
 
 class Explanation(Value):

@@ -9,9 +9,10 @@ from msgspec import structs
 
 from shootout.document import journal
 from shootout.explain.documents import EXPLANATIONS
-from shootout.explain.values import CallTree, Explanation, PlanStep, Profile, StatementPlan
+from shootout.explain.values import CallTree, Explanation, Profile
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument, Samples
+from shootout.model.statement_plan import PlanStep, StatementPlan
 from tests import builders
 
 CELL = builders.a_block("oltp_read_write", 8).cell(builders.HEAD)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from shootout.explain import plan_changes, plans
-from shootout.explain.values import PlanStep, StatementPlan
+from shootout.analysis import plan_changes
+from shootout.measure import plans
+from shootout.model.statement_plan import PlanStep, StatementPlan
 
 
 def a_plan(server: str, *tables: str) -> StatementPlan:

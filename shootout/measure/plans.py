@@ -12,8 +12,8 @@ from pymysql.connections import Connection
 from pymysql.cursors import Cursor, DictCursor
 
 from shootout.errors import MeasureError, without_literals, without_values
-from shootout.explain.values import PlanStep, StatementPlan
 from shootout.measure.statements import is_answer
+from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.servers.running import Running
 
 _DETAILED = ("EXPLAIN FORMAT=TREE ", "EXPLAIN FORMAT=JSON ")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from shootout.explain.values import PlanStep, StatementPlan
 from shootout.model.run import RunDocument
+from shootout.model.statement_plan import PlanStep, StatementPlan
 
 Shape = tuple[PlanStep, ...] | str
 

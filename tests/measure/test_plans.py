@@ -8,11 +8,11 @@ import pytest
 
 from benchmarks.explain import provoked
 from benchmarks.explain.provoked import BIG, OPTIONS, SCHEMA
+from shootout.analysis import plan_changes
+from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import MeasureError
-from shootout.explain import plan_changes, plans
-from shootout.explain.plan_changes import PlanChange
-from shootout.explain.values import StatementPlan
-from shootout.measure import statements
+from shootout.measure import plans, statements
+from shootout.model.statement_plan import StatementPlan
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from tests.runs import HEAD, a_tree
