@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout.document import compatibility
-from shootout.document.formats import Format
+from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.work.values import WorkDocument
@@ -84,6 +84,9 @@ def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
         functions=tuple(numbers),
         profiles=one.profiles + profiles,
         failures=one.failures + other.failures,
+        plans={
+            name: one.plans.get(name, ()) + other.plans.get(name, ()) for name in {**one.plans, **other.plans}
+        },
     )
 
 
@@ -108,4 +111,11 @@ def _fault(document: WorkDocument) -> str:
     return ""
 
 
-COUNTS = Store("a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(1), _fault)
+def _count_1(record: Record) -> Record:
+    """A count had no plans."""
+    return record | {"format": 2}
+
+
+COUNTS = Store(
+    "a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(2, (_count_1,)), _fault
+)

@@ -50,7 +50,7 @@ def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
         raise InputError(f"{base} is not in the document; its servers are {', '.join(labels)}")
     counted = per_unit(document)
     changes = (
-        _change(document, kind, (base, server), counted)
+        change_of(document, kind, (base, server), counted)
         for kind in document.kinds
         for server in sorted(labels, key=lambda label: label != base)
     )
@@ -148,9 +148,10 @@ def _failure(document: WorkDocument, server: str, workload: str) -> str:
     return reasons.get(workload, reasons.get("", ""))
 
 
-def _change(
+def change_of(
     document: WorkDocument, kind: WorkKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
 ) -> WorkChange:
+    """A kind on the second server of a pair against the first; `counted`: by `per_unit`."""
     base, server = pair
     base_reason, reason = (_failure(document, label, kind.workload) for label in pair)
     of_base = counted.get((base, kind.workload, kind.name), {})

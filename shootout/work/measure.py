@@ -12,9 +12,10 @@ import os
 import random
 import shutil
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -28,8 +29,8 @@ from shootout import __version__
 from shootout._engine import Engine, LoadError
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
-from shootout.measure import columns, managed
-from shootout.measure.dataset import Template
+from shootout.measure import columns, managed, statements
+from shootout.measure.dataset import Template, schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
@@ -37,10 +38,11 @@ from shootout.measure.rounds import reason
 from shootout.measure.workplace import workplace
 from shootout.model.program import ProgramColumn
 from shootout.model.run import Observe, Progress, ServerRecord
+from shootout.model.statement_plan import StatementPlan
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.servers.native import Tree
-from shootout.work import callgrind
+from shootout.work import callgrind, planning
 from shootout.work.callgrind import Counter, Dump
 from shootout.work.documents import COUNTS
 from shootout.work.units import Unit, kinds_of, units
@@ -80,6 +82,7 @@ class ServerCounts:
     counts: list[WorkCount] = field(default_factory=list)
     last: dict[tuple[str, str], Dump] = field(default_factory=dict)  # by workload and kind
     failures: list[WorkFailure] = field(default_factory=list)
+    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
 
 
 def check(plan: Plan) -> str:
@@ -185,6 +188,21 @@ class _Bench:
             self._each_workload(instance, observe, "warming up", partial(self._prime, instance, start))
             counter.begin()
             self._each_workload(instance, observe, "counting", partial(self._count, instance, counter, start))
+        if start == 1:  # after the counts: plans are drawn from new statistics
+            self._plan(instance, observe)
+
+    def _plan(self, instance: Instance, observe: Observe) -> None:
+        """Ask how the server plans what was counted; one that logs no statements is not asked."""
+        sent: defaultdict[str, dict[str, str]] = defaultdict(dict)
+
+        def capture(schema: str, unit: Unit) -> None:
+            with suppress(MeasureError), self._connected(instance, schema, unit, "plans") as send:
+                sent[unit.kind.workload] |= statements.captured(instance, unit.program, lambda: send(1))
+
+        self._each_workload(instance, observe, "explaining", capture)
+        for name, captured in sent.items():
+            schema = schema_of(instance, self.plan.workloads[name].dataset)
+            self.counted.plans[name] = planning.planned(instance, self.server.label, schema, captured)
 
     def _each_workload(
         self, instance: Instance, observe: Observe, what: str, work: Callable[[str, Unit], None]
@@ -327,7 +345,7 @@ def _document(
         for key, dump in bench.counted.last.items()
     ]
     return WorkDocument(
-        format=1,
+        format=2,
         run=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
         version=__version__,
@@ -346,6 +364,10 @@ def _document(
         functions=tuple(names),
         profiles=tuple(profiles),
         failures=tuple(failure for bench in benches for failure in bench.counted.failures),
+        plans={
+            name: tuple(plan for bench in benches for plan in bench.counted.plans.get(name, ()))
+            for name in every
+        },
     )
 
 

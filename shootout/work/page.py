@@ -13,6 +13,7 @@ from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_
 from shootout.report.site.page import Listing, ListPage, Page
 from shootout.work import judge, report
 from shootout.work.values import FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
+from shootout.work.versions_page import SERVERS_MIN, VersionsPage
 
 FOLDER = "work"
 NAMED_MAX = 8  # functions of a kind on each server
@@ -71,6 +72,13 @@ class WorkPage(Shown, Page):
     def servers(self) -> tuple[str, ...]:
         """Their labels, the base first."""
         return tuple(server.label for server in self.comparison.document.servers)
+
+    @cached_property
+    def versions(self) -> VersionsPage | None:
+        """The table by version; None for fewer servers than are worth one."""
+        if len(self.servers) < SERVERS_MIN:
+            return None
+        return VersionsPage(self.comparison, self.path)
 
     @property
     def headline(self) -> str:
@@ -203,7 +211,8 @@ def path_of(run: str) -> str:
 def listing(counted: Iterable[WorkComparison], runs: Sequence[Comparison]) -> Listing | None:
     """The pages of counts, if there are any; `runs`, the newest first, have the throughput beside them."""
     every = tuple(WorkPage(comparison, _throughput(comparison, runs)) for comparison in counted)
-    return Listing("Work", WorkListPage(every), every) if every else None
+    versions = tuple(page.versions for page in every if page.versions is not None)
+    return Listing("Work", WorkListPage(every), (*every, *versions)) if every else None
 
 
 def _throughput(counted: WorkComparison, runs: Sequence[Comparison]) -> Throughput:

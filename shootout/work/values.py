@@ -9,6 +9,7 @@ from msgspec import Meta, field
 
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord, WorkloadRecord
+from shootout.model.statement_plan import StatementPlan
 from shootout.model.value import Positive, Quantity, Share, Start, Value
 from shootout.model.verdict import Interval, Verdict
 
@@ -64,7 +65,7 @@ class WorkFailure(Value):
 class WorkDocument(Value):
     """Everything that one `shootout work` counted."""
 
-    format: Literal[1]
+    format: Literal[2]
     run: str
     started: str  # ISO 8601, UTC
     version: str  # of shootout
@@ -84,6 +85,7 @@ class WorkDocument(Value):
     profiles: tuple[WorkFunctions, ...]
     failures: tuple[WorkFailure, ...] = ()
     elapsed_s: Quantity | None = None  # for everything; None: joined, or not recorded
+    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
 
 
 class WorkFigure(Value):
