@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout.document import compatibility
-from shootout.document.formats import Format
+from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.work.values import WorkDocument
@@ -49,12 +49,18 @@ def _difference(one: WorkDocument, other: WorkDocument) -> str:
     ):
         if getattr(one, name) != getattr(other, name):
             return f"another {name}"
+    if one.starts != other.starts:
+        return "another number of starts"
     if any(one.digests.get(name, digest) != digest for name, digest in other.digests.items()):
         return "other statements"
     known = {server.label: server for server in one.servers}
     for server in other.servers:
         for difference in compatibility.servers(known.get(server.label, server), server):
             return difference
+    repeated = {(kind.workload, kind.name): kind.units for kind in one.kinds}
+    for kind in other.kinds:
+        if repeated.get((kind.workload, kind.name), kind.units) != kind.units:
+            return f"other repetitions of {kind.name} of {kind.workload}"
     done = {(count.server, count.workload, count.kind) for count in one.counts}
     for count in other.counts:
         if (count.server, count.workload, count.kind) in done:
@@ -108,4 +114,11 @@ def _fault(document: WorkDocument) -> str:
     return ""
 
 
-COUNTS = Store("a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(1), _fault)
+def _counts_1(record: Record) -> Record:
+    """All starts that were planned were made, and a refused kind cost its workload."""
+    return record | {"format": 2, "starts": max((count["start"] for count in record["counts"]), default=1)}
+
+
+COUNTS = Store(
+    "a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(2, (_counts_1,)), _fault
+)

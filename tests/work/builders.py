@@ -49,7 +49,7 @@ def document(
 ) -> WorkDocument:
     """Counts for each server, the base first."""
     return WorkDocument(
-        format=1,
+        format=2,
         run=run,
         started="2026-11-24T10:00:00+00:00",
         version="0",
@@ -67,6 +67,7 @@ def document(
         ),
         digests={workload: "d"},
         servers=tuple(map(server, counts)),
+        starts=3,
         kinds=tuple(structs.replace(kind, workload=workload) for kind in KINDS),
         counts=tuple(
             WorkCount(
