@@ -49,12 +49,18 @@ def _difference(one: WorkDocument, other: WorkDocument) -> str:
     ):
         if getattr(one, name) != getattr(other, name):
             return f"another {name}"
+    if one.starts != other.starts:
+        return "another number of starts"
     if any(one.digests.get(name, digest) != digest for name, digest in other.digests.items()):
         return "other statements"
     known = {server.label: server for server in one.servers}
     for server in other.servers:
         for difference in compatibility.servers(known.get(server.label, server), server):
             return difference
+    repeated = {(kind.workload, kind.name): kind.units for kind in one.kinds}
+    for kind in other.kinds:
+        if repeated.get((kind.workload, kind.name), kind.units) != kind.units:
+            return f"other repetitions of {kind.name} of {kind.workload}"
     done = {(count.server, count.workload, count.kind) for count in one.counts}
     for count in other.counts:
         if (count.server, count.workload, count.kind) in done:
@@ -111,11 +117,11 @@ def _fault(document: WorkDocument) -> str:
     return ""
 
 
-def _count_1(record: Record) -> Record:
-    """A count had no plans."""
-    return record | {"format": 2}
+def _counts_1(record: Record) -> Record:
+    """All starts that were planned were made, a refused kind cost its workload, and there were no plans."""
+    return record | {"format": 2, "starts": max((count["start"] for count in record["counts"]), default=1)}
 
 
 COUNTS = Store(
-    "a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(2, (_count_1,)), _fault
+    "a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(2, (_counts_1,)), _fault
 )

@@ -24,6 +24,7 @@ from shootout.work.values import (
     WorkChange,
     WorkComparison,
     WorkDocument,
+    WorkFailure,
     WorkFigure,
     WorkKind,
     WorkPoint,
@@ -141,11 +142,19 @@ def _of_kinds(
     return None if None in others else [other for other in others if other is not None]
 
 
-def _failure(document: WorkDocument, server: str, workload: str) -> str:
-    """Why a server lacks counts of a workload; empty if nothing failed."""
+def _failure(document: WorkDocument, server: str, kind: WorkKind) -> WorkFailure | None:
+    """Why a server has no counts of a kind, or of one that this is put together from."""
     of_server = [failure for failure in document.failures if failure.server == server]
-    reasons = {failure.workload: failure.reason for failure in reversed(of_server)}
-    return reasons.get(workload, reasons.get("", ""))
+    failures = {(failure.workload, failure.kind): failure for failure in reversed(of_server)}
+    names = (kind.name, *kind.less, *kind.sums)
+    places = (*((kind.workload, name) for name in names), (kind.workload, ""), ("", ""))
+    return next((failures[place] for place in places if place in failures), None)
+
+
+def _said(failure: WorkFailure | None) -> str:
+    if failure is None:
+        return ""
+    return f"lacks it: {failure.reason}" if failure.lacks else failure.reason
 
 
 def change_of(
@@ -153,19 +162,23 @@ def change_of(
 ) -> WorkChange:
     """A kind on the second server of a pair against the first; `counted`: by `per_unit`."""
     base, server = pair
-    base_reason, reason = (_failure(document, label, kind.workload) for label in pair)
+    failures = [_failure(document, label, kind) for label in pair]
+    base_reason, reason = map(_said, failures)
     of_base = counted.get((base, kind.workload, kind.name), {})
     of_head = counted.get((server, kind.workload, kind.name), {})
     effect = None
     verdict = Verdict.UNJUDGED
     pairs = [_logs(of_base[start], of_head[start]) for start in of_head if start in of_base]
     too_few = len(pairs) < STARTS_MIN
-    if not of_head or (too_few and reason):
+    lacks = too_few and any(failure is not None and failure.lacks for failure in failures)
+    if lacks and failures[1] is not None and failures[1].lacks:
+        verdict = Verdict.UNJUDGED
+    elif not of_head or (too_few and reason):
         verdict, reason = Verdict.FAILED, reason or "not counted"
     elif server == base:
         reason = "the base"
     elif too_few and base_reason:
-        reason = f"its base, {base}, failed: {base_reason}"
+        reason = f"its base, {base}, {base_reason if lacks else f'failed: {base_reason}'}"
     elif too_few:
         reason = f"{len(pairs)} starts of both servers; expected {STARTS_MIN} or more"
     else:
@@ -188,6 +201,7 @@ def change_of(
         spread=effect and effect.spread,
         verdict=verdict,
         reason=reason,
+        lacks=lacks,
     )
 
 

@@ -59,6 +59,16 @@ READ_VIEW = (
 )
 AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's transactions
 ANSWER_TIMEOUT_S = 120.0
+# What servers say of a statement that they do not know, or not in this form.
+LACKING = frozenset(
+    (
+        1064,  # syntax
+        *(1115, 1128, 1193, 1273, 1286, 1305),  # character set, function, variable, collation, engine
+        *(1178, 1214, 1235, 1295, 1582),  # by the engine, FULLTEXT, not yet, prepared, with so many arguments
+        *(1800, 1801, 1845, 1846),  # an ALTER's algorithm or lock
+        4161,  # type, on MariaDB
+    )
+)
 CLOSING_S = 60.0  # for a connection's rollback
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
@@ -158,7 +168,7 @@ class _Bench:
             self.template = self.server.load(held)
             self.counted.record = self.server.record(self.template)
         except MeasureError as error:
-            self.fail("", str(error))
+            self.fail(error)
         return self
 
     def begin(self) -> Instance:
@@ -173,9 +183,21 @@ class _Bench:
             start_timeout_s=callgrind.START_TIMEOUT_S,
         )
 
-    def fail(self, workload: str, why: str) -> None:
-        """Record that the server has no counts for a workload, or at all (empty)."""
-        self.counted.failures.append(WorkFailure(server=self.server.label, workload=workload, reason=why))
+    def fail(self, error: Exception, workload: str = "", kind: str = "") -> None:
+        """Record why the server has no counts: of a kind, of a workload, or at all."""
+        self.counted.failures.append(
+            WorkFailure(
+                server=self.server.label,
+                workload=workload,
+                kind=kind,
+                reason=str(error),
+                lacks=_code(error) in LACKING,
+            )
+        )
+
+    def _fails(self, workload: str, kind: str) -> bool:
+        failed = {(failure.workload, failure.kind) for failure in self.counted.failures}
+        return not failed.isdisjoint(((workload, kind), (workload, "")))
 
     def count(self, instance: Instance, start: int, observe: Observe) -> None:
         """Count every kind after one start. Raises MeasureError and pymysql.Error."""
@@ -207,19 +229,24 @@ class _Bench:
     def _each_workload(
         self, instance: Instance, observe: Observe, what: str, work: Callable[[str, Unit], None]
     ) -> None:
-        """Do something to every kind of each workload that has not failed."""
+        """Do something to every kind that has not failed. A server that has died says why once."""
         for name, every in self.units.items():
-            if not instance.alive() or any(name == failure.workload for failure in self.counted.failures):
+            if not instance.alive() or self._fails(name, ""):
                 continue
             observe(Progress(stage="prepare", detail=f"{self.server.label}: {what} {name}"))
             bound = self.plan.workloads[name]
             hooks = Hooks(instance, bound.workload, bound.dataset)
             try:
                 hooks.set_up(1)
-                for unit in every:
-                    work(hooks.schema, unit)
             except MeasureError as error:
-                self.fail(name, str(error))
+                self.fail(error, name)
+                continue
+            for unit in every:
+                if instance.alive() and not self._fails(name, unit.kind.name):
+                    try:
+                        work(hooks.schema, unit)
+                    except MeasureError as error:
+                        self.fail(error, name, unit.kind.name)
 
     def _prime(self, instance: Instance, start: int, schema: str, unit: Unit) -> None:
         with self._connected(instance, schema, unit, f"{start}/priming") as repeat:
@@ -246,9 +273,11 @@ class _Bench:
         finally:
             if unit.open:
                 instance.query("SET GLOBAL autocommit = 1")
-        yield lambda count: _send(engines[0], number, instance, count)
-        engines.clear()  # closes the connection
-        _wait_for_rollback(instance, before)
+        try:
+            yield lambda count: _send(engines[0], number, instance, count)
+        finally:
+            engines.clear()  # closes the connection
+            _wait_for_rollback(instance, before)
 
     def _count(self, instance: Instance, counter: Counter, start: int, schema: str, unit: Unit) -> None:
         with self._connected(instance, schema, unit, str(start)) as send:
@@ -287,7 +316,7 @@ def _one_start(benches: Sequence[_Bench], start: int, observe: Observe) -> None:
                 counting = pool.submit(_wait_and_count, bench, instance, start, observe)
                 running.append(counting)
             except MeasureError as error:
-                bench.fail("", str(error))
+                bench.fail(error)
         for counting in running:
             counting.result()  # an interruption kills the servers, which ends the other threads
     for bench in benches:
@@ -299,9 +328,9 @@ def _wait_and_count(bench: _Bench, instance: Instance, start: int, observe: Obse
         instance.wait_until_ready()
         bench.count(instance, start, observe)
     except MeasureError as error:
-        bench.fail("", str(error))
+        bench.fail(error)
     except pymysql.Error as error:
-        bench.fail("", f"{without_values(str(error))}{instance.post_mortem()}")
+        bench.fail(MeasureError(f"{without_values(str(error))}{instance.post_mortem()}"))
 
 
 def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
@@ -316,6 +345,15 @@ def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
         )
 
 
+def _code(error: BaseException) -> int:
+    """What the server said, as a number; 0: nothing."""
+    said = error.__cause__ or error.__context__
+    if isinstance(said, LoadError):
+        _, code, _ = said.args
+        return int(code)
+    return int(said.args[0]) if isinstance(said, pymysql.Error) else 0
+
+
 def _connections(instance: Instance) -> int:
     return int(instance.status()["Threads_connected"])
 
@@ -323,7 +361,7 @@ def _connections(instance: Instance) -> int:
 def _wait_for_rollback(instance: Instance, before: int) -> None:
     """Until the connection that was closed is gone, and with it its locks."""
     ends_s = time.monotonic() + CLOSING_S
-    while _connections(instance) > before and time.monotonic() < ends_s:
+    while instance.alive() and _connections(instance) > before and time.monotonic() < ends_s:
         time.sleep(0.05)
 
 
@@ -359,6 +397,7 @@ def _document(
         workloads=plan.records,
         digests=plan.digests,
         servers=tuple(bench.counted.record for bench in benches),
+        starts=plan.profile.sampling.starts_min,
         kinds=tuple(kinds.values()),
         counts=tuple(count for bench in benches for count in bench.counted.counts),
         functions=tuple(names),

@@ -14,7 +14,14 @@ from shootout.report.judged import STYLES, Judged, Line, Table
 from shootout.report.sections import Point
 from shootout.work.commands import count_command
 from shootout.work.instructions import Instructions, PartCount, Statement
-from shootout.work.values import WorkChange, WorkComparison, WorkFigure, WorkPoint, WorkSeries
+from shootout.work.values import (
+    WorkChange,
+    WorkComparison,
+    WorkFailure,
+    WorkFigure,
+    WorkPoint,
+    WorkSeries,
+)
 
 COLUMNS = (
     "workload", "kind", "server", "#base", "#instructions", "#change", "interval", "#spread", "verdict",
@@ -50,7 +57,8 @@ def judged(comparison: WorkComparison) -> Judged:
         ),
         value=value(comparison),
         exit_code=exit_code(
-            failed=bool(comparison.document.failures) or Verdict.FAILED in verdicts,
+            failed=not all(failure.lacks for failure in comparison.document.failures)
+            or Verdict.FAILED in verdicts,
             regressed=Verdict.REGRESSED in verdicts,
         ),
         markdown=markdown(comparison),
@@ -136,8 +144,12 @@ def row(change: WorkChange) -> tuple[str, ...]:
         "" if ratio is None else percent(ratio),
         "" if ratio is None else interval(ratio),
         spread(change),
-        f"{wording.SYMBOLS[change.verdict]} {change.verdict}",
+        f"{wording.SYMBOLS[change.verdict]} {_verdict(change)}",
     )
+
+
+def _verdict(change: WorkChange) -> str:
+    return "lacks it" if change.lacks and change.head is None else str(change.verdict)
 
 
 def count(figure: WorkFigure | None) -> str:
@@ -173,10 +185,17 @@ def spread(change: WorkChange) -> str:
 
 def failures(comparison: WorkComparison) -> tuple[str, ...]:
     """Why there are no counts."""
-    return tuple(
-        f"{failure.server}{', ' if failure.workload else ''}{failure.workload}: {failure.reason}"
-        for failure in comparison.document.failures
-    )
+    document = comparison.document
+    made = max((count.start for count in document.counts), default=0)
+    fewer = [f"counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
+    return (*fewer, *map(_failure, document.failures))
+
+
+def _failure(failure: WorkFailure) -> str:
+    place = ", ".join(filter(None, (failure.workload, failure.kind)))
+    if failure.lacks:
+        return f"{failure.server} lacks {place}: {failure.reason}"
+    return ", ".join(filter(None, (failure.server, place))) + f": {failure.reason}"
 
 
 def value(comparison: WorkComparison) -> dict[str, object]:

@@ -1,19 +1,20 @@
 """Splits a workload into units to count: each kind of statement, and whole transactions. Pure.
 
 A kind of statement is counted alone, by a program that sends nothing else. If the workload sends it inside of
-a transaction, it is counted inside of an open one.
+a transaction, it is counted inside of an open one. So is one of several that write: rolled back, it leaves
+the rows as they were for those that follow. What committing costs is a kind of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from shootout.measure.plan import BoundWorkload
 from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramStep, ProgramTransaction
-from shootout.work.values import FRAME, JOINT, MIX, TRANSACTION, WorkKind
+from shootout.work.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, WorkKind
 
 STATEMENTS = 50  # in a repetition, about
 TRANSACTIONS_MIN = 10  # in a repetition
@@ -27,32 +28,43 @@ class Unit:
     program: Program
     open: bool = False  # inside of a transaction that nobody commits
 
+    @property
+    def leaves(self) -> bool:
+        """Whether rows may be others afterwards."""
+        kinds = [self.program.kinds[statement.kind] for statement in _statements(self.program)]
+        return not self.open and any(kind.effect != "read" for kind in kinds)
+
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
     """The kinds of a workload, the whole transaction last.
 
-    Several transactions, and steps that need each other's results, are counted only as wholes.
+    Several transactions, and steps that need each other's results, are counted only as wholes; steps without
+    BEGIN only one by one.
     """
     program = bound.program
     if len(program.transactions) > 1:
         return _of_transactions(name, program)
     (transaction,) = program.transactions
     steps = [] if _entangled(program, transaction) else _of_steps(name, program, transaction)
-    if len(steps) == 1 and transaction.steps[0].repeat == 1 and not transaction.begin:
+    if len(steps) == 1 and not transaction.begin:
         return tuple(steps)
-    frame = _frame(name, program, transaction, steps) if transaction.begin and steps else ()
+    frame = _frame(name, program, transaction, steps)
+    if steps and not transaction.begin:
+        return (*steps, *frame)
     whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=_fitting(transaction))
     return (*steps, *frame, Unit(whole, program))
 
 
 def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
     """A workload's kinds: those that are counted, and the sum of its parts before the whole transaction."""
-    (*parts, whole) = (unit.kind for unit in counted)
+    kinds = [unit.kind for unit in counted]
+    whole = [kind for kind in kinds[-1:] if kind.name == TRANSACTION]
+    parts = kinds[: len(kinds) - len(whole)]
     if len(parts) < 2:
-        return *parts, whole
+        return tuple(kinds)
     times = {kind.name: kind.per_transaction for kind in parts}
-    mix = WorkKind(workload=whole.workload, name=MIX, per_transaction=1, units=1, sums=times)
-    return *parts, mix, whole
+    mix = WorkKind(workload=parts[0].workload, name=MIX, per_transaction=1, units=1, sums=times)
+    return *parts, mix, *whole
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
@@ -67,23 +79,35 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
             per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
         )
-        steps.append(Unit(kind, structs.replace(program, transactions=(alone,)), open=transaction.begin))
+        unit = Unit(kind, structs.replace(program, transactions=(alone,)))
+        beside = len(transaction.steps) > 1 and _can_be_rolled_back(program, step)
+        steps.append(replace(unit, open=transaction.begin or (unit.leaves and beside)))
     return steps
 
 
 def _frame(
     name: str, program: Program, transaction: ProgramTransaction, steps: Sequence[Unit]
 ) -> tuple[Unit, ...]:
-    """BEGIN and COMMIT around the smallest step that writes, less this step: larger ones would add noise."""
+    """BEGIN and COMMIT around the smallest step that writes, less this step: larger ones would add noise.
+
+    Without BEGIN, this step with what it takes that it commits by itself.
+    """
     writing = [
-        (step, unit) for step, unit in zip(transaction.steps, steps, strict=True) if _writes(program, step)
+        (step, unit)
+        for step, unit in zip(transaction.steps, steps, strict=False)  # no steps: entangled
+        if unit.open and _writes(program, step)
     ]
     if not writing:
         return ()
     step, unit = min(writing, key=lambda pair: len(pair[0].statements))
     framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
+    commits = sum(each.repeat * len(each.statements) for each, _ in writing) / len(step.statements)
     kind = WorkKind(
-        workload=name, name=FRAME, per_transaction=1, units=_fitting(framed), less={unit.kind.name: 1.0}
+        workload=name,
+        name=FRAME if transaction.begin else COMMIT,
+        per_transaction=1 if transaction.begin else commits,
+        units=_fitting(framed),
+        less={unit.kind.name: 1.0},
     )
     return (Unit(kind, structs.replace(program, transactions=(framed,))),)
 
@@ -121,6 +145,17 @@ def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[in
 
 def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
     return {index for statement in statements for index in statement.into}
+
+
+def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
+    """Without statements that may commit: CREATE, COMMIT, …"""
+    return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
+
+
+def _statements(program: Program) -> Iterator[ProgramStatement]:
+    for transaction in program.transactions:
+        for step in transaction.steps:
+            yield from step.statements
 
 
 def _writes(program: Program, step: ProgramStep) -> bool:

@@ -15,6 +15,7 @@ from shootout.model.verdict import Interval, Verdict
 
 TRANSACTION = "transaction"  # the kind that is a workload's whole transaction
 FRAME = "begin + commit"  # the kind that is what a transaction's statements stand between
+COMMIT = "commit"  # the kind that is what a statement takes to commit by itself
 MIX = "sum of kinds"  # the kind that is a transaction put together from the others, as often as it has them
 JOINT = " + "  # between statements that are counted as one kind, because they need each other
 
@@ -55,11 +56,13 @@ class WorkFunctions(Value):
 
 
 class WorkFailure(Value):
-    """Why a server has no counts, for a workload or at all."""
+    """Why a server has no counts: of a kind, of a workload, or at all."""
 
     server: str
     workload: str  # empty: all of them
     reason: str
+    kind: str = ""  # empty: all of the workload's
+    lacks: bool = False  # the server does not know the statement
 
 
 class WorkDocument(Value):
@@ -79,6 +82,7 @@ class WorkDocument(Value):
     workloads: tuple[WorkloadRecord, ...]
     digests: dict[str, str]  # of the workloads with their statements
     servers: tuple[ServerRecord, ...]  # the base first
+    starts: Start  # that were planned
     kinds: tuple[WorkKind, ...]
     counts: tuple[WorkCount, ...]
     functions: tuple[str, ...]
@@ -107,6 +111,7 @@ class WorkChange(Value):
     spread: float | None  # standard deviation of the starts' log-ratios, at least what repetitions give
     verdict: Verdict
     reason: str = ""  # of a failed or unjudged one
+    lacks: bool = False  # the server, or the base, does not know the statement
 
 
 class WorkComparison(Value):

@@ -67,6 +67,7 @@ def document(
         ),
         digests={workload: "d"},
         servers=tuple(map(server, counts)),
+        starts=3,
         kinds=tuple(structs.replace(kind, workload=workload) for kind in KINDS),
         counts=tuple(
             WorkCount(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import pytest
@@ -9,10 +11,14 @@ from msgspec import structs
 
 from shootout.document import journal
 from shootout.errors import InputError
+from shootout.paths import ROOT
 from shootout.work.documents import COUNTS, joined
+from shootout.work.judge import compare
 from shootout.work.values import WorkDocument, WorkFailure
 from tests import builders
 from tests.work.builders import BASE, KINDS, document, server
+
+SHOWCASE = ROOT / "reports" / "showcase"
 
 
 def test_a_document_is_read_as_written(tmp_path: Path) -> None:
@@ -21,6 +27,19 @@ def test_a_document_is_read_as_written(tmp_path: Path) -> None:
     assert COUNTS.read(path) == written
     assert COUNTS.find(tmp_path) == (path,)
     assert COUNTS.owns(path)
+
+
+def test_a_document_of_number_1_is_brought_up(tmp_path: Path) -> None:
+    today = document({"a": BASE})
+    (old,) = (SHOWCASE / "work").glob("*.json.gz")
+    recorded = json.loads(gzip.decompress(old.read_bytes()))
+    assert (recorded["format"], {count["start"] for count in recorded["counts"]}) == (1, {1, 2})
+    path = COUNTS.path_of(tmp_path, recorded["run"])
+    path.parent.mkdir()
+    path.write_text(json.dumps(recorded), "utf-8")
+    read = COUNTS.read(path)
+    assert (read.format, read.starts, read.run) == (today.format, 2, recorded["run"])
+    assert not any(change.reason for change in compare(read).changes if change.server != compare(read).base)
 
 
 def test_a_run_is_no_count(tmp_path: Path) -> None:
@@ -45,6 +64,13 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
     [
         (document({"a": BASE}), "select of w on a is in both"),
         (structs.replace(document({"b": BASE}), seed=2), "another seed"),
+        (structs.replace(document({"b": BASE}), starts=2), "another number of starts"),
+        (
+            structs.replace(
+                document({"b": BASE}), kinds=tuple(structs.replace(kind, units=7) for kind in KINDS)
+            ),
+            "other repetitions of select of w",
+        ),
         (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
         (
             structs.replace(

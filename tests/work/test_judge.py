@@ -135,6 +135,29 @@ def test_a_server_that_crashes_midway_has_failed(workload: str) -> None:
     assert _exit_code(compared) == 3
 
 
+@pytest.mark.parametrize(
+    ("lacks", "row", "reason", "of_base", "code"),
+    [
+        (True, "○ lacks it", "lacks it: no", "its base, x, lacks it: no", 0),
+        (False, "✕ failed", "no", "its base, x, failed: no", 3),
+    ],
+)
+def test_a_refused_kind_costs_only_what_needs_it(
+    lacks: bool, row: str, reason: str, of_base: str, code: int
+) -> None:
+    others = {kind: values for kind, values in BASE.items() if kind != "select"}
+    failure = WorkFailure(server="x", workload="w", kind="select", reason="no", lacks=lacks)
+    compared = judge.compare(document({"base": BASE, "x": others}, [failure]))
+    missing = [each for each in compared.changes if each.server == "x" and each.ratio is None]
+    assert [(each.kind, each.reason) for each in missing] == [("select", reason), (MIX, reason)]
+    assert {report.row(each)[-1] for each in missing} == {row}
+    assert _exit_code(compared) == code
+    compared = judge.compare(document({"x": others, "head": BASE}, [failure]))
+    (head,) = (each for each in compared.changes if (each.kind, each.server) == ("select", "head"))
+    assert (head.verdict, head.reason, report.row(head)[-1]) == (Verdict.UNJUDGED, of_base, "○ unjudged")
+    assert _exit_code(compared) == code
+
+
 def test_a_failure_counts_though_enough_starts_are_left() -> None:
     failure = WorkFailure(server="head", workload="", reason="it crashed")
     compared = judge.compare(document({"base": BASE, "head": BASE}, [failure]))

@@ -47,6 +47,22 @@ def test_markdown_is_escaped() -> None:
     assert text.count("✕ failed") == 5
 
 
+def test_what_was_not_counted_is_named() -> None:
+    failures = [
+        WorkFailure(server="base", workload="w", kind="select", reason="near 'OVER'", lacks=True),
+        WorkFailure(server="base", workload="w", kind="update", reason="too long"),
+        WorkFailure(server="base", workload="", reason="it died"),
+    ]
+    twice = {kind: values[:2] for kind, values in BASE.items()}
+    assert report.failures(judge.compare(document({"base": twice}, failures))) == (
+        "counted in 2 of 3 starts",
+        "base lacks w, select: near 'OVER'",
+        "base, w, update: too long",
+        "base: it died",
+    )
+    assert report.failures(judge.compare(document({"base": {}}))) == ()
+
+
 def test_another_base_is_named() -> None:
     found = judge.compare(document({"a": BASE, "b": times(1.25)}), base="b")
     assert report.headline(found).startswith("a executes more instructions than b for 0 of ")

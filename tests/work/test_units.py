@@ -9,7 +9,7 @@ from shootout.measure.plan import BoundWorkload
 from shootout.model.plan import DatasetSize
 from shootout.work import units as work_units
 from shootout.work.units import Unit, kinds_of
-from shootout.work.values import FRAME, MIX, TRANSACTION
+from shootout.work.values import COMMIT, FRAME, MIX, TRANSACTION
 
 
 def units(name: str, **options: int) -> tuple[Unit, ...]:
@@ -46,10 +46,19 @@ def test_a_transaction_of_one_statement_is_counted_once() -> None:
     assert (unit.kind.name, unit.open) == ("point_select", False)
 
 
-def test_without_begin_statements_are_counted_in_autocommit() -> None:
+def test_without_begin_what_writes_is_rolled_back_and_a_commit_is_a_kind() -> None:
     found = units("oltp_read_write", skip_trx=1)
-    assert FRAME not in names(found)
-    assert not any(unit.open for unit in found)
+    assert names(found)[5:] == ["index_update", "non_index_update", "delete + insert", COMMIT]
+    assert [unit.open for unit in found] == [False] * 5 + [True] * 3 + [False]
+    assert (found[-1].kind.less, found[-1].kind.per_transaction) == ({"index_update": 1.0}, 4)
+    assert [kind.name for kind in kinds_of(found)[-2:]] == [COMMIT, MIX]
+
+
+@pytest.mark.parametrize(
+    ("name", "leave"), [("oltp_read_write", [FRAME, TRANSACTION]), ("oltp_insert", ["insert"])]
+)
+def test_what_commits_leaves_other_rows(name: str, leave: list[str]) -> None:
+    assert [unit.kind.name for unit in units(name) if unit.leaves] == leave
 
 
 def test_a_transaction_that_reads_has_no_frame_to_count() -> None:
