@@ -89,6 +89,8 @@ def test_the_document_has_counts_and_functions(counted: Counted) -> None:
     for count in of_updates:
         assert max(count.instructions) < 1.05 * min(count.instructions)
         assert 20_000 < min(count.instructions) / document.kinds[0].units < 2_000_000
+    (planned, *_) = document.plans["oltp_update_index"]
+    assert (planned.kind, planned.steps[0].key) == ("index_update", "PRIMARY")
     (profile, _) = (profile for profile in document.profiles if profile.kind == "index_update")
     assert 2 <= profile.system_calls < 100
     assert 1 <= profile.allocations < 1000
