@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from shootout.report.site.page import Listing
 
 NAMES: tuple[str, ...] = (
+    "upgrade",
     "explain",
     "work",
     "bisect",

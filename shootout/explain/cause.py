@@ -10,7 +10,7 @@ from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
-from shootout.report import figures, wording
+from shootout.report import differing, figures, wording
 
 
 def of(explained: Explained) -> str:
@@ -40,7 +40,7 @@ def _setting(explained: Explained) -> str:
 def _plan(explained: Explained) -> str:
     changed = [change for change in explained.plans if change.changed]
     more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""
-    return f"plan of {report.plan(changed[0])}{more}" if changed else ""
+    return f"plan of {differing.plan(changed[0])}{more}" if changed else ""
 
 
 def _time(explained: Explained) -> str:

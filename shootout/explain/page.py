@@ -12,6 +12,7 @@ from shootout.analysis.plan_changes import PlanChange
 from shootout.explain import call_paths, cause, flame, report
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
+from shootout.report import differing
 from shootout.report.sections import Point, Section
 
 
@@ -22,8 +23,8 @@ class ExplanationSection:
     explained: Explained
     evidence: tuple[Section, ...]  # what others know
     flame_legend = flame.LEGEND
-    rows_read = staticmethod(report.rows_read)
-    variable_value = staticmethod(report.variable_value)
+    rows_read = staticmethod(differing.rows_read)
+    variable_value = staticmethod(differing.variable_value)
 
     @property
     def points(self) -> Iterator[Point]:

@@ -5,19 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from shootout.analysis import plan_changes
-from shootout.analysis.plan_changes import PlanChange
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.explain.values import Explanation
 from shootout.model.plan import Cell
-from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.model.verdict import Interval
-from shootout.numbers import SPACE, number, share
-from shootout.report import commands, figures
+from shootout.numbers import SPACE, share
+from shootout.report import commands, differing, figures
 from shootout.report.judged import Judged, Line
 from shootout.report.sections import Point, Section
-from shootout.settings.differences import VariableDifference
 
 NAMED_MAX = 5  # functions in a list; the page lists all
 SLOWED_MIN = 0.05  # by profiling, worth a sentence
@@ -72,7 +68,7 @@ def points(explained: Explained, evidence: Iterable[Section], out: Path | None =
     yield from functions(explained)
     for section in evidence:
         yield from section.points
-    changed = tuple(plan(change) for change in explained.plans if change.changed)
+    changed = tuple(differing.plan(change) for change in explained.plans if change.changed)
     if changed:
         yield Point("These plans changed:", changed)
     elif explained.plans:
@@ -160,21 +156,6 @@ def difference(seconds: Interval) -> str:
     return f"{estimate}{SPACE}{unit} ({low} to {high})"
 
 
-def plan(change: PlanChange) -> str:
-    """How a statement was executed, and how it is now."""
-    said = (f"the {of.server} says: {text}" for of in (change.base, change.head) for text in of.warnings)
-    return "; ".join(
-        [f"{change.kind}: {_access(change.base)} → {_access(change.head)}", *rows_read(change), *said]
-    )
-
-
-def rows_read(change: PlanChange) -> tuple[str, ...]:
-    """The rows that one execution reads on base and head, if known."""
-    counts = [plan_changes.rows_read(plan) for plan in (change.base, change.head)]
-    known = [number(count, 0) for count in counts if count is not None]
-    return (f"rows read: {' → '.join(known)}",) if len(known) == len(counts) else ()
-
-
 def variables(explained: Explained) -> Point:
     """The variables that differ; those that are known to matter by name."""
     notable = [variable for variable in explained.variables if variable.notable]
@@ -188,30 +169,11 @@ def variables(explained: Explained) -> Point:
     return Point(
         f"Settings: {count} {differ}, {len(notable)} of them known to matter{more}:",
         tuple(
-            f"{one.name}: {variable_value(one, one.base)} → {variable_value(one, one.head)}"
+            f"{one.name}: {' → '.join(differing.variable_value(one, text) for text in (one.base, one.head))}"
             for one in notable[:VARIABLES_MAX]
         ),
     )
 
 
-def variable_value(variable: VariableDifference, text: str | None) -> str:
-    """A variable's value on one server; of a list, what the other server's lacks."""
-    if text is None:
-        return "absent"
-    lists = [set((value or "").split(",")) for value in (variable.base, variable.head)]
-    if common := set.intersection(*lists) - {""}:
-        return ",".join(["…", *(item for item in text.split(",") if item not in common)])
-    return figures.setting(text, variable.name) or "empty"
-
-
 def _change(ratio: Interval) -> str:
     return f"{figures.change(ratio)} ({figures.change_range(ratio)})"
-
-
-def _access(plan: StatementPlan) -> str:
-    return ", ".join(map(_step, plan.steps)) or "another plan"
-
-
-def _step(step: PlanStep) -> str:
-    key = f" by {step.key}" if step.key else ""
-    return f"{step.access or 'no'} access to {step.table}{key}" if step.table else "no table"

@@ -93,19 +93,28 @@ def _flags(text: str | None) -> dict[str, str]:
     return dict(flag.split("=", 1) for flag in (text or "").split(",") if "=" in flag)
 
 
-def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
-    """The base's variables by the names that the head has for them."""
+def renamed(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
+    """The head's names of the base's variables that it has under another one."""
     names = dict(RENAMED)
     for setting in SETTINGS.values():
         readings = [setting.reading(variables) for variables in (base, head)]
         theirs, own = (() if reading is None else reading.variables for reading in readings)
         if len(theirs) == len(own) == 1:
             names |= dict.fromkeys(setting.variables - {*own}, own[0])
-    called = dict(base)
+    called = {}
     for name in base:
         now = names.get(name) or name.replace("slave", "replica").replace("master", "source")
         if now != name and name not in head and now in head:
-            called.setdefault(now, called.pop(name))
+            called[name] = now
+    return called
+
+
+def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
+    """The base's variables by the names that the head has for them."""
+    names = renamed(base, head)
+    called = {name: value for name, value in base.items() if name not in names}
+    for name, now in names.items():
+        called.setdefault(now, base[name])
     return called
 
 

@@ -1,0 +1,211 @@
+"""What an upgrade's parts say together: cells, statements, plans, settings, and what restores the old."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from shootout import app
+from shootout.analysis import plan_changes
+from shootout.analysis.plan_changes import PlanChange
+from shootout.errors import InputError
+from shootout.inputs.options import ACKNOWLEDGED
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.settings import differences
+from shootout.settings.differences import VariableDifference
+from shootout.settings.setting import variable
+from shootout.upgrade.configuration import is_kept
+from shootout.upgrade.values import OptionFate, UpgradeDocument
+from shootout.work import judge as counts
+from shootout.work.documents import COUNTS
+from shootout.work.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
+
+T = TypeVar("T")
+LOSSES_MAX = 5  # workloads whose losses are looked into: each takes a minute or two
+ALL = "old-all"  # the label of the new server with all old values
+
+
+@dataclass(frozen=True)
+class Restored:
+    """What an old value of a setting does for the new server's statements."""
+
+    setting: str  # NAME=VALUE
+    helped: tuple[WorkChange, ...]  # fewer instructions with it
+    cost: tuple[WorkChange, ...]  # more
+    failed: str  # why it has no counts
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A kind of statement that costs more, and what is left of it with the old settings."""
+
+    change: WorkChange
+    left: float | None  # instructions with all old values, relative to the old server; None: not counted
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An upgrade, judged."""
+
+    document: UpgradeDocument
+    counted: WorkComparison | None
+    restored: WorkComparison | None
+    runs: tuple[Comparison, ...]
+    unreadable: tuple[str, ...]  # documents that are gone, or damaged
+
+    @property
+    def old(self) -> str:
+        """The old server's label."""
+        return self.document.labels[0]
+
+    @property
+    def new(self) -> str:
+        """The new server's."""
+        return self.document.labels[1]
+
+    @cached_property
+    def cells(self) -> tuple[tuple[Comparison, CellComparison], ...]:
+        """The new server's cells that have a ratio, the worst first, with their runs."""
+        every = (
+            (run, cell)
+            for run in self.runs
+            for cell in run.cells
+            if cell.cell.server == self.new and cell.ratio is not None
+        )
+        return tuple(sorted(every, key=lambda each: each[1].ratio.estimate if each[1].ratio else 1.0))
+
+    @cached_property
+    def changes(self) -> tuple[WorkChange, ...]:
+        """Kinds of statement on the new server, those that cost most more first."""
+        if self.counted is None:
+            return ()
+        kinds = {kind.workload for kind in self.counted.document.kinds if kind.name not in (TRANSACTION, MIX)}
+        every = (
+            change
+            for change in self.counted.changes
+            if change.server == self.new
+            if change.workload not in kinds or change.kind not in (TRANSACTION, MIX)
+        )
+        return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
+
+    @cached_property
+    def plans(self) -> Mapping[tuple[str, str], PlanChange]:
+        """The plans that changed, by workload and kind of statement."""
+        if self.counted is None:
+            return {}
+        return {
+            (workload, change.kind): change
+            for workload, plans in self.counted.document.plans.items()
+            for change in plan_changes.compared(plans, self.old, self.new)
+            if change.changed
+        }
+
+    def plan(self, change: WorkChange) -> str:
+        """Whether the plan of a kind is the same."""
+        kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
+        if any(kind in self.plans for kind in kinds):
+            return "changed"
+        known = self.counted.document.plans.get(change.workload, ()) if self.counted else ()
+        asked = {(plan.server, plan.kind) for plan in known if plan.steps or plan.text}
+        both = all((server, name) in asked for server in (self.old, self.new) for _, name in kinds)
+        return "same" if both else "unknown"
+
+    @cached_property
+    def variables(self) -> tuple[VariableDifference, ...]:
+        """The variables that differ, notable ones first."""
+        of_old, of_new = (self.document.variables.get(label, {}) for label in self.document.labels)
+        asked = {variable(fate.option) for fate in self.document.options}
+        return tuple(differences.differences(of_old, of_new, asked))
+
+    @property
+    def suspects(self) -> tuple[str, ...]:
+        """NAME=VALUE: old values that may explain what statements cost more, likely ones first."""
+        return tuple(differences.suspects(self.variables, planned=bool(self.plans), writes=True))
+
+    @property
+    def fates(self) -> tuple[OptionFate, ...]:
+        """The options of the user's my.cnf that the new server takes in another way, or not."""
+        return tuple(fate for fate in self.document.options if not is_kept(fate))
+
+    @property
+    def workloads_with_losses(self) -> tuple[str, ...]:
+        """The workloads with the kinds that cost most more, as the command line names them."""
+        worse = [change.workload for change in self.changes if change.verdict is Verdict.REGRESSED]
+        records = self.counted.document.workloads if self.counted else ()
+        written = {record.name: record.written for record in records}
+        return tuple(written[name] for name in [*dict.fromkeys(worse)][:LOSSES_MAX])
+
+    @property
+    def changes_of_workloads(self) -> dict[str, float]:
+        """By workload, the largest change of its kinds, as a logarithm without sign."""
+        largest: dict[str, float] = {}
+        for change in self.counted.changes if self.counted else ():
+            if change.server == self.new and change.ratio is not None:
+                size = abs(math.log(change.ratio.estimate))
+                largest[change.workload] = max(size, largest.get(change.workload, 0.0))
+        return largest
+
+    @cached_property
+    def restorations(self) -> tuple[Restored, ...]:
+        """What each old value does, the most helpful first."""
+        return tuple(sorted(self._restored(), key=lambda each: -len(each.helped)))
+
+    def _restored(self) -> Iterator[Restored]:
+        if self.restored is None:
+            return
+        failures = {failure.server: failure.reason for failure in self.restored.document.failures}
+        for label, setting in self.document.trials.items():
+            if label != ALL:
+                changes = [change for change in self.restored.changes if change.server == label]
+                helped = (each for each in changes if each.verdict is Verdict.IMPROVED)
+                cost = (each for each in changes if each.verdict is Verdict.REGRESSED)
+                yield Restored(setting, tuple(helped), tuple(cost), failures.get(label, ""))
+
+    @cached_property
+    def losses(self) -> tuple[Loss, ...]:
+        """Kinds that cost more, the worst first, and what is left of each under the old settings."""
+        left: dict[tuple[str, str], float] = {}
+        label = ALL if ALL in self.document.trials else next(iter(self.document.trials), "")
+        for change in self.restored.changes if self.restored else ():
+            if change.server == label and change.ratio is not None:
+                left[change.workload, change.kind] = change.ratio.estimate
+        return tuple(
+            Loss(change, self._times(change, left.get((change.workload, change.kind))))
+            for change in self.changes
+            if change.verdict is Verdict.REGRESSED
+        )
+
+    @staticmethod
+    def _times(change: WorkChange, restored: float | None) -> float | None:
+        return None if restored is None or change.ratio is None else change.ratio.estimate * restored
+
+
+def read(document: UpgradeDocument, results: Path) -> Answer:
+    """Judge what the parts measured; a document that cannot be read is named and left out."""
+    unreadable: list[str] = []
+
+    def known(name: str, judged: Callable[[Path], T]) -> T | None:
+        if not name:
+            return None
+        try:
+            return judged(results / name)
+        except InputError as error:
+            unreadable.append(str(error))
+            return None
+
+    runs = (known(name, lambda path: app.judge(path, ACKNOWLEDGED.default)) for name in document.runs)
+    return Answer(
+        document,
+        known(document.statements, _counted),
+        known(document.restoring, _counted),
+        tuple(run for run in runs if run is not None),
+        tuple(unreadable),
+    )
+
+
+def _counted(path: Path) -> WorkComparison:
+    return counts.compare(COUNTS.read(path))

@@ -1,0 +1,281 @@
+"""Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
+
+What needs no quiet machine comes first: settings, the data directory, statements, results. Time comes last,
+with the workloads that changed most in their statements first.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from shootout import __version__, app
+from shootout.document import journal
+from shootout.errors import InputError, MeasureError, without_values
+from shootout.inputs.options import Selection
+from shootout.measure import campaign, dataset, results
+from shootout.measure.managed import ManagedServer
+from shootout.measure.plan import Plan
+from shootout.measure.workplace import workplace
+from shootout.model.run import Observe, Progress
+from shootout.servers import installations, instances, reference
+from shootout.settings import profiles
+from shootout.upgrade import configuration, judge
+from shootout.upgrade.documents import UPGRADES
+from shootout.upgrade.values import PARTS, DataDirectory, Part, UpgradeDocument
+from shootout.work import measure as work
+
+PROFILE, STATEMENTS = "upgrade", "statements"
+SHARES: Mapping[Part, float] = {"statements": 0.22, "restoring": 0.15}  # of the budget; time gets the rest
+PART_MIN = 1.0  # minutes; less is no time for a part
+TRIALS_MAX = 6
+UPGRADE_TIMEOUT_S = 600.0  # of a server that upgrades a data directory
+TOLD_MAX = 8  # lines of its log
+DURABLE = "production"  # the settings profile that flushes each commit
+REPORT = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What was asked."""
+
+    old: str  # server references
+    new: str
+    settings: str  # the user's my.cnf; empty: none
+    workload: str  # the user's; empty: none
+    budget_min: float
+    without: frozenset[Part]  # parts that are not wanted
+    data: Path | None
+
+
+def begin(question: Question) -> UpgradeDocument:
+    """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
+    for text in (question.old, question.new):
+        if text.startswith(("dsn:", "image:")):
+            raise InputError(f"{text}: expected servers that shootout starts itself, such as mysql-8.0.33")
+    if question.settings:
+        profiles.load(question.settings)
+    labels = (question.old, question.new)
+    if labels[0] == labels[1]:
+        labels = (labels[0], f"{labels[0]}-again")
+    started = datetime.now(UTC)
+    return UpgradeDocument(
+        format=1,
+        upgrade=journal.new_run(started),
+        started=started.isoformat(timespec="seconds"),
+        version=__version__,
+        labels=labels,
+        references=(question.old, question.new),
+        settings=question.settings,
+        workload=question.workload,
+        budget_min=question.budget_min,
+    )
+
+
+def measure(
+    question: Question, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT
+) -> Path:
+    """Answer what the document does not answer yet; returns its file. Call this from the main thread.
+
+    A part that fails is left out, with its reason. Raises MeasureError if the document cannot be written.
+    """
+    session = _Session(question, document, out / "results", observe, report)
+    steps: Mapping[Part, Callable[[], None]] = {
+        "settings": session.settings,
+        "data": session.data,
+        "statements": session.statements,
+        "results": session.rows,
+        "restoring": session.restoring,
+        "time": session.time,
+    }
+    path = session.write()
+    for part in PARTS:
+        if part in session.document.done:
+            continue
+        if part in question.without:
+            session.leave_out(part, "left out as asked")
+            continue
+        observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
+        try:
+            steps[part]()
+        except (InputError, MeasureError) as error:
+            session.leave_out(part, str(error))
+        else:
+            session.keep(done=(*session.document.done, part))
+    return path
+
+
+@dataclass
+class _Session:
+    question: Question
+    document: UpgradeDocument
+    results: Path
+    observe: Observe
+    report: REPORT
+
+    def __post_init__(self) -> None:
+        self.ends_s = time.monotonic() + 60 * self.question.budget_min
+
+    def write(self) -> Path:
+        return UPGRADES.write(self.results, self.document.upgrade, self.document)
+
+    def keep(self, **found: object) -> None:
+        """Add what a part found."""
+        self.document = replace(self.document, **found)
+        self.write()
+
+    def leave_out(self, part: Part, why: str) -> None:
+        self.keep(left_out={**self.document.left_out, part: why})
+
+    # --- parts ------------------------------------------------------------------------------------
+
+    def settings(self) -> None:
+        """Start both servers with the user's my.cnf."""
+        options = dict(profiles.load(self.question.settings).options) if self.question.settings else {}
+        probes = []
+        with workplace(self.document.upgrade, self.question.data) as (directory, held):
+            for number, text in enumerate(self.document.references):
+                program = installations.find(reference.parse(text), held, report=self.report)
+                probes.append(configuration.probe(program, options, directory / str(number)))
+        old, new = probes
+        fates = tuple(configuration.fates(options, old, new))
+        self.keep(
+            variables=dict(zip(self.document.labels, (dict(each.variables) for each in probes), strict=True)),
+            versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
+            options=fates,
+        )
+        if options:
+            of_old = {configuration.loose(name): value for name, value in options.items()}
+            for label, given in zip(
+                ("old", "new"), (of_old, configuration.migrated(options, fates)), strict=True
+            ):
+                lines = [f"{name} = {value}" if value else name for name, value in given.items()]
+                app.write(self._file(label), "\n".join(("[mysqld]", *lines, "")))
+
+    def data(self) -> None:
+        """Start the new server on a data directory of the old one."""
+        plan = self._plan(PROFILE)
+        with workplace(self.document.upgrade, self.question.data) as (directory, held):
+            old, new = (
+                ManagedServer.find(plan, label, None, held, self.report) for label in self.document.labels
+            )
+            template = old.load(held)
+            home = directory / "data"
+            template.copy_to(home)
+            (home / "error.log").unlink(missing_ok=True)
+            self.keep(data=_started(new, template, home))
+
+    def statements(self) -> None:
+        """Count instructions of the catalogue's statements, and of the user's, and ask for their plans."""
+        mine = (self.question.workload,) if self.question.workload else ()
+        catalogue = self._plan(STATEMENTS).workloads
+        named = ",".join((*mine, *catalogue, *self._plan(PROFILE).workloads))
+        plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
+        path = work.measure(plan, self.results, self.observe)
+        self.keep(statements=self._below(path))
+
+    def restoring(self) -> None:
+        """Count the new server with old values of the settings that may explain what statements cost more."""
+        answer = judge.read(self.document, self.results)
+        suspects = answer.suspects[:TRIALS_MAX]
+        losses = answer.workloads_with_losses
+        if not suspects or not losses:
+            return
+        text = self._server(1).partition("=")[2]
+        trials = {f"old-{number}": trial for number, trial in enumerate(suspects, 1)}
+        if len(trials) > 1:
+            trials[judge.ALL] = "+".join(suspects)
+        servers = [self._server(1), *(f"{name}={self._with(text, trial)}" for name, trial in trials.items())]
+        plan = self._plan(
+            STATEMENTS,
+            servers=",".join(servers),
+            workloads=",".join(losses),
+            budget=self._minutes("restoring"),
+        )
+        path = work.measure(plan, self.results, self.observe)
+        self.keep(restoring=self._below(path), trials=trials)
+
+    def rows(self) -> None:
+        """Compare the rows that both servers return."""
+        plan = self._plan(PROFILE, workloads=self._workloads())
+        self.keep(results=tuple(map(str, results.compared(plan, self.observe))))
+
+    def time(self) -> None:
+        """Measure throughput, in memory and durable; under the user's settings if there are any."""
+        under = ("",) if self.question.settings else ("", f"@{DURABLE}")
+        for number, settings in enumerate(under):
+            if len(self.document.runs) > number:
+                continue
+            minutes = self._left() / (len(under) - number)
+            if minutes < PART_MIN:
+                raise InputError(f"the budget of {self.question.budget_min:g} minutes is spent; give it more")
+            plan = self._plan(
+                PROFILE, servers=",".join(f"{self._server(at)}{settings}" for at in (0, 1)),
+                workloads=self._workloads(), budget=f"{minutes:.2f}",
+            )  # fmt: skip
+            path = campaign.measure(plan, self.results, self.observe)
+            self.keep(runs=(*self.document.runs, self._below(path)))
+
+    # --- plans ------------------------------------------------------------------------------------
+
+    def _plan(self, profile: str, **changed: str) -> Plan:
+        servers = ",".join(self._server(number) for number in (0, 1))
+        data = {} if self.question.data is None else {"data": str(self.question.data)}
+        chosen = {"profile": profile, "servers": servers, **data, **changed}
+        return app.plan(Selection.read(**chosen), self.report)
+
+    def _server(self, number: int) -> str:
+        """A server under the user's settings, as far as it takes them."""
+        file = self._file(("old", "new")[number])
+        text = self.document.references[number]
+        return f"{self.document.labels[number]}={self._with(text, str(file)) if file.exists() else text}"
+
+    def _with(self, text: str, settings: str) -> str:
+        return f"{text}{'+' if '@' in text else '@'}{settings}"
+
+    def _file(self, label: str) -> Path:
+        """The user's my.cnf, as one of the servers gets it."""
+        return self.results / "upgrades" / self.document.upgrade / f"{label}.cnf"
+
+    def _workloads(self) -> str:
+        """The user's workload, then those of the profile, the ones whose statements changed most first."""
+        known = [*self._plan(PROFILE).workloads]
+        changed = judge.read(self.document, self.results).changes_of_workloads
+        known.sort(key=lambda name: -changed.get(name, 0.0))
+        return ",".join((*((self.question.workload,) if self.question.workload else ()), *known))
+
+    def _minutes(self, part: Part) -> str:
+        return f"{max(PART_MIN, min(SHARES[part] * self.question.budget_min, self._left())):.2f}"
+
+    def _left(self) -> float:
+        return (self.ends_s - time.monotonic()) / 60
+
+    def _below(self, path: Path) -> str:
+        return str(path.relative_to(self.results))
+
+
+def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
+    """What happens when a server starts on another one's data directory."""
+    began_s = time.monotonic()
+    same, reason = False, ""
+    try:
+        instance = instances.begin(new.program, home, new.compiled.options, start_timeout_s=UPGRADE_TIMEOUT_S)
+        with instance:
+            instance.wait_until_ready()
+            seconds = time.monotonic() - began_s
+            same = dataset.verify_all(instance, new.datasets) == template.checksum
+    except MeasureError as error:
+        seconds, reason = time.monotonic() - began_s, str(error).splitlines()[0]
+    log = (home / "error.log").read_text("utf-8", errors="replace") if (home / "error.log").exists() else ""
+    told = configuration.warnings(log)[:TOLD_MAX]
+    return DataDirectory(
+        started=not reason,
+        seconds=round(seconds, 1),
+        same_rows=same,
+        told=tuple(filter(None, (without_values(reason), *told))),
+    )

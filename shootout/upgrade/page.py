@@ -1,0 +1,90 @@
+"""The pages of upgrades."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from shootout.paths import file_stem
+from shootout.report.site.page import Listing, ListPage, Page
+from shootout.upgrade import report
+from shootout.upgrade.judge import Answer
+from shootout.upgrade.report import Topic
+
+FOLDER = "upgrades"
+COLUMNS = ("upgrade", "topic", "what", "found")
+LIST_COLUMNS = ("upgrade", "started", "old", "new", "answer", "page")
+
+
+@dataclass(frozen=True)
+class UpgradePage(Page):
+    """One upgrade."""
+
+    answer: Answer
+    template = "upgrade/page"
+    columns = COLUMNS
+
+    @property
+    def path(self) -> str:
+        return path_of(self.answer.document.upgrade)
+
+    @property
+    def headline(self) -> str:
+        """The answer in a sentence."""
+        return report.headline(self.answer)
+
+    @property
+    def topics(self) -> tuple[Topic, ...]:
+        """Everything else."""
+        return report.topics(self.answer)
+
+    @property
+    def value(self) -> object:
+        return report.value(self.answer)
+
+    @property
+    def rows(self) -> Iterable[Sequence[object]]:
+        """One line for each figure of each topic's rows."""
+        for topic in self.topics:
+            for first, *others in topic.rows:
+                for column, text in zip(topic.columns[1:], others, strict=True):
+                    yield (
+                        self.answer.document.upgrade,
+                        topic.title,
+                        f"{first}, {column.removeprefix('#')}",
+                        text,
+                    )
+
+
+@dataclass(frozen=True)
+class UpgradeListPage(ListPage):
+    """All upgrades, the newest first."""
+
+    every: tuple[UpgradePage, ...]
+    template = "upgrade/list"
+    columns = LIST_COLUMNS
+    folder = FOLDER
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        return [
+            (
+                page.answer.document.upgrade,
+                page.answer.document.started,
+                *page.answer.document.labels,
+                page.headline,
+                page.path,
+            )
+            for page in self.every
+        ]
+
+
+def path_of(upgrade: str) -> str:
+    """The page of an upgrade, from the site's root."""
+    return f"{FOLDER}/{file_stem(upgrade)}.html"
+
+
+def listing(answers: Iterable[Answer]) -> Listing | None:
+    """The pages of upgrades, if there are any."""
+    every = tuple(map(UpgradePage, answers))
+    return Listing("Upgrades", UpgradeListPage(every=every), every) if every else None

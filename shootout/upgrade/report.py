@@ -1,0 +1,325 @@
+"""The words of an upgrade: topics that terminal, Markdown and page show alike."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.numbers import SPACE, number
+from shootout.report import circumstances, differing, figures, wording
+from shootout.report.figures import counted
+from shootout.report.github import markdown
+from shootout.report.judged import Judged, Line, Table
+from shootout.upgrade.judge import Answer, Loss, Restored
+from shootout.upgrade.values import OptionFate
+from shootout.work.report import interval, percent
+from shootout.work.values import WorkChange
+
+SAID_MAX = 12  # rows of a table in terminal and Markdown; the page has all
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
+
+
+@dataclass(frozen=True)
+class Topic:
+    """A part of the answer."""
+
+    title: str
+    lines: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # `#` before a name: numbers
+    rows: tuple[tuple[str, ...], ...] = ()
+    commands: tuple[str, ...] = ()  # to copy
+
+
+def judged(answer: Answer) -> Judged:
+    """The answer in all its forms."""
+    text: list[Line | Table] = [Line(), Line(headline(answer), "bold"), Line()]
+    for topic in topics(answer):
+        text += [Line(topic.title, "bold"), *map(Line, topic.lines)]
+        if topic.rows:
+            text.append(Table(topic.columns, topic.rows[:SAID_MAX]))
+            text += _more(topic)
+        text += [*(Line(f"  {command}") for command in topic.commands), Line()]
+    return Judged(tuple(text), value(answer), 0, as_markdown(answer))
+
+
+def value(answer: Answer) -> dict[str, object]:
+    """The answer as JSON has it."""
+    return {
+        "upgrade": answer.document.upgrade,
+        "headline": headline(answer),
+        "cells": [cell for _, cell in answer.cells],
+        "statements": answer.changes,
+        "plans": list(answer.plans.values()),
+        "options": answer.document.options,
+        "variables": answer.variables,
+        "restorations": answer.restorations,
+        "data": answer.document.data,
+        "results": answer.document.results,
+        "left_out": answer.document.left_out,
+    }
+
+
+def as_markdown(answer: Answer) -> str:
+    """The answer, for a step summary or a ticket."""
+    lines = [f"**{markdown.escaped(headline(answer))}**", ""]
+    for topic in topics(answer):
+        lines += [f"### {topic.title}", ""]
+        lines += [part for line in topic.lines for part in (markdown.escaped(line), "")]
+        if topic.rows:
+            rows = (map(markdown.escaped, row) for row in topic.rows[:SAID_MAX])
+            lines += [*markdown.table(topic.columns, rows), ""]
+            lines += [part for line in _more(topic) for part in (markdown.escaped(line.text), "")]
+        if topic.commands:
+            lines += [*markdown.code("\n".join(topic.commands)), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _more(topic: Topic) -> list[Line]:
+    more = len(topic.rows) - SAID_MAX
+    return [Line(f"and {counted(more, 'more row')} on the page")] if more > 0 else []
+
+
+# --- the answer in a sentence ------------------------------------------------------------------------
+
+
+def headline(answer: Answer) -> str:
+    """The worst and the best change, each with its interval and its conditions."""
+    said = f"{answer.new} in place of {answer.old}"
+    changed = [each for each in answer.cells if each[1].verdict in CHANGED]
+    if changed:
+        ends = [changed[0], changed[-1]] if len(changed) > 1 else changed
+        return f"{said}, on this machine: {' to '.join(_end(*each) for each in ends)}"
+    if answer.cells:
+        equal = sum(cell.verdict is Verdict.EQUIVALENT for _, cell in answer.cells)
+        every = counted(len(answer.cells), "cell")
+        return f"{said}, on this machine: as fast in {equal} of {every}, slower or faster in none"
+    worse = [change for change in answer.changes if change.verdict in CHANGED]
+    if worse:
+        ends_of = [worse[0], worse[-1]] if len(worse) > 1 else worse
+        return f"{said}: {' to '.join(f'{_change(each)} instructions ({each.kind})' for each in ends_of)}"
+    if answer.changes:
+        return f"{said}: statements execute as many instructions as before"
+    return f"{said}: nothing is measured yet"
+
+
+def _end(run: Comparison, cell: CellComparison) -> str:
+    assert cell.ratio is not None  # of `cells`
+    where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}, {settings_of(run)}"
+    return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
+
+
+def _change(change: WorkChange) -> str:
+    return "" if change.ratio is None else f"{percent(change.ratio)} ({interval(change.ratio)})"
+
+
+def settings_of(run: Comparison) -> str:
+    """The settings of a run's servers, as their records name them."""
+    return run.header.servers[-1].settings_name
+
+
+# --- topics --------------------------------------------------------------------------------------------
+
+
+def topics(answer: Answer) -> tuple[Topic, ...]:
+    """Everything that there is to say, in the order in which people ask."""
+    every = (
+        _settable(answer), _workloads(answer), _statements(answer), _plans(answer), _refused(answer),
+        _data(answer), _settings(answer), _untested(answer),
+    )  # fmt: skip
+    return tuple(topic for topic in every if topic is not None)
+
+
+def _settable(answer: Answer) -> Topic | None:
+    """Lines for my.cnf, each with its own measurement."""
+    if answer.restored is None:
+        return None
+    useful = [each for each in answer.restorations if each.helped]
+    lines = [
+        f"{each.setting}: {_best(each)}" + (f"; costs {_worst(each)}" if each.cost else "") for each in useful
+    ]
+    useless = [each.setting for each in answer.restorations if not each.helped and not each.failed]
+    if useless:
+        lines.append(f"No statement executes less with {', '.join(useless)}.")
+    lines += [f"{each.setting}: {each.failed}" for each in answer.restorations if each.failed]
+    left = [_left(loss) for loss in answer.losses if loss.left is not None]
+    return Topic(
+        "What to set" if useful else "What to set: no old value restores what statements cost more",
+        tuple(lines),
+        ("kind", "workload", "#instructions", "#with all old values: the code"),
+        tuple(left),
+        ("[mysqld]", *(each.setting for each in useful)) if useful else (),
+    )
+
+
+def _best(restored: Restored) -> str:
+    best = min(restored.helped, key=lambda change: change.ratio.estimate if change.ratio else 1.0)
+    more = f" and {counted(len(restored.helped) - 1, 'other kind')}" if len(restored.helped) > 1 else ""
+    return f"{_change(best)} instructions for {best.kind}{more}"
+
+
+def _worst(restored: Restored) -> str:
+    worst = max(restored.cost, key=lambda change: change.ratio.estimate if change.ratio else 1.0)
+    return f"{_change(worst)} for {worst.kind}"
+
+
+def _left(loss: Loss) -> tuple[str, ...]:
+    change = loss.change
+    return (change.kind, change.workload, _change(change), figures.percent(loss.left or 1.0, 1))
+
+
+def _workloads(answer: Answer) -> Topic | None:
+    if not answer.cells:
+        return None
+    rows = tuple(
+        (
+            cell.cell.workload, figures.threads(cell.cell.threads), settings_of(run),
+            figures.change(cell.ratio), figures.change_range(cell.ratio),
+            f"{wording.SYMBOLS[cell.verdict]} {cell.verdict}",
+        )
+        for run, cell in answer.cells
+        if cell.ratio is not None
+    )  # fmt: skip
+    conditions = dict.fromkeys(f"{settings_of(run)}: {circumstances.setup(run)}" for run in answer.runs)
+    lines = (f"Throughput, {answer.old} = 1. It holds on this machine only.", *conditions)
+    return Topic(
+        "Workloads", lines, ("workload", "threads", "settings", "#change", "#interval", "verdict"), rows
+    )
+
+
+def _statements(answer: Answer) -> Topic | None:
+    if answer.counted is None:
+        return None
+    shown = [change for change in answer.changes if change.verdict in CHANGED]
+    same = sum(change.verdict is Verdict.EQUIVALENT for change in answer.changes)
+    rows = tuple(
+        (change.kind, change.workload, _change(change), answer.plan(change), str(change.verdict))
+        for change in shown
+    )
+    rest = len(answer.changes) - len(shown) - same
+    lines = [
+        f"Instructions, which hold anywhere: {len(shown)} of {counted(len(answer.changes), 'kind')} changed, "
+        f"{same} are the same" + (f", {rest} undecided or not counted." if rest else ".")
+    ]
+    return Topic("Statements", tuple(lines), ("kind", "workload", "#instructions", "plan", "verdict"), rows)
+
+
+def _plans(answer: Answer) -> Topic | None:
+    if answer.counted is None:
+        return None
+    rows = tuple(
+        (
+            change.kind, workload, differing.access(change.base), differing.access(change.head),
+            "; ".join((*differing.rows_read(change), *change.head.warnings)),
+        )
+        for (workload, _), change in answer.plans.items()
+    )  # fmt: skip
+    title = (
+        f"Plans: {counted(len(rows), 'statement')} planned in another way" if rows else "Plans: none changed"
+    )
+    return Topic(title, (), ("kind", "workload", answer.old, answer.new, "what the new server says"), rows)
+
+
+def _refused(answer: Answer) -> Topic | None:
+    document = answer.document
+    lines = []
+    lacking = [change for change in answer.changes if change.lacks]
+    if lacking:
+        names = ", ".join(f"{change.kind} ({change.reason})" for change in lacking)
+        lines.append(f"Statements that a server does not know: {names}.")
+    if document.results is not None:
+        lines += document.results or ["Every statement that was compared returns the same rows."]
+    rows = tuple(map(_fate, answer.fates))
+    if document.settings and not rows:
+        lines.append(f"{document.settings}: the new server takes every option as the old one does.")
+    lines += [f"Default of {name}: {old} → {new}" for name, old, new in _meanings(answer)]
+    if not (lines or rows):
+        return None
+    return Topic(
+        "Refused, or understood differently", tuple(lines),
+        ("option", "value", answer.old, answer.new, "what happens"), rows,
+    )  # fmt: skip
+
+
+# Variables that change what statements and accounts mean, rather than how long they take.
+MEANINGS = (
+    "sql_mode", "default_authentication_plugin", "authentication_policy", "character_set_server",
+    "collation_server", "default_collation_for_utf8mb4", "explicit_defaults_for_timestamp",
+    "transaction_isolation", "innodb_strict_mode", "lower_case_table_names",
+)  # fmt: skip
+
+
+def _meanings(answer: Answer) -> Iterator[tuple[str, str, str]]:
+    for variable in answer.variables:
+        if variable.name in MEANINGS:
+            old, new = (differing.variable_value(variable, text) for text in (variable.base, variable.head))
+            yield variable.name, old, new
+
+
+def _fate(fate: OptionFate) -> tuple[str, ...]:
+    if fate.refused:
+        what = f"refused: {fate.refused}"
+    elif fate.renamed:
+        what = f"renamed to {fate.renamed}"
+    elif fate.new is None:
+        what = "removed"
+    else:
+        what = "another value"
+    return (
+        fate.option,
+        fate.value,
+        fate.old or "absent",
+        fate.new or "absent",
+        "; ".join(filter(None, (what, fate.told))),
+    )
+
+
+def _data(answer: Answer) -> Topic | None:
+    data = answer.document.data
+    if data is None:
+        return None
+    took = f"{number(data.seconds, 0)}{SPACE}s"
+    said = (
+        f"starts on a data directory of {answer.old} after {took}"
+        if data.started
+        else f"does not start on a data directory of {answer.old}"
+    )
+    rows = "" if not data.started else ", with the same rows" if data.same_rows else ", but with other rows"
+    return Topic("The old data directory", (f"{answer.new} {said}{rows}.", *data.told))
+
+
+def _settings(answer: Answer) -> Topic | None:
+    notable = [variable for variable in answer.variables if variable.notable]
+    if not answer.variables:
+        return None
+    rows = tuple(
+        (each.name, *(differing.variable_value(each, text) for text in (each.base, each.head)), each.origin)
+        for each in notable
+    )
+    count = counted(len(answer.variables), "variable")
+    return Topic(
+        "Settings that differ", (f"{count} differ; {len(notable)} are known to change performance.",),
+        ("variable", answer.old, answer.new, "origin"), rows,
+    )  # fmt: skip
+
+
+def _untested(answer: Answer) -> Topic:
+    document = answer.document
+    lines = [f"{part}: {why}" for part, why in document.left_out.items()]
+    lines += answer.unreadable
+    if not document.workload:
+        lines.append("Your own statements: learn them from a slow log, and give --workload.")
+    if not document.settings:
+        lines.append("Your own settings: give --settings my.cnf.")
+    lines += [
+        "Data larger than memory, replication, backup and connectors.",
+        "Other machines: changes in time hold here; instructions, plans, refusals and settings anywhere.",
+    ]
+    chosen = {
+        "--settings": document.settings or "my.cnf",
+        "--workload": document.workload or "learned/workload.toml",
+    }
+    given = [part for pair in chosen.items() for part in pair]
+    command = shlex.join(["shootout", "upgrade", *document.references, *given])
+    return Topic("Not tested", tuple(lines), commands=(command,))

@@ -1,0 +1,60 @@
+"""An upgrade: what was asked, and what each part of the answer found."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from shootout.model.value import Quantity, Value
+
+Part = Literal["settings", "data", "statements", "results", "restoring", "time"]
+PARTS: tuple[Part, ...] = ("settings", "data", "statements", "results", "restoring", "time")
+Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
+
+
+class OptionFate(Value):
+    """What the two servers make of one option of the user's my.cnf."""
+
+    option: str  # as written
+    value: str
+    variable: str
+    old: str | None  # the variable's value; None: the server has no such variable
+    new: str | None
+    renamed: str = ""  # the variable's name on the new server
+    refused: str = ""  # why the new server does not start with it
+    told: str = ""  # what the new server's log says of it
+
+
+class DataDirectory(Value):
+    """The old server's data directory, started by the new server."""
+
+    started: bool
+    seconds: Quantity
+    same_rows: bool
+    told: tuple[str, ...]  # warnings and errors of the new server's log, without values
+
+
+class UpgradeDocument(Value):
+    """Everything that one `shootout upgrade` found; what its parts measured is in documents of their own."""
+
+    format: Literal[1]
+    upgrade: str
+    started: str  # ISO 8601, UTC
+    version: str  # of shootout
+    labels: Pair  # the old server's, and the new one's
+    references: Pair
+    settings: str  # the user's my.cnf; empty: none
+    workload: str  # the user's; empty: none
+    budget_min: Quantity
+    variables: dict[str, dict[str, str]] = field(default_factory=dict)  # SHOW GLOBAL VARIABLES by label
+    versions: dict[str, str] = field(default_factory=dict)  # as the servers report them
+    options: tuple[OptionFate, ...] = ()
+    data: DataDirectory | None = None
+    statements: str = ""  # the file of a count of instructions, below the results
+    results: tuple[str, ...] | None = None  # where the new server returns other rows; None: not compared
+    restoring: str = ""  # the file of a count of the new server with old values
+    trials: dict[str, str] = field(default_factory=dict)  # NAME=VALUE by label of that count
+    runs: tuple[str, ...] = ()  # the files of run documents, below the results
+    done: tuple[Part, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)  # why, by part
