@@ -34,19 +34,30 @@ def copied(target: Path) -> Path:
 
 def own(root: Path, name: str) -> tuple[str, ...]:
     """The paths that a capability lists as its own."""
+    return _listed(root, name, "OWN")
+
+
+def _listed(root: Path, name: str, listing: str) -> tuple[str, ...]:
     module = ast.parse((root / "shootout" / name / "__init__.py").read_text("utf-8"))
-    (listed,) = (
+    found = (
         node.value
         for node in module.body
-        if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == ["OWN"]
+        if isinstance(node, ast.Assign) and [ast.unparse(each) for each in node.targets] == [listing]
     )
-    paths: tuple[str, ...] = ast.literal_eval(listed)
-    return paths
+    texts_of: tuple[str, ...] = ast.literal_eval(next(found, ast.Tuple([])))
+    return texts_of
+
+
+def with_callers(root: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """These capabilities, and those that call them."""
+    folders = (file.parent.name for file in root.glob("shootout/*/command.py"))
+    callers = (name for name in folders if not {*names}.isdisjoint(_listed(root, name, "NEEDS")))
+    return tuple(dict.fromkeys((*callers, *names)))
 
 
 def delete(root: Path, names: Sequence[str]) -> None:
-    """Delete these capabilities from the checkout in `root`."""
-    for name in names:
+    """Delete these capabilities, and those that call them, from the checkout in `root`."""
+    for name in with_callers(root, names):
         pages = [path for path in own(root, name) if path.endswith(".md")]
         for path in own(root, name):
             if (whole := root / path).is_dir():

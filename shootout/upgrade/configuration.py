@@ -16,6 +16,9 @@ from shootout.upgrade.values import OptionFate
 
 _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
+# What servers warn of on every machine, or only in an instance directory of ours.
+_ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
+_PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
 @dataclass(frozen=True)
@@ -31,7 +34,8 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Start an empty server with these options; one that it dies of is left out of the next start.
 
-    A server may ignore what it does not know: `loose`. Call this from the main thread. Raises MeasureError if
+    A server may ignore what it does not know: `loose`. Call this from the main thread. Raises
+    MeasureError if the server starts with none of them either.
     """
     instances.initialise(program, directory, {})
     refused: dict[str, str] = {}
@@ -90,7 +94,8 @@ def migrated(options: Mapping[str, str], fates_of: tuple[OptionFate, ...]) -> di
 def warnings(log: str) -> list[str]:
     """The warnings and errors of a server's log, each once, without values."""
     lines = (_LEVEL.split(line, maxsplit=1) for line in log.splitlines())
-    return [*dict.fromkeys(without_values(parts[1]).strip() for parts in lines if len(parts) == 2)]
+    said = dict.fromkeys(without_values(parts[1]).strip() for parts in lines if len(parts) == 2)
+    return [text for text in said if not _ALWAYS.search(text)]
 
 
 def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
@@ -101,7 +106,7 @@ def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         words = "|".join(re.escape(word).replace("_", "[_-]") for word in _words(option, value))
         found = (text for text in messages if re.search(rf"(?<![\w-])(?:{words})(?![\w-])", text))
         if text := next(found, ""):
-            yield option, without_values(text).strip()
+            yield option, _PROGRAM.sub("", without_values(text).strip())
 
 
 def _words(option: str, value: str) -> Iterator[str]:

@@ -230,10 +230,9 @@ def _refused(answer: Answer) -> Topic | None:
         lines.append(f"Statements that a server does not know: {names}.")
     if document.results is not None:
         lines += document.results or ["Every statement that was compared returns the same rows."]
-    rows = tuple(map(_fate, answer.fates))
-    if document.settings and not rows:
+    rows = (*map(_fate, answer.fates), *_meanings(answer))
+    if document.settings and not answer.fates:
         lines.append(f"{document.settings}: the new server takes every option as the old one does.")
-    lines += [f"Default of {name}: {old} → {new}" for name, old, new in _meanings(answer)]
     if not (lines or rows):
         return None
     return Topic(
@@ -250,11 +249,11 @@ MEANINGS = (
 )  # fmt: skip
 
 
-def _meanings(answer: Answer) -> Iterator[tuple[str, str, str]]:
+def _meanings(answer: Answer) -> Iterator[tuple[str, ...]]:
     for variable in answer.variables:
-        if variable.name in MEANINGS:
-            old, new = (differing.variable_value(variable, text) for text in (variable.base, variable.head))
-            yield variable.name, old, new
+        if variable.name in MEANINGS and variable.origin != "requested":
+            values = (differing.variable_value(variable, text) for text in (variable.base, variable.head))
+            yield (variable.name, "", *values, "another default")
 
 
 def _fate(fate: OptionFate) -> tuple[str, ...]:

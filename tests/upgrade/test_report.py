@@ -1,0 +1,100 @@
+"""The answer to an upgrade, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout.document import journal
+from shootout.report import judgement_cache, site
+from shootout.upgrade import judge, page, report
+from shootout.upgrade.documents import UPGRADES
+from shootout.upgrade.values import DataDirectory, OptionFate, UpgradeDocument
+from shootout.work.documents import COUNTS
+from tests import builders
+from tests.report.site.pages import Document
+from tests.work import builders as counts
+
+OLD, NEW = builders.BASE, builders.HEAD
+FATE = OptionFate(
+    option="query_cache_size", value="16M", variable="query_cache_size", old="16777216", new=None
+)
+EMPTY = UpgradeDocument(
+    format=1, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", budget_min=45.0,
+)  # fmt: skip
+
+
+def found(folder: Path) -> UpgradeDocument:
+    """An upgrade with all its parts: a run, a count in which everything costs 20 % more, and trials."""
+    run = builders.a_run()
+    path = folder / journal.new_name(run.header.run)
+    path.write_bytes(journal.encoded(run))
+    counted = counts.document({OLD: counts.BASE, NEW: counts.times(1.2)})
+    trials = {"old-1": "performance_schema=OFF", "old-2": "useless=1", "old-all": "both"}
+    of_trials = {NEW: counts.times(1.2), "old-1": counts.times(1.1), "old-2": counts.times(1.2)}
+    restoring = counts.document(of_trials | {"old-all": counts.times(1.1)}, run="20261124T110000Z-000002")
+    paths = [COUNTS.write(folder, document.run, document) for document in (counted, restoring)]
+    names = [str(path.relative_to(folder)) for path in paths]
+    return structs.replace(
+        EMPTY,
+        options=(FATE,),
+        variables={OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}},
+        data=DataDirectory(started=True, seconds=17.0, same_rows=True, told=("it was upgraded",)),
+        statements=names[0],
+        restoring=names[1],
+        trials=trials,
+        runs=(path.name,),
+        results=(),
+        left_out={"results": "why not"},
+    )
+
+
+def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
+    answer = judge.read(found(tmp_path), tmp_path)
+    text = report.as_markdown(answer)
+    assert text.startswith(f"**{NEW} in place of {OLD}, on this machine")
+    for said in (
+        "removed",
+        "another default",
+        "17",
+        "it was upgraded",
+        "results&#58; why not",
+        "### What to set",
+    ):
+        assert said in text
+    (useful,) = [each for each in answer.restorations if each.helped]
+    assert useful.setting == "performance_schema=OFF"
+    setting = next(topic for topic in report.topics(answer) if topic.title == "What to set")
+    assert setting.commands == ("[mysqld]", "performance_schema=OFF")
+    assert "No statement executes less with useless=1." in setting.lines
+    assert {row[3] for row in setting.rows} == {"+10.0\N{NARROW NO-BREAK SPACE}%"}
+
+
+def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
+    answer = judge.read(found(tmp_path), tmp_path)
+    ratios = [cell.ratio.estimate for _, cell in answer.cells if cell.ratio]
+    assert ratios == sorted(ratios)
+    assert "on this machine" in report.headline(answer)
+    alone = judge.read(structs.replace(found(tmp_path), runs=()), tmp_path)
+    assert "instructions (" in report.headline(alone)
+    assert report.headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+
+
+def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
+    answer = judge.read(structs.replace(EMPTY, statements="work/gone.json"), tmp_path)
+    assert answer.changes == ()
+    (untested,) = (topic for topic in report.topics(answer) if topic.title == "Not tested")
+    assert any("gone.json" in line for line in untested.lines)
+
+
+def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
+    listed = page.listing([judge.read(found(tmp_path), tmp_path)])
+    assert listed is not None
+    runs = [judgement_cache.in_memory(*builders.a_result())]
+    site.build(runs, tmp_path / "site", listings=[listed])
+    file = tmp_path / "site" / page.path_of(EMPTY.upgrade)
+    shown = Document(file.read_text("utf-8"))
+    assert "performance_schema=OFF" in shown.text
+    assert UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path)).exists()
