@@ -8,7 +8,7 @@ from pathlib import Path
 
 from benchmarks.preload import SIZE, Size
 from shootout.servers.native import Tree
-from shootout.work.measure import Watcher
+from shootout.work.bench import Watcher
 from shootout.work.units import Unit
 
 Burn = Callable[[Unit], float]  # instructions for each command

@@ -248,8 +248,11 @@ class _Watcher:
             captured = statements.captured(
                 base, bound.program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
             )
+            prepared = statements.prepared(bound.program, captured)
             for label, instance in instances.items():
                 if not instance.ours:
                     continue
                 schema = schema_of(instance, bound.dataset)
-                self.plans += plans.planned(instance, schema, captured, start=start, server=label)
+                self.plans += plans.planned(
+                    instance, schema, captured, start=start, server=label, prepared=prepared
+                )

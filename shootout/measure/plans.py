@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
 import pymysql
@@ -16,22 +17,31 @@ from shootout.measure.statements import is_answer
 from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.servers.running import Running
 
-_DETAILED = ("EXPLAIN FORMAT=TREE ", "EXPLAIN FORMAT=JSON ")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1
+_DETAILED = ("EXPLAIN FORMAT=TREE", "EXPLAIN FORMAT=JSON")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1
 _ROWS = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"")
 _REWRITTEN = 1003  # the note that has the statement as the optimizer understood it
 _NAMES = ("range_optimizer_max_mem_size",)  # of variables that warnings quote
+Prepared = tuple[str, Sequence[str]]  # with `?`, and the literals in their places
+NONE: Mapping[str, Prepared] = {}
 DRAWS = 4  # plans in each start, each but the first after ANALYZE TABLE
 # Of one execution. What commits and locks do says nothing of a plan.
 _HANDLERS = re.compile(r"Handler_(?:read_\w+|write|update|delete|mrr_\w+)")
 
 
 def planned(
-    instance: Running, schema: str, statements: Mapping[str, str], *, start: int, server: str
+    instance: Running,
+    schema: str,
+    statements: Mapping[str, str],
+    *,
+    start: int,
+    server: str,
+    prepared: Mapping[str, Prepared] = NONE,
 ) -> Iterator[StatementPlan]:
     """How the server executes statements by kind, and what its handlers do; no row changes.
 
+    The plan is that of the prepared statement where there is one: of a literal the server knows more.
     The server samples its statistics again for each of DRAWS plans, so that a plan that hangs by a thread
     shows all its forms. A statement that it cannot explain has an `error`. Raises MeasureError if the server
     is gone.
@@ -42,8 +52,9 @@ def planned(
                 if draw:
                     _analyse(connection)
                 for kind, sql in statements.items():
-                    steps, error, said = _traditional(connection, sql)
-                    text = _detailed(connection, sql) if not draw or not steps else ""
+                    asked = _Asked(connection, *prepared.get(kind, (sql, ())))
+                    steps, error, said = _traditional(asked)
+                    text = _detailed(asked) if not draw or not steps else ""
                     yield StatementPlan(
                         start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
                         text=without_literals(text),
@@ -63,17 +74,36 @@ def _analyse(connection: Connection[Cursor]) -> None:
             cursor.execute(f"ANALYZE NO_WRITE_TO_BINLOG TABLE `{table}`")
 
 
-def _traditional(
-    connection: Connection[Cursor], sql: str
-) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
+@dataclass(frozen=True)
+class _Asked:
+    """A statement that is to be explained, with `?` for values or without."""
+
+    connection: Connection[Cursor]
+    sql: str
+    values: Sequence[str]  # literals
+
+    def explain(self, cursor: Cursor, explain: str) -> None:
+        """Execute `explain` of it."""
+        if not self.values:
+            cursor.execute(f"{explain} {self.sql}")
+            return
+        names = [f"@value{number}" for number in range(len(self.values))]
+        given = (f"{name} = {value}" for name, value in zip(names, self.values, strict=True))
+        cursor.execute(f"SET {', '.join(given)}")
+        text = self.connection.escape(f"{explain} {self.sql}")
+        cursor.execute(f"PREPARE explained FROM {text}")
+        cursor.execute(f"EXECUTE explained USING {', '.join(names)}")
+
+
+def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
     """The steps of a plan, or the server's reason for giving none; and what it warns of."""
     try:
-        with connection.cursor(DictCursor) as cursor:
-            cursor.execute(f"EXPLAIN {sql}")
+        with asked.connection.cursor(DictCursor) as cursor:
+            asked.explain(cursor, "EXPLAIN")
             rows = cursor.fetchall()
             cursor.execute("SHOW WARNINGS")
             names = {word for row in rows for word in _WORDS.findall(" ".join(map(str, row.values())))}
-            return tuple(map(_step, rows)), "", tuple(_warnings(cursor.fetchall(), sql, names))
+            return tuple(map(_step, rows)), "", tuple(_warnings(cursor.fetchall(), asked.sql, names))
     except pymysql.Error as error:
         if not is_answer(error):
             raise
@@ -102,12 +132,12 @@ def _step(row: Mapping[str, Any]) -> PlanStep:
     )
 
 
-def _detailed(connection: Connection[Cursor], sql: str) -> str:
+def _detailed(asked: _Asked) -> str:
     """The most detailed plan that the server gives; empty before MySQL 5.6 and MariaDB 10.1."""
     for explain in _DETAILED:
         try:
-            with connection.cursor() as cursor:
-                cursor.execute(explain + sql)
+            with asked.connection.cursor() as cursor:
+                asked.explain(cursor, explain)
                 return "\n".join(str(column) for row in cursor.fetchall() for column in row)
         except pymysql.Error as error:
             if not is_answer(error):

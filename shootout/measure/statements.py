@@ -6,8 +6,10 @@ Only for servers of ours: the log is a global setting.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain
 
 import pymysql
 
@@ -15,6 +17,7 @@ from shootout.errors import MeasureError
 from shootout.model.program import Program, ProgramStatement
 from shootout.servers.running import Running
 
+_LITERAL = r"(\w*'(?:[^'\\]|\\.|'')*'|[^']*?)"
 _LOGGED = (
     "SELECT argument FROM mysql.general_log WHERE command_type IN ('Query', 'Execute') AND user_host LIKE "
 )
@@ -47,6 +50,23 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
     for sql in statements:
         if kind := next((kind for texts, kind in every.items() if _fits(texts, sql)), None):
             yield kind, sql
+
+
+def prepared(program: Program, sent: Mapping[str, str]) -> dict[str, tuple[str, tuple[str, ...]]]:
+    """Statements by kind as a workload that prepares them does, with `?`; and the literals in their places.
+
+    Empty for a workload that sends texts.
+    """
+    found = {}
+    for statement, kind in _kinds(program) if program.prepared else ():
+        gaps = [piece for piece in statement.pieces if isinstance(piece, int)]
+        texts = _texts(statement)
+        if literals := re.fullmatch(_LITERAL.join(map(re.escape, texts)), sent.get(kind, ""), re.DOTALL):
+            filled = zip(gaps, literals.groups(), strict=True)
+            marks = ["?" if gap >= 0 else literal for gap, literal in filled]  # or the table
+            values = (literal for literal, mark in zip(literals.groups(), marks, strict=True) if mark == "?")
+            found[kind] = "".join(chain.from_iterable(zip(texts, (*marks, ""), strict=True))), tuple(values)
+    return found
 
 
 def is_answer(error: pymysql.Error) -> bool:

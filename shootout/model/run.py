@@ -284,7 +284,7 @@ class RunDocument(Value):
 class Progress(Value):
     """The progress of a running measurement, for display."""
 
-    stage: str  # "note", "prepare", "start", "warm-up", "measure"
+    stage: str  # "note", "prepare", "start", "warm-up", "measure", "plans"
     detail: str
     block: str = ""
     block_number: int = 0

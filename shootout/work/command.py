@@ -33,7 +33,7 @@ class Work(Capability):
         command.declare(parser, self._run)
         parser.add_argument("--base", metavar="REF", help="the server to compare with")
         parser.add_argument("--head", metavar="REF", help="the server that may need more instructions")
-        command.add_measuring(parser, "work", command.LOADING)
+        command.add_measuring(parser, "work", (*command.LOADING, "budget"))
         command.add_options(parser, (OUT, MARKDOWN))
 
     def _run(self, args: argparse.Namespace) -> int:

@@ -16,7 +16,9 @@ from shootout.measure.plan import BoundWorkload
 from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramStep, ProgramTransaction
 from shootout.work.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, WorkKind
 
-STATEMENTS = 50  # in a repetition, about
+STATEMENTS = 50  # in a repetition, at most
+INSTRUCTIONS = 3_000_000  # in a repetition, about
+SIZES = (1, 2, 5, 10, 20, 50)  # of repetitions: so coarse that they seldom depend on what was tried
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -27,6 +29,12 @@ class Unit:
     kind: WorkKind
     program: Program
     open: bool = False  # inside of a transaction that nobody commits
+    scaled: bool = False  # a repetition has fewer of them, if they take much
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Workload and kind."""
+        return self.kind.workload, self.kind.name
 
     @property
     def leaves(self) -> bool:
@@ -67,6 +75,14 @@ def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
     return *parts, mix, *whole
 
 
+def repetition(unit: Unit, instructions: int | None) -> int:
+    """How often a repetition does a unit that takes so many instructions; None: not known."""
+    if not unit.scaled or instructions is None:
+        return unit.kind.units
+    fitting = min(unit.kind.units, INSTRUCTIONS / max(1, instructions))
+    return max((size for size in SIZES if size <= fitting), default=1)
+
+
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
     """Each step as a kind of its own; its statements need each other."""
     steps = []
@@ -79,7 +95,7 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
             per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
         )
-        unit = Unit(kind, structs.replace(program, transactions=(alone,)))
+        unit = Unit(kind, structs.replace(program, transactions=(alone,)), scaled=True)
         beside = len(transaction.steps) > 1 and _can_be_rolled_back(program, step)
         steps.append(replace(unit, open=transaction.begin or (unit.leaves and beside)))
     return steps

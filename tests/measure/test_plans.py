@@ -85,6 +85,19 @@ def _by_call(found: list[StatementPlan]) -> list[list[StatementPlan]]:
     return [found[at : at + size] for at in range(0, len(found), size)]
 
 
+def test_a_prepared_statement_has_its_own_plan(server: Instance) -> None:
+    case = CASES["an index dropped"]
+    (text,) = planned(server, {"k": case.sql}, "base")[:1]
+    own = {"k": (case.sql.replace("77", "?"), ("77",))}
+    before = server.status()
+    found = list(plans.planned(server, SCHEMA, {"k": case.sql}, start=1, server="base", prepared=own))
+    after = server.status()
+    asked = int(after["Com_execute_sql"]) - int(before["Com_execute_sql"])
+    assert asked == plans.DRAWS + 1  # FORMAT=JSON, too
+    assert [(each.steps, each.error) for each in found] == [(text.steps, "")] * plans.DRAWS
+    assert (found[0].text != "", found[0].sql) == (True, text.sql)
+
+
 def test_what_the_server_warns_of_stands_beside_the_plan(server: Instance) -> None:
     case = CASES["a list too long for the range optimizer"]
     assert planned(server, {"list": case.sql}, "base")[0].warnings == ()

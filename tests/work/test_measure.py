@@ -1,7 +1,8 @@
-"""Servers that cannot be counted, or no longer."""
+"""Servers that cannot be counted, or no longer; how much is counted, and how much of it is done."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
@@ -9,7 +10,12 @@ import pymysql
 import pytest
 
 from shootout.errors import InputError
+from shootout.model.program import Program
+from shootout.model.run import Progress
 from shootout.work import measure
+from shootout.work.pace import Pace
+from shootout.work.units import Unit, repetition
+from shootout.work.values import WorkKind
 
 
 def a_server(*version: int) -> Any:
@@ -20,20 +26,54 @@ def a_server(*version: int) -> Any:
 
 def test_a_server_whose_transactions_cannot_be_left_open_is_refused() -> None:
     measure._require_open_transactions([a_server(5, 5, 0), a_server(8, 0, 12)])
-    with pytest.raises(InputError, match=r"^path:/old: before MySQL 5\.5, .*--option skip_trx=1"):
+    with pytest.raises(InputError, match=r"^path:/old: before MySQL 5\.5, "):
         measure._require_open_transactions([a_server(8, 0, 12), a_server(5, 1, 73)])
 
 
 def test_a_server_that_drops_our_own_connection_fails_alone() -> None:
-    class Bench:
-        failures: list[str] = []  # noqa: RUF012
+    ended: list[str] = []
+    session: Any = SimpleNamespace(
+        over=False,
+        instance=SimpleNamespace(post_mortem=lambda: "; it is dead"),
+        end=lambda error: ended.append(str(error)),
+    )
 
-        def count(self, *_: object) -> NoReturn:
-            raise pymysql.err.OperationalError(2013, "Lost connection")
+    def drop(_: object) -> NoReturn:
+        raise pymysql.err.OperationalError(2013, "Lost connection")
 
-        def fail(self, error: Exception) -> None:
-            self.failures.append(str(error))
+    measure._attempt(drop, session)
+    assert ended == ["(2013, 'Lost connection'); it is dead"]
 
-    instance: Any = SimpleNamespace(wait_until_ready=lambda: None, post_mortem=lambda: "; it is dead")
-    measure._wait_and_count(cast(Any, Bench()), instance, 1, lambda progress: None)
-    assert Bench.failures == ["(2013, 'Lost connection'); it is dead"]
+
+@pytest.mark.parametrize(
+    ("instructions", "often"),
+    [(None, 50), (0, 50), (60_000, 50), (61_000, 20), (400_000, 5), (3_000_000, 1), (10**9, 1)],
+)
+def test_a_repetition_has_fewer_of_what_takes_much(instructions: int | None, often: int) -> None:
+    kind = WorkKind(workload="w", name="select", per_transaction=1, units=50)
+    unit = Unit(kind, cast(Program, None), scaled=True)
+    assert repetition(unit, instructions) == often
+    assert repetition(replace(unit, scaled=False), instructions) == 50
+
+
+def test_the_share_that_is_done_never_falls() -> None:
+    now = [0.0]
+    shown: list[Progress] = []
+    pace = Pace(shown.append, 100, clock=lambda: now[0])
+    step = Progress(stage="measure", detail="")
+    pace.show(step)
+    now[0] = 60.0  # loading
+    pace.begin()
+    shares = [0.0]
+    for seconds in (1, 1, 30, 1, 1, 60, 1, 5):
+        now[0] += seconds
+        pace.done(10)
+        pace.show(step)
+        left_s = shown[-1].left_s
+        assert left_s is not None
+        shares.append(now[0] / (now[0] + left_s))
+    assert shown[0].left_s is None
+    assert shares == sorted(shares)
+    pace.done(20)
+    pace.show(step)
+    assert shown[-1].left_s == 0.0
