@@ -49,6 +49,8 @@ class Upgrade(Capability):
         )
         resume = "continue the newest upgrade of these servers that was cut short"
         parser.add_argument("--resume", action="store_true", help=resume)
+        workloads = "what to count and to measure, in place of the catalogue and sysbench's transactions"
+        parser.add_argument("--workloads", metavar="W,…", default="", help=workloads)
         command.add_measuring(parser, measure.PROFILE, ("data",))
         command.add_options(parser, (BUDGET, WITHOUT, OUT, MARKDOWN))
 
@@ -82,7 +84,7 @@ def _question(args: argparse.Namespace) -> Question:
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")
     return Question(
-        args.old, args.new, args.settings, args.workload, args.budget, frozenset(args.without),
+        args.old, args.new, args.settings, args.workload, args.workloads, args.budget, frozenset(args.without),
         Path(args.data) if args.data else None,
     )  # fmt: skip
 

@@ -48,6 +48,7 @@ class Question:
     new: str
     settings: str  # the user's my.cnf; empty: none
     workload: str  # the user's; empty: none
+    workloads: str  # in place of the catalogue and sysbench's; empty: these
     budget_min: float
     without: frozenset[Part]  # parts that are not wanted
     data: Path | None
@@ -172,9 +173,8 @@ class _Session:
 
     def statements(self) -> None:
         """Count instructions of the catalogue's statements, and of the user's, and ask for their plans."""
-        mine = (self.question.workload,) if self.question.workload else ()
-        catalogue = self._plan(STATEMENTS).workloads
-        named = ",".join((*mine, *catalogue, *self._plan(PROFILE).workloads))
+        catalogue = () if self.question.workloads else tuple(self._plan(STATEMENTS).workloads)
+        named = ",".join((*catalogue, self._workloads()))
         plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
         path = work.measure(plan, self.results, self.observe)
         self.keep(statements=self._below(path))
@@ -244,7 +244,11 @@ class _Session:
 
     def _workloads(self) -> str:
         """The user's workload, then those of the profile, the ones whose statements changed most first."""
-        known = [*self._plan(PROFILE).workloads]
+        known = (
+            self.question.workloads.split(",")
+            if self.question.workloads
+            else [*self._plan(PROFILE).workloads]
+        )
         changed = judge.read(self.document, self.results).changes_of_workloads
         known.sort(key=lambda name: -changed.get(name, 0.0))
         return ",".join((*((self.question.workload,) if self.question.workload else ()), *known))

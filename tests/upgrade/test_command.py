@@ -1,0 +1,74 @@
+"""`shootout upgrade` on real servers."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from shootout.upgrade.documents import UPGRADES
+from tests.runs import BASE, HEAD, SHOOTOUT, Lab
+
+pytest_plugins = ["tests.runs"]
+pytestmark = pytest.mark.real
+
+CNF = """\
+[mysqld]
+query_cache_size = 1M
+sql_mode = NO_AUTO_CREATE_USER,STRICT_TRANS_TABLES
+max_connections = 50
+innodb_buffer_pool_size = 64M
+innodb_log_file_size = 16M
+"""
+
+
+def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp_path: Path) -> None:
+    cnf, markdown = tmp_path / "my.cnf", tmp_path / "upgrade.md"
+    cnf.write_text(CNF)
+    asked = (SHOOTOUT, "upgrade", BASE, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")
+    options = (*asked, "--out", str(tmp_path), "--markdown", str(markdown), "--json")
+    first = lab.run(*options, "--without", "data,statements,results,restoring,time")
+    assert first.returncode == 0, first.stderr
+    path = Path(json.loads(first.stdout)["document"])
+    fates = {fate.option: fate for fate in UPGRADES.read(path).options}
+    assert fates["query_cache_size"].new is None
+    assert "setting value" in fates["sql_mode"].refused
+    assert fates["max_connections"].new == "50"
+
+    done = lab.run(*options, "--without", "restoring,time", "--resume")
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed["document"] == str(path)
+    document = UPGRADES.read(path)
+    assert document.done == ("settings", "data", "statements", "results"), document.left_out
+    assert document.data is not None
+    assert document.data.started
+    assert document.data.same_rows
+    assert document.results == ()
+    (changed, *_) = (change for change in printed["statements"] if change["kind"] == "point_select")
+    assert changed["server"] == HEAD
+    assert changed["ratio"] is not None
+    text = markdown.read_text("utf-8")
+    assert "removed" in text
+    assert "Every statement that was compared returns the same rows" in text
+    assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()
+    assert lab.left() == ([], [])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("dsn:mysql://root@127.0.0.1:1", HEAD), "expected servers that shootout starts itself"),
+        ((BASE, HEAD, "--settings", "/nowhere/my.cnf"), "cannot be read"),
+        ((BASE, HEAD, "--without", "tme"), "expected some of settings, data"),
+        ((BASE, HEAD, "--resume"), "no upgrade of mysql-5.7.22 to mysql-8.0.12 to continue"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(
+    lab: Lab, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    done = lab.run(SHOOTOUT, "upgrade", *arguments, "--out", str(tmp_path))
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
