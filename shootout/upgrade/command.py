@@ -84,8 +84,8 @@ def _question(args: argparse.Namespace) -> Question:
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")
     return Question(
-        args.old, args.new, args.settings, args.workload, args.workloads, args.budget, frozenset(args.without),
-        Path(args.data) if args.data else None,
+        args.old, args.new, args.settings, args.workload, args.workloads, args.budget,
+        frozenset(args.without), Path(args.data) if args.data else None,
     )  # fmt: skip
 
 

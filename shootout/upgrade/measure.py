@@ -244,11 +244,8 @@ class _Session:
 
     def _workloads(self) -> str:
         """The user's workload, then those of the profile, the ones whose statements changed most first."""
-        known = (
-            self.question.workloads.split(",")
-            if self.question.workloads
-            else [*self._plan(PROFILE).workloads]
-        )
+        chosen = {"workloads": self.question.workloads} if self.question.workloads else {}
+        known = [record.written for record in self._plan(PROFILE, **chosen).records]
         changed = judge.read(self.document, self.results).changes_of_workloads
         known.sort(key=lambda name: -changed.get(name, 0.0))
         return ",".join((*((self.question.workload,) if self.question.workload else ()), *known))
