@@ -13,7 +13,9 @@ use crate::packet::seal;
 use crate::parameter::{Draws, Escapes, Value, Values};
 use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
-use crate::wire::{Malformed, Outcome, Reply, Request, Returned, begin_execute, begin_prepare, begin_query};
+use crate::wire::{
+    Malformed, Outcome, QUIT, Reply, Request, Returned, begin_execute, begin_prepare, begin_query,
+};
 
 /// Errors of an OLTP load's conflicts (record changed, lock wait timeout, deadlock), and of values that a row may
 /// not have (duplicate, NULL, out of range, too long, without a parent, …): counted, rolled back and retried.
@@ -131,6 +133,8 @@ impl Stage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum At {
     Nothing,
+    /// Connecting, as a part of the transaction.
+    Opening,
     Begin,
     Statement,
     End,
@@ -284,6 +288,13 @@ impl Connection {
         }
         let unsent = std::mem::take(&mut self.unsent);
         self.transmit(&unsent)
+    }
+
+    /// Takes leave of the server, and closes the socket.
+    pub fn quit(&mut self) -> Result<(), Failure> {
+        self.transmit(&QUIT)?;
+        self.close();
+        Ok(())
     }
 
     /// Closes the socket. The command in flight is counted nowhere.
@@ -440,6 +451,8 @@ impl Connection {
     // --- stepping through the program ----------------------------------------------------------------
 
     /// Begins a new transaction that was due at `intended`; `scratch` is a reusable text buffer.
+    ///
+    /// One that opens its own connection waits for that to be up.
     pub fn begin(
         &mut self,
         program: &Program,
@@ -449,6 +462,10 @@ impl Connection {
     ) -> Result<(), Failure> {
         self.transaction = program.choose(&mut self.draws);
         (self.intended, self.began, self.refusals) = (intended, now, 0);
+        if program.connects {
+            (self.at, self.sent) = (At::Opening, now);
+            return Ok(());
+        }
         self.attempt(program, now, scratch)
     }
 

@@ -236,7 +236,7 @@ impl Lane {
         let pace = slice.task.program.pace;
         for index in 0..self.connections.len() {
             let now = slice.now();
-            if self.connections[index].is_down() {
+            if self.connections[index].is_down() && !slice.task.program.connects {
                 self.timers.push(Reverse((now, index)));
             } else if !self.connections[index].is_pending() {
                 let lead = pace.lead(self.connections[index].stream());
@@ -312,14 +312,28 @@ impl Lane {
             let mut next = Some(first);
             while next.is_some_and(|due| due <= now) {
                 let Some(Reverse((_, index))) = self.timers.pop() else { break };
-                if self.connections[index].is_down() {
+                // If each transaction connects, a connection stays closed until one begins.
+                let connection = &self.connections[index];
+                if connection.is_down() && (connection.is_busy() || !slice.task.program.connects) {
                     self.down.push_back(index);
-                } else if let Err(failure) = self.start(slice, index, now, now) {
+                } else if let Err(failure) = self.next(slice, index, now, 0) {
                     self.lose(slice, index, failure)?;
                 }
                 next = self.timers.peek().map(|&Reverse((due, _))| due);
             }
         }
+        self.open(slice)?;
+        while let Some(index) = slice.take_arrival(&mut self.free) {
+            let intended = slice.arrivals.as_mut().map_or(0, Arrivals::take);
+            if let Err(failure) = self.start(slice, index, intended, slice.now()) {
+                self.lose(slice, index, failure)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the sockets that are down, as far as the accept queue takes them.
+    fn open(&mut self, slice: &mut Slice<'_>) -> Result<(), Failure> {
         while self.pending < PENDING_MAX {
             let Some(index) = self.down.pop_front() else { break };
             let now = slice.now();
@@ -333,12 +347,6 @@ impl Lane {
                     break;
                 }
                 Err(failure) => self.lose(slice, index, failure)?,
-            }
-        }
-        while let Some(index) = slice.take_arrival(&mut self.free) {
-            let intended = slice.arrivals.as_mut().map_or(0, Arrivals::take);
-            if let Err(failure) = self.start(slice, index, intended, slice.now()) {
-                self.lose(slice, index, failure)?;
             }
         }
         Ok(())
@@ -472,6 +480,9 @@ impl Lane {
                 if slice.opening {
                     return Ok(());
                 }
+                if connection.is_busy() {
+                    return connection.attempt(program, now, &mut self.outgoing);
+                }
                 let lead = program.pace.lead(connection.stream());
                 self.next(slice, index, now, lead)
             }
@@ -508,6 +519,9 @@ impl Lane {
 
     /// Schedules an idle connection's next transaction: now, after a pause, or at the next arrival.
     fn next(&mut self, slice: &mut Slice<'_>, index: usize, now: u64, pause: u64) -> Result<(), Failure> {
+        if slice.task.program.connects && !self.connections[index].is_down() {
+            self.connections[index].quit()?;
+        }
         if slice.arrivals.is_some() {
             self.free.push_back(index);
         } else if pause > 0 {
@@ -529,6 +543,10 @@ impl Lane {
             slice.window.to = now;
         }
         self.connections[index].begin(slice.task.program, intended, now, &mut self.outgoing)?;
+        if slice.task.program.connects {
+            self.down.push_back(index);
+            return self.open(slice);
+        }
         self.watch_unsent(index)
     }
 

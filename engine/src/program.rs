@@ -73,6 +73,8 @@ struct RawProgram {
     pace: Pace,
     #[serde(default)]
     reconnect: bool,
+    #[serde(default)]
+    connects: bool,
     kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     #[serde(default)]
@@ -160,6 +162,8 @@ pub struct Program {
     pub prepared: bool,
     pub pace: Pace,
     pub reconnect: bool,
+    /// Each transaction opens a connection of its own, as its first part.
+    pub connects: bool,
     pub kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     pub transactions: Vec<Transaction>,
@@ -196,7 +200,8 @@ impl Program {
             return Err("all weights are zero".into());
         }
         let handles = layout.handles;
-        let RawProgram { tables, rows, distribution, prepared, pace, reconnect, kinds, parameters, .. } = raw;
+        let RawProgram { tables, rows, distribution, prepared, pace, .. } = raw;
+        let RawProgram { reconnect, connects, kinds, parameters, .. } = raw;
         let drawn_rows = distribution.over(rows);
         Ok(Self {
             tables,
@@ -206,6 +211,7 @@ impl Program {
             prepared,
             pace,
             reconnect,
+            connects,
             kinds,
             parameters,
             transactions,

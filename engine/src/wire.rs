@@ -23,6 +23,9 @@ pub fn begin_query(out: &mut Vec<u8>) {
     begin(COM_QUERY, out);
 }
 
+/// The whole packet that ends a connection.
+pub const QUIT: [u8; 5] = [1, 0, 0, 0, 1];
+
 /// Starts a packet that prepares a statement.
 pub fn begin_prepare(out: &mut Vec<u8>) {
     begin(COM_STMT_PREPARE, out);

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use _engine::address::Address;
 use _engine::connection::{Failure, Target};
 use _engine::engine::Engine;
+use _engine::lane::Tally;
 
 use fake::*;
 
@@ -135,4 +136,58 @@ fn an_unreachable_server_is_reported_with_its_address() {
     let failure = attempt(Target { address, ..target(directory.socket()) }, 1, 1).unwrap_err();
     assert_eq!(failure.code, 2003);
     assert!(failure.message.starts_with(&message), "{failure:?}");
+}
+
+/// Connections, and the commands that each one received, of a slice in which every transaction connects.
+fn connecting(extra: &str, begin: bool, connections: usize) -> (Tally, Vec<Vec<u8>>) {
+    let server = Server::new(|_| all_ok());
+    let program = program_with(&format!(r#""connects": true,{extra}"#), begin, "SELECT");
+    let tally = one_slice(program, &server, connections, TIMEOUT).unwrap();
+    let codes = |commands: &Vec<Command>| commands.iter().map(|command| command.code).collect();
+    (tally, server.received().iter().map(codes).collect())
+}
+
+#[test]
+fn each_transaction_opens_a_connection_and_takes_leave() {
+    const QUERY: u8 = 3;
+    const QUIT: u8 = 1;
+    let open = r#""pace": {"type": "open", "rate": 200, "poisson": false},"#;
+    for (extra, begin, connections) in [("", false, 1), ("", true, 3), (open, false, 2)] {
+        let (tally, received) = connecting(extra, begin, connections);
+        let (idle, used) = received.split_at(connections);
+        assert!(idle.iter().all(|commands| commands == &[QUIT]));
+        let whole = if begin { vec![QUERY, QUERY, QUERY, QUIT] } else { vec![QUERY, QUIT] };
+        assert!(used.iter().all(|commands| commands == &whole), "{used:?}");
+        assert_eq!(tally.completed as usize, used.len());
+        assert!(used.len() > 2 * connections, "{tally:?}");
+    }
+}
+
+#[test]
+fn opening_its_connection_is_a_part_of_a_transaction() {
+    const GREETING: Duration = Duration::from_millis(20);
+    let server = Server::new(|number| {
+        Box::new(move |stream| {
+            if number > 0 {
+                thread::sleep(GREETING);
+            }
+            all_ok()(stream)
+        })
+    });
+    let tally =
+        one_slice(program_with(r#""connects": true,"#, false, "SELECT"), &server, 1, TIMEOUT).unwrap();
+    assert!(tally.completed > 0);
+    assert!(tally.latencies.mean_s() >= GREETING.as_secs_f64(), "{tally:?}");
+}
+
+#[test]
+fn a_connection_that_a_transaction_cannot_open_fails_or_is_counted() {
+    let full = |number| if number == 2 { refusing(1040, "Too many connections") } else { all_ok() };
+    let failed =
+        one_slice(program_with(r#""connects": true,"#, false, "SELECT"), &Server::new(full), 1, TIMEOUT);
+    assert_eq!(failed.unwrap_err().message, "Too many connections");
+    let both = r#""connects": true, "reconnect": true,"#;
+    let tally = one_slice(program_with(both, false, "SELECT"), &Server::new(full), 1, TIMEOUT).unwrap();
+    assert_eq!(tally.errors.into_iter().collect::<Vec<_>>(), [(1040, 1)]);
+    assert!(tally.completed > 1);
 }

@@ -327,12 +327,17 @@ class Scope:
 
     def _pieces(self, where: str, sql: str, find: Callable[[str], Collection[Piece]]) -> Iterator[Piece]:
         quoted = [match.span() for match in QUOTED.finditer(sql)] if self.prepared else []
-        known = [*([TABLE] if self.dataset.kind == "sbtest" else []), *self.workload.parameters]
+        numbers = self.workload.options | self.sizes
+        known = [*([TABLE] if self.dataset.kind == "sbtest" else []), *self.workload.parameters, *numbers]
 
         def filled(name: str, span: slice) -> Iterator[Piece]:
             if name == TABLE and self.dataset.kind == "sbtest":
                 yield "sbtest"
                 yield _TABLE_NUMBER
+                return
+            if name in numbers:
+                self._used.add(name)
+                yield str(numbers[name])
                 return
             if name not in self.workload.parameters:
                 raise _unknown(where, name, known)

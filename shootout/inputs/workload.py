@@ -206,6 +206,7 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
         prepared=prepared,
         pace=_pace(load),
         reconnect=load.reconnect,
+        connects=workload.connects,
         kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
         parameters=tuple(scope.parameters),
         transactions=transactions,

@@ -154,6 +154,7 @@ class Program(Value):
     prepared: bool
     pace: Closed | Open
     reconnect: bool
+    connects: bool  # each transaction opens a connection of its own
     kinds: tuple[ProgramKind, ...]
     parameters: tuple[ProgramParameter, ...]
     transactions: tuple[ProgramTransaction, ...]

@@ -224,6 +224,8 @@ class Workload(Value):
     transactions: Annotated[tuple[Transaction, ...], Meta(min_length=1)]
     dataset: Literal["sbtest", "tpcc", "own"] | Dump = "sbtest"  # own: an empty schema that `setup` fills
     protocol: Protocol | None = None  # the only possible protocol; None: either
+    connects: bool = False  # each transaction opens a connection of its own, and closes it
+    may_lack: bool = False  # a server that does not know a statement lacks it, instead of failing
     settings: tuple[str, ...] = ()  # NAME=VALUE of every server that runs it, above those of the run
     options: dict[Name, int] = field(default_factory=dict)
     distribution: Distribution = field(default_factory=Special)
