@@ -94,7 +94,10 @@ def _counted(
     chosen = Selection.read(profile="work", servers=names, workloads=workloads, option=args.option)
     extra = None if library is None else Preloaded(library, heads)
     path = measure.measure(
-        app.plan(chosen), args.out, lambda progress: print(progress.detail, file=sys.stderr), extra
+        app.plan(chosen),
+        args.out,
+        lambda progress: print(progress.detail or progress.block, file=sys.stderr),
+        extra,
     )
     return judge.compare(COUNTS.read(path))
 

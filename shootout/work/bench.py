@@ -31,12 +31,11 @@ from shootout.servers.native import Tree
 from shootout.work import callgrind, planning
 from shootout.work.callgrind import Counter, Dump
 from shootout.work.pace import START, Pace
-from shootout.work.units import Unit
+from shootout.work.units import Unit, priming, repetition
 from shootout.work.values import WorkCount, WorkFailure
 
-TRIED = 3  # executions that say what one takes
-PRIMING = 10  # repetitions of each kind before Callgrind begins to count
-WARM_UP = 3  # repetitions of each kind after that, for what another kind left
+TRIED = 3  # executions, the cheapest of which says what one takes
+WARM_UP = 2  # repetitions of each kind while Callgrind counts, for what another kind left
 REPETITIONS = 5
 # With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler
 # whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.3 %.
@@ -183,11 +182,13 @@ class Session:
         self._each(self._try, "warm-up", 1)
         self._counter.end()
 
-    def count(self, repetitions: Mapping[Key, int]) -> None:
-        """Count every kind, with so many executions in a repetition."""
-        self._each(lambda unit, _: self._prime(unit, repetitions[unit.key]), "warm-up", 2)
+    def count(self, costs: Mapping[Key, int]) -> None:
+        """Count every kind, as often as what an execution takes allows."""
+        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), "warm-up", 2)
         self._counter.begin()
-        self._each(lambda unit, show: self._count(unit, repetitions[unit.key], show), "measure", 1)
+        self._each(
+            lambda unit, show: self._count(unit, repetition(unit, costs.get(unit.key)), show), "measure", 1
+        )
 
     def plan(self) -> None:
         """Ask how the server plans each statement; one that it does not log has no plan.
@@ -235,28 +236,31 @@ class Session:
                     bench.fail(error, workload, kind)
             self.pace.done()
 
-    def _try(self, unit: Unit, _: Callable[[int], None]) -> None:
+    def _try(self, unit: Unit, show: Callable[[int], None]) -> None:
         if not unit.scaled:
             return
         with self._connected(unit, "tried") as send:
             send(1)
             self._counter.dump()
-            send(TRIED)
-            self.bench.counted.costs[unit.key] = self._counter.dump().instructions // TRIED
+            tried = []
+            for _ in range(TRIED):
+                send(1)
+                tried.append(self._counter.dump().instructions)
+        self.bench.counted.costs[unit.key] = min(tried)
 
-    def _prime(self, unit: Unit, repetition: int) -> None:
+    def _prime(self, unit: Unit, executions: int) -> None:
         with self._connected(unit, f"{self.start}/priming") as send:
-            send(PRIMING * repetition)
+            send(executions)
 
-    def _count(self, unit: Unit, repetition: int, show: Callable[[int], None]) -> None:
+    def _count(self, unit: Unit, executions: int, show: Callable[[int], None]) -> None:
         counter, counted = self._counter, self.bench.counted
         with self._connected(unit, str(self.start)) as send:
-            send(WARM_UP * repetition)
+            send(WARM_UP * executions)
             counter.dump()
             dumps = []
             for number in range(1, REPETITIONS + 1):
                 show(number)
-                send(repetition)
+                send(executions)
                 dumps.append(counter.dump())
         counted.last[unit.key] = dumps[-1]
         counted.counts.append(

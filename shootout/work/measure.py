@@ -138,8 +138,8 @@ def _one_start(together: Sequence[Bench], benches: Sequence[Bench], start: int, 
         all_do(lambda session: session.open(held))
         if start == 1:
             all_do(Session.try_each)
-        repetitions = _repetitions(benches)
-        all_do(lambda session: session.count(repetitions))
+        costs = _costs(benches)
+        all_do(lambda session: session.count(costs))
         if start == 1:
             all_do(Session.plan)
     for bench in together:
@@ -158,10 +158,9 @@ def _attempt(work: Callable[[Session], None], session: Session) -> None:
             session.end(MeasureError(said))
 
 
-def _repetitions(benches: Sequence[Bench]) -> dict[Key, int]:
-    """How often a repetition does each kind: as what it takes on the first server that knows it says."""
-    costs = {key: cost for bench in reversed(benches) for key, cost in bench.counted.costs.items()}
-    return {unit.key: repetition(unit, costs.get(unit.key)) for unit in benches[0].units}
+def _costs(benches: Sequence[Bench]) -> dict[Key, int]:
+    """What an execution of each kind takes on the first server that knows it."""
+    return {key: cost for bench in reversed(benches) for key, cost in bench.counted.costs.items()}
 
 
 # --- what is counted ------------------------------------------------------------------------------
@@ -174,7 +173,10 @@ def _document(
     every: Mapping[str, Sequence[Unit]],
     benches: Sequence[Bench],
 ) -> WorkDocument:
-    repetitions = _repetitions(benches)
+    costs = _costs(benches)
+    repetitions = {
+        unit.key: repetition(unit, costs.get(unit.key)) for counted in every.values() for unit in counted
+    }
     kinds = {
         (kind.workload, kind.name): msgspec.structs.replace(
             kind, units=repetitions.get((kind.workload, kind.name), kind.units)

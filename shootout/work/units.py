@@ -18,7 +18,10 @@ from shootout.work.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, WorkKin
 
 STATEMENTS = 50  # in a repetition, at most
 INSTRUCTIONS = 3_000_000  # in a repetition, about
-SIZES = (1, 2, 5, 10, 20, 50)  # of repetitions: so coarse that they seldom depend on what was tried
+SIZES = (1, 2, 5, 10, 25, 50)  # of repetitions: so coarse that they seldom depend on what was tried
+PRIMING = 10  # repetitions before anything is counted, at least
+PRIMED = 2_500  # executions, as far as they take no more than …
+PRIMED_INSTRUCTIONS = 150_000_000
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -77,10 +80,22 @@ def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
 
 def repetition(unit: Unit, instructions: int | None) -> int:
     """How often a repetition does a unit that takes so many instructions; None: not known."""
-    if not unit.scaled or instructions is None:
+    if instructions is None:
         return unit.kind.units
     fitting = min(unit.kind.units, INSTRUCTIONS / max(1, instructions))
     return max((size for size in SIZES if size <= fitting), default=1)
+
+
+def priming(unit: Unit, instructions: int | None) -> int:
+    """How often it runs before anything is counted.
+
+    InnoDB hashes a page after a hundred searches or more, which takes up to 800 000 instructions. Cheap
+    statements must have that behind them.
+    """
+    least = PRIMING * repetition(unit, instructions)
+    if instructions is None:
+        return least
+    return max(least, min(PRIMED, PRIMED_INSTRUCTIONS // max(1, instructions)))
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:

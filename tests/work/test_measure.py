@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, NoReturn, cast
 
@@ -14,7 +13,7 @@ from shootout.model.program import Program
 from shootout.model.run import Progress
 from shootout.work import measure
 from shootout.work.pace import Pace
-from shootout.work.units import Unit, repetition
+from shootout.work.units import Unit, priming, repetition
 from shootout.work.values import WorkKind
 
 
@@ -46,14 +45,21 @@ def test_a_server_that_drops_our_own_connection_fails_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instructions", "often"),
-    [(None, 50), (0, 50), (60_000, 50), (61_000, 20), (400_000, 5), (3_000_000, 1), (10**9, 1)],
+    ("instructions", "often", "before"),
+    [
+        (None, 50, 500),
+        (0, 50, 2_500),
+        (60_000, 50, 2_500),
+        (61_000, 25, 2_459),
+        (400_000, 5, 375),
+        (10**7, 1, 15),
+        (10**9, 1, 10),
+    ],
 )
-def test_a_repetition_has_fewer_of_what_takes_much(instructions: int | None, often: int) -> None:
+def test_a_repetition_has_fewer_of_what_takes_much(instructions: int | None, often: int, before: int) -> None:
     kind = WorkKind(workload="w", name="select", per_transaction=1, units=50)
     unit = Unit(kind, cast(Program, None), scaled=True)
-    assert repetition(unit, instructions) == often
-    assert repetition(replace(unit, scaled=False), instructions) == 50
+    assert (repetition(unit, instructions), priming(unit, instructions)) == (often, before)
 
 
 def test_the_share_that_is_done_never_falls() -> None:
