@@ -9,6 +9,8 @@ use crate::random::Stream;
 
 /// Numbers that no row has are this close to the column's end.
 const BEYOND: u64 = 1 << 20;
+/// Draws until a value is one that the transaction does not have.
+const DRAWS_MAX: usize = 256;
 
 /// The values that parameters are drawn from, in order.
 #[derive(Debug, Default, Deserialize, PartialEq)]
@@ -68,6 +70,8 @@ pub struct Learned {
     keys: usize,
     own: f64,
     taken: bool,
+    /// No value of the column comes twice in a transaction, as far as there are others.
+    distinct: bool,
     /// The parameter whose number it repeats, in this share of draws, and the distance to it.
     pub of: Option<usize>,
     share: f64,
@@ -150,11 +154,27 @@ impl Learned {
             if let Some(key) = draws.keys.draw(self.keys, self.taken, &mut draws.stream) {
                 return key;
             }
+            if self.needs_own() {
+                return Value::Null;
+            }
         }
         if self.fresh && unit < self.absent {
             return self.new_key(draws);
         }
-        Value::Number(self.pick(unit, &mut draws.stream))
+        let mut number = self.pick(unit, &mut draws.stream);
+        for _ in 0..if self.distinct { DRAWS_MAX } else { 0 } {
+            if draws.keys.is_first(self.column, number) {
+                break;
+            }
+            let again = draws.stream.unit();
+            number = self.pick(again, &mut draws.stream);
+        }
+        Value::Number(number)
+    }
+
+    /// Whether it is nothing but keys that earlier transactions have inserted.
+    pub fn needs_own(&self) -> bool {
+        self.taken && self.own >= 1.0
     }
 
     /// A value that no row has, and no other connection draws.
@@ -307,7 +327,7 @@ mod tests {
     use proptest::prelude::*;
 
     const PLAIN: &str = r#"{"column": 0, "form": "number", "positions": [0.0, 1.0], "hot": [], "absent": 0.0,
-        "nulls": 0.0, "fresh": false, "keys": 0, "own": 0.0, "taken": false, "of": null, "share": 1.0, "difference": 0, "lengths": [], "counts": [],
+        "nulls": 0.0, "fresh": false, "keys": 0, "own": 0.0, "taken": false, "distinct": false, "of": null, "share": 1.0, "difference": 0, "lengths": [], "counts": [],
         "around": null}"#;
 
     /// A parameter over these values; `changes` replace texts of `PLAIN`.
@@ -430,6 +450,19 @@ mod tests {
             assert_eq!(taken.draw(None, &mut draws), *key);
         }
         assert_eq!(any.draw(None, &mut draws), Value::Number(10), "all are taken, or were rolled back");
+        assert_eq!(taken.draw(None, &mut draws), Value::Null, "the dump has none to delete");
+    }
+
+    #[test]
+    fn distinct_values_come_once_in_a_transaction() {
+        let distinct = learned("[10, 20, 30]", &[(r#""distinct": false"#, r#""distinct": true"#)]);
+        let mut draws = draws(0, 1);
+        for _ in 0..50 {
+            let drawn: Vec<Value> = (0..3).map(|_| distinct.draw(None, &mut draws)).collect();
+            assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2] && drawn[0] != drawn[2], "{drawn:?}");
+            distinct.draw(None, &mut draws); // there is no fourth
+            draws.keys.end(true);
+        }
     }
 
     #[test]

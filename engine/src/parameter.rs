@@ -94,6 +94,15 @@ impl Source {
         }
     }
 
+    /// Whether statements that need it are left out while it is NULL.
+    pub fn is_required(&self) -> bool {
+        match self {
+            Self::Result { required, .. } => *required,
+            Self::Learned(learned) => learned.needs_own(),
+            _ => false,
+        }
+    }
+
     /// Draws a value; None for a result. `values` holds the parameters that it depends on.
     pub fn draw(&self, repetition: u32, rows: &Rows, draws: &mut Draws, values: &Values) -> Option<Value> {
         let number = |of: usize| if let Value::Number(number) = values[of] { number } else { 0 };
@@ -238,6 +247,8 @@ pub struct Keys {
     committed: BTreeMap<usize, VecDeque<Value>>,
     /// Those of the running transaction.
     open: Vec<(usize, Value)>,
+    /// What the running transaction has drawn that comes once in it.
+    drawn: Vec<(usize, i64)>,
 }
 
 impl Keys {
@@ -248,8 +259,18 @@ impl Keys {
         self.open.push((column, key));
     }
 
+    /// Whether the running transaction draws a number of a column for the first time; from now on it has.
+    pub fn is_first(&mut self, column: usize, number: i64) -> bool {
+        let first = !self.drawn.contains(&(column, number));
+        if first {
+            self.drawn.push((column, number));
+        }
+        first
+    }
+
     /// Ends the running transaction.
     pub fn end(&mut self, committed: bool) {
+        self.drawn.clear();
         for (column, key) in self.open.drain(..).filter(|_| committed) {
             let keys = self.committed.entry(column).or_default();
             if keys.len() == Self::MOST {

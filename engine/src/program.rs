@@ -249,12 +249,10 @@ impl Program {
         if self.tables == 1 { 1 } else { draws.stream.below(self.tables) + 1 }
     }
 
-    /// Whether a statement needs a result that is not there.
+    /// Whether a statement needs a result or a key that is not there.
     pub fn lacks(&self, statement: &Statement, values: &Values) -> bool {
-        let needed =
-            |index: usize| matches!(self.parameters[index].source, Source::Result { required: true, .. });
         let mut indexes = statement.pieces.iter().filter_map(Piece::parameter);
-        indexes.any(|index| needed(index) && values[index] == Value::Null)
+        indexes.any(|index| self.parameters[index].source.is_required() && values[index] == Value::Null)
     }
 
     /// The column whose new key a result is.

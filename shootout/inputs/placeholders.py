@@ -248,6 +248,7 @@ class Scope:
             keys=keys,
             own=parameter.own,
             taken=parameter.taken,
+            distinct=parameter.distinct,
             of=of,
             share=parameter.share,
             difference=self.amount(f"{where}.difference", parameter.difference, NUMBERS),

@@ -10,6 +10,7 @@ from shootout.learn.binding import Binding, Bound
 from shootout.learn.schema import Schema
 from shootout.learn.values import Link, LogSequence, Slot, Template
 
+FEW = 20  # values that a column has no more of, if each is inserted ten times: kinds and the like, not keys
 REPEATS_MIN = 0.8  # share of transactions in which a value repeats a new one, and is new with it
 
 _INSERT = re.compile(r"\s*INSERT\s+(?!IGNORE\b)(?!.*\bON\s+DUPLICATE\s+KEY\b)", re.IGNORECASE | re.DOTALL)
@@ -21,6 +22,7 @@ class Inserted:
 
     hashes: frozenset[int]
     most: int | None = None  # greater hashes are not known; None: all are
+    few: bool = False  # texts of which each comes again and again
 
     def share(self, slot: Slot) -> float:
         """The share of a slot's different values that are among them."""
@@ -32,17 +34,26 @@ class Inserted:
 def inserted(templates: Sequence[Template], bound: Sequence[Bound]) -> dict[str, Inserted]:
     """What the log inserts, by column."""
     slots: dict[str, list[Slot]] = {}
+    few: dict[str, bool] = {}
     for template, one in zip(templates, bound, strict=True):
         for slot, to in zip(template.slots, one.slots, strict=True):
             if to.use == "insert" and to.column is not None:
-                slots.setdefault(to.column.full_name, []).append(slot)
-    return {name: _union(every) for name, every in slots.items()}
+                name = to.column.full_name
+                slots.setdefault(name, []).append(slot)
+                few[name] = few.get(name, not to.column.unique) and _is_few(slot, template.count)
+    return {name: _union(every, few=few[name]) for name, every in slots.items()}
 
 
-def _union(slots: Iterable[Slot]) -> Inserted:
+def _is_few(slot: Slot, executions: int) -> bool:
+    values = sum(size * count for size, count in slot.sizes) if slot.sizes else executions
+    return slot.kind == "text" and slot.distinct <= min(FEW, values / 10)
+
+
+def _union(slots: Iterable[Slot], *, few: bool) -> Inserted:
     slots = [*slots]
     limits = [most for slot in slots if (most := _most(slot)) is not None]
-    return Inserted(frozenset(hash for slot in slots for hash in slot.hashes), min(limits, default=None))
+    hashes = frozenset(hash for slot in slots for hash in slot.hashes)
+    return Inserted(hashes, min(limits, default=None), few)
 
 
 def _most(slot: Slot) -> int | None:

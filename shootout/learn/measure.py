@@ -157,7 +157,8 @@ class _Bench:
         bound = [bind(template, self.known) for template in self.log.templates]
         values = learning.values_of(self.instance, self.schema)
         while True:
-            self.observe("learning")
+            again = f", without {len(refused)} that the server refused" if refused else ""
+            self.observe(f"learning statements{again}")
             text, report = learning.learn(
                 self.log,
                 bound,
@@ -172,7 +173,7 @@ class _Bench:
             )
             with _writing(self.out / WORKLOAD):
                 (self.out / WORKLOAD).write_text(text, "utf-8")
-            self.observe("sending what was learned")
+            self.observe(f"sending what was learned{again}")
             try:
                 fidelity = self._sent(report, attempt=len(refused))
                 notes = () if self.settings else flushing.unknown(fidelity)

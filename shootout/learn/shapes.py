@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import random
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_shape
 from decimal import Decimal, InvalidOperation
+from string import ascii_lowercase
 from typing import Literal
 
 from msgspec.structs import replace
@@ -32,6 +34,7 @@ _UNLIMITED = (2**31 - 1, 2**32 - 1, NUMBER_MAX)  # as LIMIT: all rows
 _DIGITS = 19  # of a made-up number: any of so many fits 64 bits without a sign
 STRUCTURAL_VALUES = 20  # a slot with more of them has data
 
+_TEXTS = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 _FORMAT = re.compile(r"(?:%[A-Za-z%]|[^A-Za-z0-9%])*")  # '%Y-%m', ', '
 _DATE = re.compile(r"(\d{4})-\d\d-\d\d(?:[ T](\d\d:\d\d(?::\d\d(?:\.\d+)?)?))?")
 
@@ -56,6 +59,8 @@ class Learner:
     schema: Schema = field(default_factory=lambda: Schema({}, {}))
     inserted: Mapping[str, Inserted] = field(default_factory=dict)  # by table.column
     _spreads: dict[str, list[Spread]] = field(default_factory=dict, init=False)  # by column
+    # What stands for a few literals that a column lacks, by column.
+    _stand_ins: dict[str, dict[bytes, bytes]] = field(default_factory=dict, init=False)
 
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:
         """The shape of a slot of a template that was executed so often."""
@@ -93,6 +98,10 @@ class Learner:
         values = self.values(name)
         if binding.use == "like":
             return _pattern(column.full_name, weighed, values)
+        few = name in self.inserted and self.inserted[name].few and values.type in _TEXTS
+        if few and slot.kind == "text" and all(values.rank(literal) is None for literal, _ in weighed):
+            stand_ins = [(self._stand_in(name, literal), weight) for literal, weight in weighed]
+            return _kept(slot, stand_ins, 0.0, ())
         if not values.count and not (values.numeric and column.key):
             return None  # nothing to draw from: like the log's own
         places: list[tuple[int, float]] = []
@@ -104,7 +113,7 @@ class Learner:
             place = self._place(values, binding, literal)
             if place is not None:
                 place = newest.get(literal, place)
-            if place is None and literal in held and not _renews(binding):
+            if place is None and (few or literal in held) and not _renews(binding):
                 place = values.nearest(literal)
             if place is None:
                 absent.append((literal, weight))
@@ -114,7 +123,7 @@ class Learner:
         missing = sum(weight for _, weight in absent) / total
         form = _form(slot, values)
         fresh = bool(absent) and (_renews(binding) or (binding.use == "insert" and column.key))
-        own = self._own(slot, binding, weighed, values, held)
+        own = 0.0 if few else self._own(slot, binding, weighed, values, held)
         if not places and not values.numeric and form != "number" and not (fresh or own):
             return Shape(Learned(form=form, absent=1.0, lengths=_lengths(absent, form)))  # made up
         if fresh and not places and not values.numeric:
@@ -163,6 +172,16 @@ class Learner:
             return 0.0
         part = known.share(slot) * len(weighed) / len(lacking)
         return min(1.0, part) * sum(weight for _, weight in lacking) / total
+
+    def _stand_in(self, column: str, literal: bytes) -> bytes:
+        """A made-up text that stands for a literal everywhere, and is as long."""
+        known = self._stand_ins.setdefault(column, {})
+        if literal not in known:
+            number, length = len(known), len(_decoded(literal))
+            made = random.Random(f"{column} {number}").choices(ascii_lowercase, k=length)
+            made[-1:] = ascii_lowercase[number % len(ascii_lowercase)][:length]
+            known[literal] = "".join(made).encode()
+        return known[literal]
 
     def _known_spread(
         self, column: str, places: Sequence[tuple[int, float]], count: int, size: int

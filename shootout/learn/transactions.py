@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from msgspec.structs import replace
 
-from shootout.learn import writing
+from shootout.learn import rows, writing
 from shootout.learn.binding import pieces
-from shootout.learn.blocks import SAME_MIN, Block, Place, blocks
-from shootout.learn.keys import adds_rows, is_child, removes_rows
+from shootout.learn.blocks import SAME_MIN, Place, blocks
+from shootout.learn.keys import REPEATS_MIN, is_child, removes_rows
+from shootout.learn.places import Places
+from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.learn.spreads import rounded
 from shootout.learn.statements import LINKED_MIN, Statement, strongest
-from shootout.learn.values import Link, LogSequence
+from shootout.learn.values import LogSequence
 from shootout.model.workload import (
-    Group,
     Learned,
     Parameter,
     Repetition,
@@ -30,10 +32,6 @@ from shootout.model.workload import (
 
 OWN_MIN = 0.01  # a smaller share of own keys is chance
 SURE = 1000  # values of a sample that leaves no doubt
-_ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
-_LIST = re.compile(r"\bIN\s*\(\{\w+\}\)", re.IGNORECASE)
-
-Sizes = Sequence[tuple[int, int]]  # of lists: length, how often
 
 
 @dataclass
@@ -44,32 +42,57 @@ class Builder:
     learner: Learner
     parameters: dict[str, Parameter] = field(default_factory=dict)
     new: dict[tuple[int, int], int] = field(default_factory=dict)  # executions by slot that repeat a new key
+    repeats: dict[str, str] = field(default_factory=dict)  # columns whose new keys are those of another one
 
     @cached_property
     def wanted(self) -> frozenset[str]:
         """The columns whose new keys later transactions use."""
-        schema = self.learner.schema
         return frozenset(
-            schema.key_of(to.column)
+            self.key_of(to.column)
             for statement in self.statements
             for shape, to in zip(statement.shapes, statement.bindings, strict=True)
             if shape.own >= OWN_MIN and to.column is not None
         )
 
+    def key_of(self, column: Column) -> str:
+        """The column whose keys a column has: its parent's, or the one whose new keys it repeats."""
+        key = self.learner.schema.key_of(column)
+        return self.repeats.get(key, key)
+
     def find_new(self, sequences: Sequence[LogSequence]) -> None:
         """Count how often slots repeat a key that their own transaction inserts."""
+        inserts: Counter[str] = Counter()  # executions, by column
+        repeated: Counter[tuple[str, str]] = Counter()  # by column and the one whose new key it has
         for sequence in sequences:
-            links = strongest(sequence, self.statements, self.learner.schema)
-            for number, slot in _Writer(
-                self, sequence, links, blocks(sequence.statements, links)
-            ).repeat_new():
+            for (number, slot), new in self._writer(sequence).inserted():
                 place = sequence.statements[number], slot
-                self.new[place] = self.new.get(place, 0) + sequence.count
+                to = self.statements[place[0]].bindings[slot]
+                if new is not None:
+                    self.new[place] = self.new.get(place, 0) + sequence.count
+                if to.use == "insert" and to.column is not None:
+                    inserts[self.key_of(to.column)] += sequence.count
+                    if new is not None:
+                        repeated[self.key_of(to.column), self.key_of(new)] += sequence.count
+        self.repeats |= {
+            key: of
+            for (key, of), count in repeated.items()
+            if key != of and count >= REPEATS_MIN * inserts[key]
+        }
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
         """The transaction of a sequence whose templates are all to be sent."""
+        return self._writer(sequence).transaction(weight)
+
+    def _writer(self, sequence: LogSequence) -> _Writer:
         links = strongest(sequence, self.statements, self.learner.schema)
-        return _Writer(self, sequence, links, blocks(sequence.statements, links)).transaction(weight)
+        return _Writer(
+            statements=self.statements,
+            schema=self.learner.schema,
+            sequence=sequence,
+            links=links,
+            blocks=blocks(sequence.statements, links),
+            builder=self,
+        )
 
     def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
         """A name for this parameter that is not taken; equal parameters reuse theirs."""
@@ -84,14 +107,11 @@ class Builder:
         return name
 
 
-@dataclass
-class _Writer:
+@dataclass(kw_only=True)
+class _Writer(Places):
     """Writes one transaction."""
 
     builder: Builder
-    sequence: LogSequence
-    links: Mapping[Place, Link]
-    blocks: Sequence[Block]
     _taken: dict[int, set[str]] = field(default_factory=dict)  # names by step; -1: in the whole transaction
     _chosen: dict[Place, str] = field(default_factory=dict)
     _into: dict[int, list[str]] = field(default_factory=dict)  # results by statement
@@ -117,64 +137,10 @@ class _Writer:
             end=self.sequence.end,
         )
 
-    def _steps(self) -> list[tuple[list[int], int]]:
-        """The statements of each step, and how often it is sent; linked single ones share one."""
-        steps: list[tuple[list[int], int]] = []
-        for block in self.blocks:
-            numbers = list(range(block.first, block.first + block.length))
-            if block.repeat == 1 and steps and steps[-1][1] == 1 and self._linked(block.first, steps[-1][0]):
-                steps[-1][0].extend(numbers)
-            else:
-                steps.append((numbers, block.repeat))
-        return steps
-
-    def __post_init__(self) -> None:
-        self.steps = self._steps()
-        self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
-        self._new: dict[Place, Place] = {}  # by root: where its value is inserted
-        for place in self._places():
-            statement = self._of(place[0])
-            to, known = statement.bindings[place[1]], statement.shapes[place[1]].parameter
-            if (
-                to.use == "insert"
-                and known
-                and known.fresh
-                and not is_child(to)
-                and adds_rows(statement.template)
-                and not self._replaces(place)
-            ):
-                self._new.setdefault(self._root(place), place)
-
-    def _places(self) -> Iterator[Place]:
-        for number in range(len(self.sequence.statements)):
-            yield from ((number, slot) for slot in range(len(self._of(number).shapes)))
-
-    def _replaces(self, place: Place) -> bool:
-        """Whether the row of a key that is inserted was deleted before: such a key is not new."""
-        column = self._of(place[0]).bindings[place[1]].column
-        return any(
-            number < place[0]
-            and self._of(number).bindings[slot].column == column
-            and removes_rows(self._of(number).template)
-            and self._root((number, slot)) == self._root(place)
-            for number, slot in self._places()
-        )
-
-    def repeat_new(self) -> list[Place]:
-        """The places that repeat a key which the transaction inserts."""
-        return [place for place in self._places() if self._root(place) in self._new]
-
-    def _linked(self, statement: int, others: Sequence[int]) -> bool:
-        links = (link for link in self.links.values() if link.statement == statement)
-        return any(link.of_statement in others for link in links)
-
-    def _step_of(self, statement: int) -> int:
-        return next(number for number, (statements, _) in enumerate(self.steps) if statement in statements)
-
     def _statement(self, number: int) -> WorkloadStatement:
         statement = self._of(number)
         texts: list[str] = []
-        sizes: dict[str, Sizes] = {}
+        sizes: dict[str, rows.Sizes] = {}
         slot = 0
         for piece in pieces(statement.template.sql, statement.template.slots):
             if piece not in ("?", "?+"):
@@ -188,68 +154,27 @@ class _Writer:
                 texts.append(f"{{{name}}}")
                 sizes[name] = statement.template.slots[slot].sizes
             slot += 1
-        return WorkloadStatement(name=statement.name, sql=self._rows("".join(texts), sizes))
-
-    def _rows(self, sql: str, sizes: Mapping[str, Sizes]) -> str:
-        """Many rows, of VALUES or IN, as groups; `sizes` are those of lists, by parameter."""
-        for rows in reversed([*_ROWS.finditer(sql)]):
-            row = whole = _balanced(sql[rows.end() :])
-            names = re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row)
-            if not names or _LIST.search(row) or not all(map(sizes.get, names)):
-                continue
-            for name in names:
-                parameter = self.builder.parameters[name]
-                assert isinstance(parameter, Learned)
-                own = self.builder.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
-                row = row.replace(f"{{{name}}}", f"{{{own}}}")
-            lengths = sizes[names[0]]
-            mean = sum(size * count for size, count in lengths) / sum(count for _, count in lengths)
-            group = Group(sql=row, count=max(1, round(mean)))
-            after = sql[rows.end() + len(whole) :]
-            sql = f"{sql[: rows.end()]}{{{self.builder.name('rows', group, set())}}}{after}"
-        return sql
-
-    def _of(self, number: int) -> Statement:
-        return self.builder.statements[self.sequence.statements[number]]
-
-    def _root(self, place: Place) -> Place:
-        """The place whose value this one has in all transactions."""
-        while (link := self.links.get(place)) and self._is_same(link):
-            place = (link.of_statement, link.of_slot)
-        return self._first(place)
-
-    def _first(self, place: Place) -> Place:
-        """The place in the repetition that stands for all."""
-        for block in self.blocks:
-            if 0 <= (offset := place[0] - block.first) < block.length * block.repeat:
-                return block.first + offset % block.length, place[1]
-        raise AssertionError(place)
-
-    def _is_same(self, link: Link) -> bool:
-        own = self._of(link.statement).shapes[link.slot]
-        source = self._of(link.of_statement).shapes[link.of_slot]
-        if link.difference or own.parameter is None or source.parameter is None:
-            return False
-        derivable = own.numeric and source.numeric
-        return link.share >= SAME_MIN or (not derivable and link.share >= 0.8)
+        return WorkloadStatement(name=statement.name, sql=rows.grouped("".join(texts), sizes, self.builder))
 
     def _name(self, place: Place) -> str:
         """The name of the parameter for a slot."""
         root = self._root(place)
         if root in self._chosen:
             return self._chosen[root]
-        statement = self._of(root[0])
-        shape = self._shape(root)
-        parameter = shape.parameter or statement.shapes[root[1]].parameter
+        telling = self._telling(root)
+        shape = self._shape(telling)
+        parameter = shape.parameter or self._of(telling[0]).shapes[telling[1]].parameter
         assert isinstance(parameter, Learned)
         if root in self._new:
             return self._named(root, self._fresh(*self._new[root]))
         if (first := self._counter(root)) is not None:
             return self._repetition(first)
         if (origin := self._origin(root)) is not None:
-            name = self._chosen[root] = self._result(*origin, statement.labels[root[1]], parameter)
+            name = self._chosen[root] = self._result(*origin, self._of(root[0]).labels[root[1]], parameter)
             return name
-        parameter = self._owned(root, self._fitting(root, parameter))
+        parameter = self._owned(telling, self._fitting(root, parameter))
+        if self._comes_once(root):
+            parameter = replace(parameter, distinct=True)
         link = self.links.get(root)
         if link is not None:
             source = self._of(link.of_statement).shapes[link.of_slot]
@@ -300,13 +225,10 @@ class _Writer:
         absent = min(1.0, max(0.0, parameter.absent - made_up) / left)
         absent = min(1.0, absent / (1.0 - own)) if own < 1.0 - OWN_MIN else 0.0
         parameter = replace(parameter, absent=rounded(absent) if absent >= OWN_MIN else 0.0)
-        key = self.builder.learner.schema.key_of(to.column)
+        key = self.builder.key_of(to.column)
         if own < OWN_MIN:
             return parameter
-        taken = any(
-            self._root(place) == root and self._of(place[0]).template.sql.upper().startswith("DELETE")
-            for place in self._places()
-        )
+        taken = any(removes_rows(self._of(place[0]).template) for place in self._alike[self._root(root)])
         return replace(parameter, own=own, taken=taken, keys=None if key == parameter.column else key)
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
@@ -321,12 +243,6 @@ class _Writer:
             if parameter.like and known.like and self._root(place) == root:
                 patterns.append(known)
         return min(patterns, key=lambda pattern: pattern.absent)
-
-    def _source(self, place: Place) -> Place:
-        """The place whose value this one has in some transactions."""
-        while (link := self.links.get(place)) and not link.difference:
-            place = (link.of_statement, link.of_slot)
-        return self._first(place)
 
     def _shape(self, place: Place) -> Shape:
         """The shape of a slot; a constant slot gets its constant."""
@@ -384,7 +300,7 @@ class _Writer:
     def _inserted(self, place: Place) -> int | None:
         """The earlier statement whose new row's number a value is, as far as the log can show."""
         statement, slot = self._of(place[0]), place[1]
-        to, schema = statement.bindings[slot], self.builder.learner.schema
+        to, schema = statement.bindings[slot], self.schema
         if to.column is None or to.use not in ("equal", "insert", "set") or place in self.links:
             return None
         if statement.shapes[slot].own < LINKED_MIN or statement.template.slots[slot].sizes:
@@ -437,13 +353,3 @@ class _Writer:
                 if not self._is_same(link) and self._is_shared(place):
                     return True
         return False
-
-
-def _balanced(text: str) -> str:
-    """The text up to the parenthesis that closes its first."""
-    depth = 0
-    for index, character in enumerate(text):
-        depth += {"(": 1, ")": -1}.get(character, 0)
-        if depth == 0:
-            return text[: index + 1]
-    return text

@@ -87,6 +87,7 @@ class ManagedServer:
     datasets: Sequence[Dataset]
     port: int | None
     cache_bytes: int
+    told: Sequence[Warning] = ()  # before the run
 
     @classmethod
     def find(
@@ -114,7 +115,8 @@ class ManagedServer:
         compiled = replace(
             compiled, options=dataset.with_engines(compiled.options, program.family, plan.loaded)
         )
-        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes)
+        told = plan.told.get(label, ())
+        return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
         """The datasets on this server, from the cache or loaded now. Raises MeasureError.
@@ -160,7 +162,7 @@ class ManagedServer:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=(*warnings, *machine.not_visible(instance.pid)) if instance else (),
+            warnings=(*self.told, *((*warnings, *machine.not_visible(instance.pid)) if instance else ())),
             image=self.program.origin,
         )
 

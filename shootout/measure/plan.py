@@ -19,7 +19,7 @@ from shootout.inputs import matrix, published, toml, workload
 from shootout.inputs.options import PORTS, Selection
 from shootout.model.plan import Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
-from shootout.model.run import WorkloadRecord
+from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
 from shootout.servers import cache, catalogue, dsn, installations, reference
@@ -78,6 +78,7 @@ class Plan:
     place: Place
     planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
     resume: bool = False  # continue a run that was cut short
+    told: Mapping[str, Sequence[Warning]] = field(default_factory=dict)  # of servers before the run, by label
 
     @property
     def blocks(self) -> tuple[Block, ...]:

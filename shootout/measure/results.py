@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -29,7 +29,7 @@ from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
 from shootout.measure.statements import each_kind, is_answer, logged
 from shootout.measure.workplace import workplace
-from shootout.model.run import Observe, Progress
+from shootout.model.run import COMPARES, NOT_COMPARED, OTHER_ROWS, Observe, Progress, Warning
 from shootout.servers.instances import Instance
 
 TRANSACTIONS = 50  # of each workload
@@ -62,14 +62,26 @@ class RowDifference:
         )
 
 
-def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
-    """Where servers return other rows than the plan's base. Call this from the main thread.
+def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
+    """The plan with what comparing the servers' rows says, for the run document; and that in words.
 
-    Raises InputError for servers that shootout does not start itself, and MeasureError.
+    Call this from the main thread. Raises InputError for servers that shootout does not start itself.
     """
+    told: dict[str, list[Warning]] = {}
+    try:
+        for found in compared(plan, observe):
+            told.setdefault(found.server, []).append(Warning(code=OTHER_ROWS, text=str(found)))
+    except MeasureError as error:
+        told[plan.base] = [Warning(code=NOT_COMPARED, text=f"results are not compared: {error}")]
+    said = [warning.text for warnings in told.values() for warning in warnings]
+    return replace(plan, given={**plan.given, COMPARES: ""}, told=told), said
+
+
+def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
+    """Where servers return other rows than the plan's base. Raises InputError and MeasureError."""
     for planned in plan.servers.values():
         if planned.reference.source == "dsn":
-            raise InputError(f"{planned.reference.text}: --check-results needs servers that shootout starts")
+            raise InputError(f"{planned.reference.text}: {COMPARES} needs servers that shootout starts")
     labels = [label for label, server in plan.servers.items() if not server.absent]
     with workplace(journal.new_run(datetime.now(UTC)), plan.place.data) as (directory, held):
         servers = {label: ManagedServer.find(plan, label, None, held) for label in labels}

@@ -76,6 +76,7 @@ class ProgramLearned(Drawn, tag="learned"):
     keys: int  # index into Program.columns
     own: float
     taken: bool
+    distinct: bool
     of: int | None
     share: float
     difference: int

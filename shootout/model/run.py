@@ -12,6 +12,9 @@ from shootout.model.value import Count, Difference, Positive, Protocol, Quantity
 from shootout.model.workload import Distribution
 
 ABSENT: Final = "not-available"  # warning code for a server that is not available
+# The option that compares what servers return, and the codes of warnings about what it found.
+COMPARES: Final = "--check-results"
+OTHER_ROWS, NOT_COMPARED = "other-rows", "not-compared"
 
 
 class Warning(Value):
@@ -214,6 +217,12 @@ class RunHeader(Value, tag="run", tag_field="record"):
         """The machine that measured a cell; None if its shard is missing from a merged run."""
         part = self.part(cell)
         return None if self.parts and part is self else part.runner
+
+    @property
+    def same_rows(self) -> bool:
+        """Whether results were compared before the run, and every server returned the base's rows."""
+        told = {warning.code for server in self.servers for warning in server.warnings}
+        return COMPARES in self.given and told.isdisjoint({OTHER_ROWS, NOT_COMPARED})
 
     @property
     def runners(self) -> tuple[Runner, ...]:

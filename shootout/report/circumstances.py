@@ -60,6 +60,7 @@ def setup(comparison: Comparison) -> str:
         counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
         *_durability(header.servers[0] if header.servers else None),
         _starts(min(starts), max(starts)) if starts else "",
+        "every server returns the base's rows" if header.same_rows else "",
     ]
     warnings = [warning for c in comparison.cells for warning in c.warnings]
     parts += dict.fromkeys(warning.text for warning in warnings if warning.code == OTHER_BASE)

@@ -18,6 +18,7 @@ CUT_SHORT = "The run was cut short: some starts are missing"
 # The table has no room for them.
 PRINTED_WARNINGS = (
     *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
+    "settings-left-out",
 )
 
 

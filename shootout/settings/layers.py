@@ -89,4 +89,5 @@ def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
         | above.settings,
         lacking=below.lacking | above.lacking,
         options=checked_options(above.name, kept | above.options),
+        left_out=(*below.left_out, *above.left_out),
     )

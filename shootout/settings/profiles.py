@@ -84,6 +84,7 @@ class SettingsProfile(SettingsFile, kw_only=True):
     """A server's configuration in terms that mean the same on every version."""
 
     name: str
+    left_out: tuple[str, ...] = ()  # options of its file that shootout sets itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,7 @@ class Compiled:
     options: Mapping[str, str] = field(default_factory=dict)  # my.cnf
     requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
     verbatim: Mapping[str, str] = field(default_factory=dict)  # the profile's own my.cnf options
+    left_out: tuple[str, ...] = ()  # those that shootout sets itself
 
 
 def load(name_or_file: str) -> SettingsProfile:
@@ -128,6 +130,7 @@ def load(name_or_file: str) -> SettingsProfile:
         settings={name: _checked(file, name, value) for name, value in written.settings.items()},
         lacking=written.lacking,
         options=checked_options(file, written.options),
+        left_out=tuple(filter(_places, written.options)),
     )
 
 
@@ -168,7 +171,7 @@ def compile(
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
         options |= written
         requests[target] = Request(value=value, variables=variables, lacking=bool(row.lacks), note=note)
-    return Compiled(options=options | profile.options, requests=requests, verbatim=profile.options)
+    return Compiled(options | profile.options, requests, profile.options, profile.left_out)
 
 
 def in_files(options: Mapping[str, str]) -> dict[str, str]:
@@ -295,17 +298,25 @@ def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, s
         if not _OPTION.fullmatch(option):
             raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
         _require_printable(file, option, value)
-        bare = _PREFIXES.sub("", variable(option), count=1)
-        if bare in _INSTANCE_OPTIONS or bare.startswith(_OTHERS):
+        if _places(option):
             continue
         if any(map(_is_outside, re.split("[;:,=]", value))):
             raise InputError(f"{file}: {option} = {value} is outside the instance directory; leave it out")
-        if bare.startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
+        if _bare(option).startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
             raise InputError(f"{file}: {option} = {value} would join other servers; leave it out")
         name, _ = meant(option, value)
         checked.pop(name, None)
         checked[name] = option, value
     return dict(checked.values())
+
+
+def _places(option: str) -> bool:
+    """Whether an option places a server, or joins it to others."""
+    return _bare(option) in _INSTANCE_OPTIONS or _bare(option).startswith(_OTHERS)
+
+
+def _bare(option: str) -> str:
+    return _PREFIXES.sub("", variable(option), count=1)
 
 
 def _is_outside(part: str) -> bool:

@@ -23,8 +23,9 @@ def compare(
     """Compare requested settings with the server's variables (empty before it runs).
 
     Returns a record for each setting and option, and for defaults that may explain differences between
-    servers; and a warning for each that differs or is lacking. Options without a variable cannot be checked,
-    but servers refuse unknown options unless they start with `loose-`.
+    servers; and a warning for each that differs or is lacking, and for those that are left out. Options
+    without a variable cannot be checked, but servers refuse unknown options unless they start with
+    `loose-`.
     """
     loose = {
         meant(option, value)[0]
@@ -38,7 +39,11 @@ def compare(
     )
     records = {record.name: record for record in every}  # the last one of a name counts
     ordered = sorted(records.values(), key=lambda record: record.requested is None)
-    return tuple(ordered), tuple(warning for warning in map(_warning, ordered) if warning)
+    warnings = [warning for warning in map(_warning, ordered) if warning]
+    if compiled.left_out:
+        text = f"Left out, because shootout places servers itself: {', '.join(compiled.left_out)}."
+        warnings.append(Warning(code="settings-left-out", text=text))
+    return tuple(ordered), tuple(warnings)
 
 
 def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:

@@ -29,8 +29,11 @@ SCHEMA = Schema(
         "cart": a_table("cart", id="int unique", code="varchar unique"),
         "item": a_table("item", id="int unique", cart_id="int of cart.id"),
         "profile": a_table("profile", cart_id="int unique of cart.id"),
+        "session": a_table("session", id="varchar unique", client="varchar"),
+        "login": a_table("login", session_id="varchar key", client="varchar key"),
     },
     {},
+    keys={("login", "PRIMARY"): ["session_id", "client"]},
 )
 for table in ("cart", "item"):
     SCHEMA.tables[table]["id"] = dataclasses.replace(SCHEMA.tables[table]["id"], automatic=True)  # type: ignore[index]
@@ -105,6 +108,51 @@ def test_later_transactions_use_own_keys_and_deletes_take_them() -> None:
     used, taken = (parameters[one[0].split("{")[1].rstrip("}")] for one in sent[1:])
     assert (used["own"], "taken" in used, used.get("absent", 0)) == (1.0, False, 0)
     assert (taken["own"], taken["taken"]) == (1.0, True)
+
+
+SESSION = a_template("insert into session (id, client) values (?, ?)", NEW_WORDS, a_slot("web", "app"))
+LOGIN = a_template("insert into login (session_id, client) values (?, ?)", NEW_WORDS, a_slot("web", "app"))
+
+
+def test_a_key_without_a_foreign_key_is_the_one_that_it_repeats() -> None:
+    log_out = a_template("delete from login where session_id = ?", NEW_WORDS)
+    end = a_template("delete from session where id = ?", NEW_WORDS)
+    again = same((1, 0), (0, 0))
+    _, parameters, _ = learned([SESSION, LOGIN, log_out, end], ([0, 1], [again]), ([2, 3], [again]))
+    (taken,) = (each for each in parameters.values() if each.get("taken"))
+    assert (taken["column"], taken["keys"], taken["own"]) == ("login.session_id", "session.id", 1.0)
+
+
+def test_a_few_values_that_the_dump_lacks_are_a_few_everywhere() -> None:
+    of_client = a_template("select session_id from login where client = ?", a_slot("app"))
+    _, parameters, _ = learned([LOGIN, of_client], ([0], []), ([1], []))
+    few, one = (each["values"] for name, each in parameters.items() if name.startswith("client"))
+    assert sorted(map(len, few)) == [3, 3]
+    assert len(set(few)) == 2
+    assert not {"web", "app"} & {*few}
+    assert set(one) < set(few)
+
+
+def test_the_rarest_statement_tells_whose_keys_a_transaction_uses() -> None:
+    every = replace(
+        LOOK_UP, count=400, slots=(words("ann", "bob", "eve", "new0", hashes=(0, 900, 901, 902)),)
+    )
+    delete = a_template("delete from parent where id = ?", NEW_WORDS)
+    _, parameters, _ = learned(
+        [PARENT, every, delete], ([0], []), ([1, 2], [same((1, 0), (0, 0))]), ([1], [])
+    )
+    (taken,) = (each for each in parameters.values() if each.get("taken"))
+    assert taken["own"] == 1.0
+
+
+def test_rows_of_one_parent_have_different_keys() -> None:
+    cities = a_slot("ann", "bob", "eve")
+    login = a_template("insert into login (session_id, client) values (?, ?)", NEW_WORDS, cities, count=300)
+    whole = [same((at, 0), (0, 0)) for at in (1, 2, 3)]
+    _, parameters, _ = learned([SESSION, login], ([0, 1, 1, 1], whole))
+    assert {name: each["distinct"] for name, each in parameters.items() if "distinct" in each} == {
+        "client_2": True
+    }
 
 
 def test_the_number_of_an_inserted_row_is_its_statements_result() -> None:

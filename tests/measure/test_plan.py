@@ -10,6 +10,7 @@ from shootout.errors import InputError
 from shootout.paths import FIXTURES
 from shootout.servers import catalogue
 from shootout.servers.fetch import packages
+from shootout.settings import layers
 from tests.builders import BASE, HEAD
 from tests.plans import SLOTS, planned, slots
 
@@ -305,3 +306,18 @@ def test_a_workload_of_ones_own_has_another_digest_when_its_statements_change(tm
     after = planned(workloads=str(file)).digests
     assert before.keys() == after.keys() == {"mine"}
     assert before != after
+
+
+def test_every_server_has_the_settings_of_a_workload_below_its_own(tmp_path: Path) -> None:
+    text = (FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
+    mine, other = tmp_path / "mine.toml", tmp_path / "other.toml"
+    mine.write_text(f"settings = ['sync_binlog=1', 'max_connections=9']\n{text}")
+    other.write_text(f"settings = ['sync_binlog=0']\n{text}")
+    made = planned(workloads=str(mine), servers=f"{BASE},{HEAD}@max_connections=7")
+    found = [layers.of("defaults", server.reference.settings).options for server in made.servers.values()]
+    assert found == [
+        {"sync_binlog": "1", "max_connections": "9"},
+        {"sync_binlog": "1", "max_connections": "7"},
+    ]
+    with pytest.raises(InputError, match=r"^workload other: another workload of the run has other settings$"):
+        planned(workloads=f"{mine},{other}")

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from shootout.document import journal
 from shootout.inputs import workload
 from shootout.measure import results, statements
 from shootout.model.plan import Dataset
-from tests.runs import BASE, HEAD, SHOOTOUT, Lab
+from shootout.model.run import OTHER_ROWS
+from tests.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
 pytest_plugins = ["tests.runs"]
 
@@ -31,19 +33,33 @@ statements = [
 """
 
 
+OTHER = '{ name = "version", sql = "SELECT VERSION(), {id}" },'
+
+
 @pytest.mark.real
-def test_a_statement_that_returns_other_rows_is_named(lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("same", [True, False])
+def test_a_statement_that_returns_other_rows_is_named(same: bool, lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "rows.toml"
-    file.write_text(WORKLOAD)
+    file.write_text(WORKLOAD.replace(OTHER, "") if same else WORKLOAD)
     done = lab.run(
         *(SHOOTOUT, "run", "--check-results", "--profile", str(lab.once), "--servers", f"{BASE},{HEAD}"),
         *("--workloads", str(file), "--threads", "1", "--out", str(tmp_path / "out")),
     )
+    header = journal.read(document_in(tmp_path / "out")).header
+    assert header.same_rows is same
+    (page,) = (tmp_path / "out" / "site" / "runs").glob("*/index.html")
+    for text in (done.stdout, page.read_text("utf-8").replace("&#39;", "'")):
+        assert ("every server returns the base's rows" in text) is same
+    assert lab.left() == ([], [])
+    if same:
+        assert done.returncode in (0, 1), done.stderr
+        return
     assert done.returncode == 3, done.stderr
+    (warning,) = header.servers[1].warnings
+    assert warning.code == OTHER_ROWS
     (named,) = [line for line in done.stderr.splitlines() if "other rows" in line]
     assert f"rows, statement `version`: {HEAD} returns other rows than {BASE} in 20 of 20 executions" in named
     assert named.endswith("1 row with other values")
-    assert lab.left() == ([], [])
 
 
 def test_a_statement_is_of_the_kind_with_most_of_its_text() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec.structs import replace
 
 from shootout.analysis import compare
 from shootout.model.plan import Load
-from shootout.model.run import ServerRecord, SettingRecord
+from shootout.model.run import COMPARES, NOT_COMPARED, OTHER_ROWS, ServerRecord, SettingRecord, Warning
 from shootout.model.workload import Uniform, Zipfian
 from shootout.report import circumstances
 from tests import builders
@@ -66,6 +68,26 @@ def test_what_a_profile_promises_does_not_stand_beside_how_long_the_run_took(
 def test_a_change_is_that_of_this_machine() -> None:
     said = circumstances.setup(compare.compare(builders.a_run()))
     assert said.startswith("On this machine: 1 CPU for servers, 1 for the load, ")
+
+
+@pytest.mark.parametrize(
+    ("given", "codes", "same"),
+    [
+        ({COMPARES: ""}, (), True),
+        ({COMPARES: ""}, (OTHER_ROWS,), False),
+        ({COMPARES: ""}, (NOT_COMPARED,), False),
+        ({}, (), False),
+    ],
+)
+def test_that_every_server_returns_the_same_rows_stands_beside_the_conditions(
+    given: dict[str, str], codes: Sequence[str], same: bool
+) -> None:
+    header = builders.a_header()
+    base, head, *others = header.servers
+    head = replace(head, warnings=tuple(Warning(code=code, text="t") for code in codes))
+    header = replace(header, given=given, servers=(base, head, *others))
+    said = circumstances.setup(compare.compare(builders.a_run(header)))
+    assert ("every server returns the base's rows" in said) is same
 
 
 def _server(label: str, **settings: str) -> ServerRecord:

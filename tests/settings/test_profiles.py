@@ -9,7 +9,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Version
 from shootout.servers import instances
-from shootout.settings import profiles, readback
+from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import SettingsProfile
 from shootout.settings.setting import Scalar
 from tests.runs import BASE, a_tree
@@ -126,7 +126,8 @@ ft_boolean_syntax = '+ -><()~*:""&|'
 
 
 def test_the_file_of_a_server_in_production_makes_a_server_that_is_alone(write: Write) -> None:
-    assert profiles.load(write("my.cnf", PRODUCTION)).options == {
+    profile = profiles.load(write("my.cnf", PRODUCTION))
+    assert profile.options == {
         "slow_query_log": "1",
         "server-id": "17",
         "report_host": "db17",
@@ -139,6 +140,11 @@ def test_the_file_of_a_server_in_production_makes_a_server_that_is_alone(write: 
         "init_connect": '"SET NAMES utf8mb4; /* ours */"',
         "ft_boolean_syntax": "'+ -><()~*:\"\"&|'",
     }
+    layered = layers.of("defaults", write("my.cnf", PRODUCTION))
+    _, (warning,) = readback.compare(profiles.compile(layered, "mysql", (5, 7, 22)), {})
+    assert warning.code == "settings-left-out"
+    for option in ("datadir", "slow-query-log-file", "read_only"):
+        assert f" {option}" in warning.text
 
 
 @pytest.mark.real
