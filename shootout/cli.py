@@ -1,6 +1,6 @@
 """The command line: the list of all commands, and the one that is run. Exit codes: docs/cli.md.
 
-Only that one is imported, so that `--version` and `--help` answer at once.
+Only that one is imported, most of what it needs only when it runs: `--version` and `--help` answer at once.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from shootout import __version__, capability
+from shootout import __version__, capability, late
 from shootout import parser as arguments_of
 from shootout.errors import INTERRUPTED, InputError, MeasureError
 from shootout.parser import Parser
@@ -49,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         args, unknown = parser(chosen).parse_known_args(given)
         if unknown:
             args.parser.reject(unknown)
+        late.finish()
         from shootout.measure.workplace import interrupting  # noqa: PLC0415 (its command is imported, too)
 
         with interrupting(signal.SIGTERM, signal.SIGHUP):
@@ -83,11 +84,12 @@ def parser(chosen: str | None = None) -> Parser:
 
 
 def _declare(name: str, parser: Parser) -> None:
-    if name in capability.NAMES:
-        capability.load(name).command(parser)
-        return
-    module = next(module for module, names in _MODULES.items() if name in names)
-    import_module(f"shootout.commands.{module}").DECLARED[name](parser)
+    with late.importing():
+        if name in capability.NAMES:
+            capability.load(name).command(parser)
+            return
+        module = next(module for module, names in _MODULES.items() if name in names)
+        import_module(f"shootout.commands.{module}").DECLARED[name](parser)
 
 
 def _fail(error: Exception) -> None:

@@ -13,6 +13,12 @@ def decimals(half_width: float) -> int:
     return -math.floor(math.log10(half_width / 2))
 
 
+def percent_places(low: float, high: float) -> int:
+    """Decimal places of a change in percent, whose interval has these ratios as ends: two at most."""
+    half = (high - low) / 2 * 100
+    return min(max(decimals(half), 0), 2) if half > 0 else 0
+
+
 def number(value: float, places: int | None = None) -> str:
     """`value` with grouped digits, to `places` decimals or else to three significant digits."""
     if value == 0:
@@ -36,9 +42,9 @@ def percents(part: float) -> str:
     return f"{number(part * 100, 1)}{SPACE}%"
 
 
-def plain_percent(part: float) -> str:
+def plain_percent(part: float, places: int = 1) -> str:
     """A fraction in percent, with a plain space, for the sentences of a comparison."""
-    return f"{100 * part:.1f} %"
+    return f"{number(100 * part, places)} %"
 
 
 def share(part: float) -> str:

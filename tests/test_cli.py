@@ -252,19 +252,30 @@ def test_help_is_no_error(arguments: list[str], capsys: pytest.CaptureFixture[st
     assert out.startswith(f"shootout {__version__}\n" if arguments == ["--version"] else "usage: shootout ")
 
 
+def imported(arguments: Sequence[str], code: str) -> set[str]:
+    """The modules that a process has imported after this code, which runs commands that exit."""
+    code = f"import sys; from shootout import cli\n{code}\nprint('', *sys.modules, sep='\\n')"
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True, cwd=paths.ROOT
+    )
+    return {*done.stdout.splitlines()}
+
+
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_only_what_answers_is_imported(argument: str) -> None:
-    code = (
-        "import sys; from shootout import cli\ntry: cli.main()\nfinally: print('', *sys.modules, sep='\\n')"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, argument], capture_output=True, text=True, check=True, cwd=paths.ROOT
-    )
-    imported = {name for name in done.stdout.splitlines() if name.startswith("shootout.")}
-    assert imported - {f"shootout.{name}" for name in capability.NAMES} == {
-        "shootout.capability", "shootout.cli", "shootout.errors", "shootout.parser",
-    }  # fmt: skip
-    assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & {*done.stdout.splitlines()}
+    modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")
+    assert {name for name in modules if name.startswith("shootout.")} == {
+        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "late", "parser")),
+        *(f"shootout.{name}" for name in capability.NAMES),
+    }
+    assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & modules
+
+
+def test_the_help_of_a_command_imports_nothing_that_measures_judges_or_publishes() -> None:
+    code = "for name in sys.argv[1:]:\n    try: cli.main([name, '--help'])\n    except SystemExit: pass"
+    modules = imported([*cli.MEASURING, *capability.NAMES, *cli.JUDGING], code)
+    assert "shootout.inputs.options" in modules
+    assert not {"numpy", "scipy", "jinja2", "pymysql", "pytest", "sqlglot"} & modules
 
 
 def test_an_interruption_during_imports_is_told() -> None:

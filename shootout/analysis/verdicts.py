@@ -190,17 +190,23 @@ def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower",
 
 
 def change_text(metric: str, effect: stats.Effect, confidence: float) -> str:
-    """Describe a change with its interval."""
+    """Describe a change with its interval, as exactly as the report prints both."""
     interval = ratio(metric, effect)
+    places = numbers.percent_places(interval.low, interval.high)
+
+    def told(ratio: float) -> str:
+        return f"{numbers.plain_percent(abs(ratio - 1), places)} {less if ratio < 1 else more}"
+
     low, high = sorted((interval.low, interval.high), key=lambda bound: abs(bound - 1))
     less, more = ("slower", "faster") if metric == THROUGHPUT else ("less", "more")
     title = "" if metric == THROUGHPUT else f"{metrics.TITLES[metric]} "
     if (low < 1) == (high < 1):
-        bounds = f"{100 * abs(low - 1):.1f} to {numbers.plain_percent(abs(high - 1))}"
+        near, far = (numbers.plain_percent(abs(bound - 1), places) for bound in (low, high))
+        bounds = f"{near.removesuffix(' %')} to {far}"
     else:
-        bounds = f"{_change(interval.low, less, more)} to {_change(interval.high, less, more)}"
-    change = _change(interval.estimate, less, more)
-    return f"{title}{change}, {_share(confidence)} interval {bounds}, in {_starts(len(effect.per_start))}"
+        bounds = f"{told(interval.low)} to {told(interval.high)}"
+    change = f"{title}{told(interval.estimate)}, {_share(confidence)} interval {bounds}"
+    return f"{change}, in {_starts(len(effect.per_start))}"
 
 
 def ratio(metric: str, effect: stats.Effect) -> Interval:
@@ -210,10 +216,6 @@ def ratio(metric: str, effect: stats.Effect) -> Interval:
 
 def _starts(count: int) -> str:
     return f"{count} starts" if count > 1 else "1 start"
-
-
-def _change(ratio: float, less: str, more: str) -> str:
-    return f"{numbers.plain_percent(abs(ratio - 1))} {less if ratio < 1 else more}"
 
 
 def _share(part: float) -> str:

@@ -5,27 +5,26 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import structs
 
 from shootout import capability, command
-from shootout.bisect import measure, page, report
-from shootout.bisect.counts import Halved
+from shootout.bisect import counts, judge, measure, page, report
 from shootout.bisect.documents import BISECTIONS, runs
-from shootout.bisect.judge import Timed
-from shootout.bisect.measure import Question
 from shootout.bisect.values import Answer, Revision
 from shootout.capability import Capability, Instrument, Skip
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, MEASURING, OUT
-from shootout.measure.plan import Plan
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
 from shootout.report.judged import Judged
-from shootout.report.site.page import Listing
 from shootout.servers import builds
-from shootout.servers.builds import Commit
+
+if TYPE_CHECKING:
+    from shootout.measure.plan import Plan
+    from shootout.report.site.page import Listing
 
 PROFILE = "bisect"
 
@@ -95,11 +94,13 @@ def _instruments() -> Iterator[Instrument]:
             yield other.instrument
 
 
-def _reference(repository: str, commit: Commit) -> str:
+def _reference(repository: str, commit: builds.Commit) -> str:
     return f"{commit.hash[:10]}=git:{repository}#{commit.hash}"
 
 
-def _question(plan: Plan, commits: Sequence[Commit], link: str, instrument: Instrument | None) -> Question:
+def _question(
+    plan: Plan, commits: Sequence[builds.Commit], link: str, instrument: Instrument | None
+) -> measure.Question:
     """The history of a plan's servers, or of commits, which the servers are built of. Raises InputError."""
     build = plan.profile.build or None
     if commits and build is None:
@@ -110,7 +111,7 @@ def _question(plan: Plan, commits: Sequence[Commit], link: str, instrument: Inst
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     ]
     if not commits:
-        return Question(plan, tuple(revisions), None, link, instrument)
+        return measure.Question(plan, tuple(revisions), None, link, instrument)
     described = (
         structs.replace(
             revision,
@@ -122,18 +123,18 @@ def _question(plan: Plan, commits: Sequence[Commit], link: str, instrument: Inst
         )
         for revision, commit in zip(revisions, commits, strict=True)
     )
-    return Question(plan, tuple(described), build, link, instrument)
+    return measure.Question(plan, tuple(described), build, link, instrument)
 
 
 def _answer(path: Path) -> Answer:
     """What a bisection says. Raises InputError."""
     bisection = BISECTIONS.read(path)
     if not bisection.is_exact:
-        return Timed(bisection, runs(path.parent)).answer
+        return judge.Timed(bisection, runs(path.parent)).answer
     for instrument in _instruments():
         if instrument.name == bisection.instrument:
             counted = instrument.counted(path.parent, bisection.revisions[0].label)
-            return Halved(bisection, counted, instrument.title).answer
+            return counts.Halved(bisection, counted, instrument.title).answer
     raise InputError(f"{path}: bisected by {bisection.instrument!r}, which this shootout does not have")
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from shootout import app, capability, command, harness
 from shootout.analysis import exit_codes, gate
-from shootout.app import Request
 from shootout.command import progress, show, warn
 from shootout.errors import MeasureError
 from shootout.inputs import texts
@@ -37,7 +36,7 @@ def _gate(args: argparse.Namespace) -> int:
     return _checked(command.request(args, servers=f"{args.base},{args.head}"), args)
 
 
-def _checked(request: Request, args: argparse.Namespace) -> int:
+def _checked(request: app.Request, args: argparse.Namespace) -> int:
     """Run the suites; before them, compare results if that was asked for."""
     prepared = app.prepare(request, command.preparing)
     unlike: list[str] = []
@@ -70,7 +69,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    def measured(request: Request) -> int:
+    def measured(request: app.Request) -> int:
         with redirect_stdout(sys.stderr):
             code, conclusion = _measured(app.prepare(request, command.preparing), args)
         late = code == MeasureError.exit_code and conclusion and not gate.has_failed(conclusion.comparison)

@@ -8,16 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shootout import app, capability, command
-from shootout.app import Conclusion
 from shootout.capability import Capability, Skip
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.explain import cells, judge, measure, page, report
 from shootout.explain.documents import EXPLANATIONS
-from shootout.explain.judge import Explained
-from shootout.explain.measure import Question
 from shootout.inputs import texts
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, BUDGET_MAX_MIN, OUT, Option
@@ -28,7 +26,9 @@ from shootout.parser import Parser
 from shootout.report.figures import counted
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
-from shootout.report.site.page import Listing
+
+if TYPE_CHECKING:
+    from shootout.report.site.page import Listing
 
 EXPLAIN = Option(
     "find out why cells changed, within so many more minutes (see `shootout explain`)",
@@ -72,7 +72,7 @@ class Explain(Capability):
             cell = cells.worst(app.judge(path, args.acknowledged))
         else:
             cell = cells.named(document, args.cell)
-        question = Question(document, cell, path.parent, tuple(args.try_ or ()))
+        question = measure.Question(document, cell, path.parent, tuple(args.try_ or ()))
         with command.progress() as observe:
             file = _answered(question, args.budget, observe)
         judged = _judged(file, args.out)
@@ -85,7 +85,7 @@ class Explain(Capability):
         """Evaluate an explanation again; its base is always that of its cell."""
         return _judged(path)
 
-    def follow(self, conclusion: Conclusion, wish: float, observe: Observe, skip: Skip) -> None:
+    def follow(self, conclusion: app.Conclusion, wish: float, observe: Observe, skip: Skip) -> None:
         """Explain what regressed, then what improved, within these minutes; `skip` receives what is not."""
         servers = {} if conclusion.prepared is None else conclusion.prepared.plan.servers
         passwords = {label: server.password for label, server in servers.items()}
@@ -94,7 +94,7 @@ class Explain(Capability):
         for left_out in changed[len(wanted) :]:
             skip(f"explanation of {left_out.name}: the budget allows {counted(len(wanted), 'cell')}")
         for cell in wanted:
-            question = Question(conclusion.document, cell, conclusion.path.parent)
+            question = measure.Question(conclusion.document, cell, conclusion.path.parent)
             try:
                 _measured(question, wish / len(wanted), observe, passwords)
             except (InputError, MeasureError) as error:
@@ -121,7 +121,7 @@ class Explain(Capability):
         return page.section(explained, _evidence(path, explained))
 
 
-def _answered(question: Question, budget_min: float, observe: Observe) -> Path:
+def _answered(question: measure.Question, budget_min: float, observe: Observe) -> Path:
     """Explain a cell; settings to try may be those of an explanation that is made first, in half the time."""
     if SUSPECTS in question.trials:
         budget_min /= 2
@@ -131,7 +131,9 @@ def _answered(question: Question, budget_min: float, observe: Observe) -> Path:
     return _measured(question, budget_min, observe, {})
 
 
-def _measured(question: Question, budget_min: float, observe: Observe, passwords: Mapping[str, str]) -> Path:
+def _measured(
+    question: measure.Question, budget_min: float, observe: Observe, passwords: Mapping[str, str]
+) -> Path:
     """Measure what explains a cell; returns the explanation's file. Raises InputError and MeasureError."""
     planned = measure.plan(question, 60 * budget_min, os.environ, passwords)
     return measure.explain(question, planned, observe)
@@ -142,7 +144,7 @@ def _judged(path: Path, out: Path | None = None) -> Judged:
     return report.judged(explained, _evidence(path, explained), out)
 
 
-def _evidence(path: Path, explained: Explained) -> tuple[Section, ...]:
+def _evidence(path: Path, explained: judge.Explained) -> tuple[Section, ...]:
     """What other capabilities know of the servers in an explanation's file."""
     return tuple(capability.evidence(path.parents[2], explained.header))
 

@@ -50,30 +50,31 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     if before is not None and _is_over(before, plan):
         return journal.path_of(results, before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
-    with writing(results, run), workplace(run, plan.place.data) as (directory, held):
-        if before is not None:  # as it is now: until here another process may have continued it
-            before = journal.read(results / journal.new_name(run))
-        writer = journal.Writer(results, run, resumed=before is not None)
-        runner = machine.inspect(directory, name=plan.profile.sampling.placement)
-        say_who_else_measures(runner, observe)
-        if before is None:
-            recorder = Recorder.begin(writer, _header(plan, run, runner), began_s)
-            _say_what_fits(recorder.run.header, observe)
-        else:
-            plan = _same_plan(plan, before, runner)
-            recorder = Recorder.go_on(writer, before, plan.profile.sampling.budget_s, began_s)
-            _say(observe, f"going on with {run}")
-        if watcher is not None:
-            recorder.on_failure = watcher.failed
-        interrupted = True
-        try:
-            participants = prepare(plan, recorder, directory, held, observe)
-            bench = Bench(plan, recorder.run.header.runner, recorder, watcher)
-            Campaign(plan, recorder, participants, bench, observe).measure(results / ledgers.FOLDER)
-            interrupted = False
-        finally:
-            recorder.end(interrupted=interrupted)
-        return packed.pack(writer.path)
+    with writing(results, run):
+        with workplace(run, plan.place.data) as (directory, held):
+            if before is not None:  # as it is now: until here another process may have continued it
+                before = journal.read(results / journal.new_name(run))
+            writer = journal.Writer(results, run, resumed=before is not None)
+            runner = machine.inspect(directory, name=plan.profile.sampling.placement)
+            say_who_else_measures(runner, observe)
+            if before is None:
+                recorder = Recorder.begin(writer, _header(plan, run, runner), began_s)
+                _say_what_fits(recorder.run.header, observe)
+            else:
+                plan = _same_plan(plan, before, runner)
+                recorder = Recorder.go_on(writer, before, plan.profile.sampling.budget_s, began_s)
+                _say(observe, f"going on with {run}")
+            if watcher is not None:
+                recorder.on_failure = watcher.failed
+            interrupted = True
+            try:
+                participants = prepare(plan, recorder, directory, held, observe)
+                bench = Bench(plan, recorder.run.header.runner, recorder, watcher)
+                Campaign(plan, recorder, participants, bench, observe).measure(results / ledgers.FOLDER)
+                interrupted = False
+            finally:
+                recorder.end(interrupted=interrupted)
+        return packed.pack(writer.path)  # it may be killed: the servers' data is gone by now
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from shootout.model.plan import Dataset
 from shootout.model.verdict import Interval
-from shootout.numbers import SPACE, decimals, grouped, number
+from shootout.numbers import SPACE, decimals, grouped, number, percent_places
 
 NONE = "\N{EN DASH}"  # no number
 NOT_VISIBLE = "not visible"  # to the machine that measured
@@ -16,7 +16,8 @@ NOT_VISIBLE = "not visible"  # to the machine that measured
 
 def estimate(interval: Interval) -> str:
     """The estimate, rounded to its interval's precision; at least one significant digit."""
-    places = _places(interval, scale=1)
+    half = (interval.high - interval.low) / 2
+    places = decimals(half) if half > 0 else None
     if places is not None and interval.estimate:
         places = max(places, -math.floor(math.log10(abs(interval.estimate))))
     return number(interval.estimate, places)
@@ -44,12 +45,12 @@ def _percent(rounded: float, places: int) -> str:
 
 def change(ratio: Interval) -> str:
     """A ratio's estimate as a change, rounded to its interval's precision."""
-    return percent(ratio.estimate, _percent_places(ratio))
+    return percent(ratio.estimate, percent_places(ratio.low, ratio.high))
 
 
 def change_range(ratio: Interval) -> str:
     """A ratio's interval as changes: `−25.3 to −22.9 %`."""
-    places = _percent_places(ratio)
+    places = percent_places(ratio.low, ratio.high)
     low, high = (signed_to((end - 1) * 100, places) for end in (ratio.low, ratio.high))
     return f"{low} to {high}{SPACE}%"
 
@@ -179,13 +180,3 @@ def counted(count: int, noun: str, plural: str = "") -> str:
 def signed_to(value: float, places: int) -> str:
     text = number(value, places)
     return f"+{text}" if round(value, places) > 0 else text
-
-
-def _percent_places(ratio: Interval) -> int:
-    """Decimals of a change; at most two, even if every start gave the same value."""
-    return min(max(_places(ratio, scale=100) or 0, 0), 2)
-
-
-def _places(interval: Interval, scale: float) -> int | None:
-    half = (interval.high - interval.low) / 2 * scale
-    return decimals(half) if half > 0 else None

@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shootout import command
 from shootout.capability import Capability, Skip
@@ -14,9 +15,11 @@ from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.judged import Judged
-from shootout.report.site.page import Listing
 from shootout.soak import judge, measure, page, report
 from shootout.soak.documents import SOAKS
+
+if TYPE_CHECKING:
+    from shootout.report.site.page import Listing
 
 MINUTES_MIN = 0.05  # three slices
 MINUTES = Option(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shootout import command
 from shootout.capability import Capability, Skip
@@ -15,10 +16,12 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
-from shootout.report.site.page import Listing
 from shootout.work import evidence, judge, measure, page, report
 from shootout.work.documents import COUNTS, joined
 from shootout.work.instrument import Callgrind
+
+if TYPE_CHECKING:
+    from shootout.report.site.page import Listing
 
 
 class Work(Capability):

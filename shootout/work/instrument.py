@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from shootout.capability import Count, Counted, Instrument
-from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.work import judge, measure
 from shootout.work.documents import COUNTS
 from shootout.work.values import MIX, WorkChange, WorkDocument
+
+if TYPE_CHECKING:
+    from shootout.measure.plan import Plan
 
 
 class Callgrind(Instrument):

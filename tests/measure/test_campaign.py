@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -372,3 +373,23 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     assert again.stdout == done.stdout
     assert journal.read(document_in(out)) == whole
     assert lab.left() == ([], [])
+
+
+KILLED_WHILE_IT_PACKS = """
+import os, sys
+from shootout import cli
+from shootout.document import packed
+packed.pack = lambda path: os.kill(os.getpid(), 9)
+cli.main()
+"""
+
+
+@pytest.mark.real
+def test_a_run_that_is_killed_after_its_last_start_leaves_no_data(lab: Lab, tmp_path: Path) -> None:
+    out, data = tmp_path / "out", tmp_path / "data"
+    data.mkdir()
+    options = ["--profile", str(lab.profile), "--workloads", "oltp_point_select", "--data", str(data)]
+    done = lab.run(sys.executable, "-c", KILLED_WHILE_IT_PACKS, "run", *options, "--out", str(out))
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert list(data.iterdir()) == []
+    assert resume.is_finished(journal.read(document_in(out)))

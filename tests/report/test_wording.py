@@ -16,6 +16,7 @@ from shootout.model.verdict import (
 from shootout.report import commands, figures, wording
 from shootout.report.sections import Section
 from tests import builders
+from tests.analysis.builders import a_document, head_of, starts_of
 from tests.analysis.test_acknowledgements import known
 from tests.report.compared import E, F, G, Q, R, a_comparison_of, an_interval, plain
 
@@ -42,6 +43,18 @@ def test_a_verdict_names_the_metric_that_decided_it(
     comparison = a_comparison_of((verdict, 1.0))
     head = builders.decided_by(comparison.cells[1], metric, ratio)
     assert plain(wording.sentence(head, comparison.policy)) == expected
+
+
+@pytest.mark.parametrize(
+    ("effects", "size", "interval"),
+    [(None, "19.7 %", "19.3 to 20.2 %"), ([8, -8, 6, -6, 2, -2, 0], "20 %", "15 to 24 %")],
+)
+def test_a_verdict_and_its_reason_round_one_change_alike(
+    effects: list[float] | None, size: str, interval: str
+) -> None:
+    head = head_of(a_document(starts_of(-22, effects) if effects else starts_of(-22)))
+    assert plain(wording.sentence(head, Policy())) == f"{size} fewer transactions per second than a"
+    assert plain(head.reason).startswith(f"{size} slower, 95 % interval {interval}, in ")
 
 
 def test_the_change_that_decided_stands_with_its_own_interval() -> None:

@@ -116,6 +116,26 @@ os.kill(os.getpid(), 9)
         assert not folder.exists()
 
 
+KILLED = """
+import os, sys
+from pathlib import Path
+from shootout.servers.leftovers import working_directory
+with working_directory(*map(Path, sys.argv[1:])) as directory:
+    (directory / "0").mkdir()
+    os.kill(os.getpid(), 9)
+"""
+
+
+def test_what_a_killed_run_left_in_a_named_directory_is_removed_by_the_next(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    data.mkdir()
+    subprocess.run([sys.executable, "-c", KILLED, tmp_path, "run", data], check=False)
+    assert {each.name for each in data.iterdir()} == {"shootout-run", "shootout-run.lock"}
+    with working_directory(tmp_path, "next", data) as directory:
+        assert {*data.iterdir()} == {directory, directory.with_suffix(".lock")}
+    assert list(data.iterdir()) == []
+
+
 def test_a_run_that_is_still_going_on_keeps_its_place(tmp_path: Path) -> None:
     with (
         working_directory(tmp_path, "run") as directory,

@@ -100,7 +100,10 @@ def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
-    """The figures per transaction whose ratio to the anchor's changed most between two runs."""
+    """The figures per transaction whose ratio to the anchor's changed most between two runs.
+
+    Without what background threads also count: it changes with the throughput.
+    """
     old, new = _ratios(then), _ratios(now)
     changes = {what: math.log(new[what] / old[what]) for what in new if what in old}
     largest = sorted(changes, key=lambda what: -abs(changes[what]))[:WORK_MAX]
@@ -111,5 +114,9 @@ def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:
 
 def _ratios(cell: CellComparison) -> dict[str, float]:
     times = {f"time in {time.kind}": (time.base_s, time.head_s) for time in cell.statements}
-    costs = {metrics.TITLES[metric.name]: (metric.base, metric.head) for metric in cell.metrics}
+    costs = {
+        known.title: (metric.base, metric.head)
+        for metric in cell.metrics
+        if not (known := metrics.BY_NAME[metric.name]).background
+    }
     return {what: head / base for what, (base, head) in (times | costs).items() if base > 0 and head > 0}
