@@ -35,7 +35,7 @@ from tests.runs import BASE, SHOOTOUT, Lab, document_in, until
 
 pytest_plugins = ["tests.runs"]
 
-FAMILIES = sorted(path.stem for path in workload.FOLDER.glob("statements_*.toml"))
+WORKLOADS = sorted(path.stem for path in workload.FOLDER.glob("statements_*.toml"))
 # What applications use, and the kinds that stand for it.
 USED = {
     "points": "point_primary point_secondary point_covering",
@@ -65,21 +65,21 @@ _CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, funct
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
 
-def of(family: str) -> tuple[BoundWorkload, tuple[Unit, ...]]:
-    profile = Profile(description="", workloads=(family,), threads=(1,))
-    bound = BoundWorkload.of(family, family, workload.load(family), profile)
-    kinds = (unit for unit in units(family, bound) if not unit.kind.less and unit.kind.name != "transaction")
+def of(name: str) -> tuple[BoundWorkload, tuple[Unit, ...]]:
+    profile = Profile(description="", workloads=(name,), threads=(1,))
+    bound = BoundWorkload.of(name, name, workload.load(name), profile)
+    kinds = (unit for unit in units(name, bound) if not unit.kind.less and unit.kind.name != "transaction")
     return bound, tuple(kinds)
 
 
 def names() -> list[str]:
-    return [unit.kind.name for family in FAMILIES for unit in of(family)[1]]
+    return [unit.kind.name for name in WORKLOADS for unit in of(name)[1]]
 
 
-@pytest.mark.parametrize("family", FAMILIES)
-def test_each_kind_of_a_family_is_counted_by_itself(family: str) -> None:
-    (transaction,) = workload.load(family).transactions
-    assert len(of(family)[1]) == len(transaction.steps)
+@pytest.mark.parametrize("name", WORKLOADS)
+def test_each_kind_of_a_family_is_counted_by_itself(name: str) -> None:
+    (transaction,) = workload.load(name).transactions
+    assert len(of(name)[1]) == len(transaction.steps)
 
 
 def test_each_kind_has_a_name_of_its_own() -> None:
@@ -96,10 +96,10 @@ def test_what_applications_use_is_there(what: str, kinds: str) -> None:
 
 def test_the_profile_has_all_families_and_the_page_all_kinds() -> None:
     profile = tomllib.loads((FIXTURES / "profiles" / "statements.toml").read_text())
-    assert sorted({workload.without_protocol(name) for name in profile["workloads"]}) == FAMILIES
+    assert sorted({workload.without_protocol(name) for name in profile["workloads"]}) == WORKLOADS
     page = (ROOT / "docs" / "statements.md").read_text()
-    told = re.findall(r"^\| (?:`(\w+)`)? \| `([^`]+)` \|", page, re.MULTILINE)
-    assert sorted(kind for _, kind in told) == sorted(names())
+    told = re.findall(r"^\| (?:`\w+` )?\| `([^`]+)` \|", page, re.MULTILINE)
+    assert sorted(told) == sorted(names())
 
 
 # --- on a server ----------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ class Seen:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     options = {"innodb-flush-log-at-trx-commit": "0", "skip-log-bin": "", "innodb-buffer-pool-size": "256M"}
-    bound, _ = of(FAMILIES[0])
+    bound, _ = of(WORKLOADS[0])
     with loaded("mysql-8.0.33", tmp_path_factory.mktemp("server"), options, bound.dataset) as instance:
         instance.query("SET GLOBAL autocommit = 0")  # a savepoint needs a transaction
         yield instance
@@ -133,8 +133,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 @pytest.mark.real
 def test_no_two_kinds_are_similar(server: Instance) -> None:
     kinds = []
-    for family in FAMILIES:
-        bound, counted = of(family)
+    for name in WORKLOADS:
+        bound, counted = of(name)
         hooks = Hooks(server, bound.workload, bound.dataset)
         hooks.set_up(1)
         with closing(server.connect(database=hooks.schema, autocommit=False)) as connection:
@@ -197,8 +197,8 @@ def without_numbers(node: object) -> object:
 
 @pytest.mark.real
 def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: Lab, tmp_path: Path) -> None:
-    families = ["statements_with", "statements_connect"]
-    command = ["run", f"--profile={lab.once}", f"--workloads={','.join(families)}", "--threads=2"]
+    written = ["statements_with", "statements_connect"]
+    command = ["run", f"--profile={lab.once}", f"--workloads={','.join(written)}", "--threads=2"]
     for protocol in get_args(Protocol):
         out = tmp_path / protocol
         done = lab.run(SHOOTOUT, *command, f"--protocol={protocol}", f"--out={out}")
@@ -206,9 +206,9 @@ def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: 
         assert f"its base, {BASE}, lacks " in done.stdout
         run = journal.read(document_in(out))
         ((cell, reason),) = [(failure.cell, failure.reason) for failure in run.failures]
-        assert (cell.server, cell.workload) == (BASE, families[0])
+        assert (cell.server, cell.workload) == (BASE, written[0])
         assert "You have an error in your SQL syntax" in reason
-        connecting = [start for start in run.starts if start.block.startswith(families[1])]
+        connecting = [start for start in run.starts if start.block.startswith(written[1])]
         assert connecting
         for samples in (samples for start in connecting for samples in start.samples):
             assert min(samples.transactions) > 0
@@ -241,5 +241,5 @@ def test_what_is_similar_is_told_from_what_differs() -> None:
 
 
 def test_a_family_names_a_dump_that_is_there() -> None:
-    dumps = {of(family)[0].dataset.dump for family in FAMILIES}
+    dumps = {of(name)[0].dataset.dump for name in WORKLOADS}
     assert [Path(dump).name for dump in dumps] == ["statements.sql"]
