@@ -15,6 +15,7 @@ from shootout.explain.values import CallTree, Profile
 Values = NDArray[np.floating[Any]]
 
 BASE, HEAD = 0, 1  # index of servers
+STARTERS = ("start_thread", "clone", "clone3")  # of threads; many stacks end before them
 COMMON_MIN = 0.01  # a function is common if each server has at least this share of the other's time in it
 
 Nodes = dict[tuple[int, int], int]  # of a growing tree, by parent and function
@@ -85,14 +86,17 @@ def _renamed(paths: CallPaths) -> dict[int, int]:
 
 
 def aligned(paths: CallPaths) -> CallPaths:
-    """The same paths, without what only one server has between functions that both have.
+    """The same paths, without what only one server has between functions that both have, or before them.
 
     Versions call the same functions through others, and some are compiled without a name. Left out, these no
     longer hide what both do.
     """
     costs = (paths.by_function(inclusive=True) * paths.units[:, :, None]).mean(axis=0)
     common = costs.min(axis=0) >= COMMON_MIN * costs.max(axis=0)
-    kept = [bool(one) and name[0] != "[" for one, name in zip(common, paths.tree.functions, strict=True)]
+    kept = [
+        bool(one) and name[0] != "[" and name.partition(" ")[0] not in STARTERS
+        for one, name in zip(common, paths.tree.functions, strict=True)
+    ]
     nodes: Nodes = {_ROOT: 0}
     places, left_out = [0], [tuple[int, ...]()]  # by node: its last kept function, and those below that
     for parent, function in zip(paths.tree.parents[1:], paths.tree.function[1:], strict=True):

@@ -2,11 +2,12 @@
 
 A frame's width is the mean CPU time of base and head on its call path, so that paths of either are there and
 callees fit below their callers. Its colour is the difference where the interval excludes zero: chance colours
-no child otherwise than its parent. Such a frame shows its name even if it is narrow.
+no child otherwise than its parent. Such a frame shows its name even if it is narrow, where no other name is.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,8 @@ from shootout.report import characters, figures
 
 WIDTH_MIN = 0.003  # of the graph; narrower frames are left out
 HEIGHT = 18  # of a frame, pixels
-NAMED_MIN = 3.0  # percent of the graph; narrower frames show no name until they are zoomed into
+NAMED_MIN = 3.0  # percent of the graph; of narrower frames some show no name until they are zoomed into
+ROOM_MIN = 0.05  # of the graph, for the name of such a frame
 STRENGTHS = (0.003, 0.01, 0.03)  # differences as shares of a transaction at which a colour gets stronger
 
 
@@ -36,6 +38,14 @@ class Frame:
     base: float  # seconds per transaction, like the next two
     head: float
     difference: Interval
+
+    @property
+    def right(self) -> float:
+        return self.left + self.width
+
+    @property
+    def is_narrow(self) -> bool:
+        return 100 * self.width < NAMED_MIN
 
     @property
     def certain(self) -> bool:
@@ -78,30 +88,60 @@ def drawing(frames: Sequence[Frame]) -> Markup:
     """The graph, the outermost callers at the top."""
     depth = 1 + max(frame.depth for frame in frames)
     whole = max(frames[0].base, frames[0].head)
-    pinned_last = sorted(
-        frames, key=lambda frame: frame.depth > 0 and frame.certain
-    )  # scripts: the whole first
-    parts = "".join(_frame(frame, whole) for frame in pinned_last)
+    rooms = _rooms(frames, whole)
+    pinned_last = sorted(frames, key=rooms.__contains__)  # scripts: the whole first
+    parts = "".join(_frame(frame, whole, rooms.get(frame)) for frame in pinned_last)
     return Markup(
         f'<svg class="flame" width="100%" height="{depth * HEIGHT}" role="img" '
         f'aria-label="Differential flame graph; the table below it has the numbers">{parts}</svg>'
     )
 
 
-def _frame(frame: Frame, whole: float) -> str:
-    share = frame.difference.estimate / whole
-    strength = sum(abs(share) >= step for step in STRENGTHS) if frame.certain else 0
-    direction = "same" if not strength else f"{'more' if share > 0 else 'less'} s{strength}"
+def _rooms(frames: Sequence[Frame], whole: float) -> dict[Frame, tuple[float, float]]:
+    """Where in their rows the names of narrow coloured frames fit, the largest differences first."""
+    taken: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
+    for frame in frames:
+        if not frame.is_narrow:
+            taken[frame.depth].append((frame.left, frame.right))
+    rooms: dict[Frame, tuple[float, float]] = {}
+    narrow = (frame for frame in frames if frame.is_narrow and _strength(frame, whole))
+    for frame in sorted(narrow, key=lambda frame: -abs(frame.difference.estimate)):
+        row, high = taken[frame.depth], frame.left + ROOM_MIN
+        room = (frame.left, high) if high <= 1 else (frame.right - ROOM_MIN, frame.right)
+        if all(room[1] <= left or right <= room[0] for left, right in row):
+            row.append(room)
+            rooms[frame] = room
+    for frame, (low, high) in rooms.items():
+        if low == frame.left:  # up to the next name
+            rooms[frame] = low, min((left for left, _ in taken[frame.depth] if left >= high), default=1.0)
+    return rooms
+
+
+def _strength(frame: Frame, whole: float) -> int:
+    share = abs(frame.difference.estimate) / whole
+    return sum(share >= step for step in STRENGTHS) if frame.certain else 0
+
+
+def _frame(frame: Frame, whole: float, room: tuple[float, float] | None) -> str:
+    strength = _strength(frame, whole)
+    direction = (
+        "same" if not strength else f"{'more' if frame.difference.estimate > 0 else 'less'} s{strength}"
+    )
     name = escape(characters.visible(frame.name))
     head, base = figures.amount(frame.head, "s"), figures.amount(frame.base, "s")
     title = f"{name}: {head} instead of {base}, {report.difference(frame.difference)}"
-    if 100 * frame.width < NAMED_MIN:
-        direction += " narrow pinned" if strength else " narrow"
-    place = 'x="3"' if frame.left < 0.7 or not strength else 'x="100%" text-anchor="end"'
+    if frame.is_narrow:
+        direction += " narrow"
+    text = f'<text x="3" y="13">{name}</text>'
+    if room is not None:
+        direction += " pinned"
+        low, width = (room[0] - frame.left) / frame.width, (room[1] - room[0]) / frame.width
+        place = 'x="3"' if room[0] == frame.left else 'x="100%" text-anchor="end"'
+        text = f'<svg x="{low:.0%}" width="{width:.0%}"><text {place} y="13">{name}</text></svg>'
     return (
         f'<svg class="{direction}" x="{frame.left:.3%}" y="{frame.depth * HEIGHT}" width="{frame.width:.3%}" '
         f'height="{HEIGHT - 1}"><title>{title}</title><rect width="100%" height="100%"/>'
-        f'<text {place} y="13">{name}</text></svg>'
+        f"{text}</svg>"
     )
 
 

@@ -77,6 +77,15 @@ def test_what_one_server_has_between_common_functions_is_left_out() -> None:
     assert found.by_subtree()[0].tolist() == [[5, 5, 5], [5, 5, 5]]
 
 
+def test_where_threads_start_is_no_caller_that_only_some_stacks_have() -> None:
+    """The head's stacks of a worker end before it: the worker is no gain there, and no loss of its caller."""
+    start, worker, command = "start_thread [libc]", "worker", "do_command"
+    base: Counts = {(start, worker): 40, (start, command): 50}
+    found = call_paths.aligned(paths(base, {(worker,): 40, (start, command): 60}))
+    assert costs(found, inclusive=True) == {worker: [40, 40], command: [50, 60]}
+    assert found.tree.parents == (-1, 0, 0)
+
+
 def test_what_one_server_has_at_the_end_stays() -> None:
     found = call_paths.aligned(paths({("main",): 5}, {("main", "spin"): 5}))
     assert costs(found) == {"main": [5, 0], "spin": [0, 5]}

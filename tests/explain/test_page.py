@@ -56,7 +56,7 @@ def test_frames_lie_inside_their_callers(page: Path) -> None:
     for left, top, width in frames:
         rows.setdefault(int(top) // flame.HEIGHT, []).append((float(left), float(left) + float(width)))
     assert rows[0] == [(0.0, 100.0)]
-    assert len(rows) == 6
+    assert len(rows) == 5
     for depth in range(1, len(rows)):
         for left, right in rows[depth]:
             assert any(low - 0.01 <= left and right <= high + 0.01 for low, high in rows[depth - 1])

@@ -283,13 +283,14 @@ def through_servers(
     servers = tuple(families)
     lines = []
     for threads, one in series.items():
-        changes = {
-            c.cell.server: 100 * (c.ratio.estimate - 1)
-            for c in cells
-            if c.cell.threads == threads and c.ratio
-        }
+        changes = {c.cell.server: c.ratio for c in cells if c.cell.threads == threads and c.ratio}
         if changes:
-            lines.append(Line(one, by_family({servers[0]: 0.0} | changes, families)))
+            changes[servers[0]] = Interval(estimate=1.0, low=1.0, high=1.0)
+            estimates = {server: 100 * (ratio.estimate - 1) for server, ratio in changes.items()}
+            points = by_family(estimates, families)
+            ratios = [changes[servers[int(place)]] for place, _ in points]
+            intervals = tuple((100 * (ratio.low - 1), 100 * (ratio.high - 1)) for ratio in ratios)
+            lines.append(Line(one, points, intervals, whiskers=True))
     return Chart(
         Axis(
             title="server",

@@ -45,7 +45,7 @@ def strength(c: CellComparison) -> int:
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
-    numbers.percents, numbers.share, strength, svg.chart, svg.thumbnail, tone, wording.causes,
+    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
     wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
     figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration, figures.estimate,
     figures.factor, wording.first_line, figures.half_width, wording.margin, figures.memory, figures.moment,

@@ -37,6 +37,9 @@ SYMBOLS = {  # path data; a circle is none
 RING_RADIUS = 8.5
 NARROW, WIDE = 190, 480  # widths of the plot area for few and for more labels of x
 CHARACTER = 7.0
+NAMED = range(2, 13)  # so many lines have their names at their ends, with room for each
+NAME_MAX = 22  # characters of such a name
+NAME_HEIGHT = 0.07  # of the plot area
 FOCUSABLE = ' tabindex="0" role="img"'
 _STEPS = (1, 2, 2.5, 5, 10)
 
@@ -190,6 +193,20 @@ class Drawing:
                 where = f'cx="{x:.2%}" cy="{y:.2%}" r="{RING_RADIUS}"'
                 yield f'<circle class="ring" {where} style="stroke:{color}"/>'
 
+    def names(self) -> Iterator[str]:
+        """The names of lines beside their last points, and what leads there."""
+        ends = []
+        for line in self.chart.lines:
+            if line.series.label and (shown := [(x, y) for x, y in line.points if y is not None]):
+                x, y = shown[-1]
+                ends.append((1 - self.y(y), self.x(x), line.series))
+        ends.sort(key=lambda end: end[0])
+        for place, (y, x, one) in zip(_spread([y for y, *_ in ends], NAME_HEIGHT), ends, strict=True):
+            leader = f'x1="{x:.2%}" y1="{y:.2%}" x2="100%" y2="{place:.2%}"'
+            yield f'<line {leader} style="stroke:{color_of(one.color)}"/>'
+            name = escape(characters.visible(one.label))
+            yield f'<text x="100%" dx="5" y="{place:.2%}" dy="4">{name}</text>'
+
     def _labels(self) -> Iterator[str]:
         chart = self.chart
         for value, label in _ticks(chart.y, self.y):
@@ -224,10 +241,17 @@ class Drawing:
         return [piece for piece in pieces if piece]
 
 
-def chart(chart: Chart) -> Markup:
-    """A chart as an inline SVG element, styled by its page."""
+def chart(chart: Chart, named: bool = False) -> Markup:
+    """A chart as an inline SVG element, styled by its page; `named`: with names at the ends of lines."""
     drawing = Drawing(chart)
-    return Markup(f'<svg class="plot">{drawing.plot}{drawing.readouts}</svg>')
+    names = f'<g class="names" aria-hidden="true">{"".join(drawing.names())}</g>' if named else ""
+    return Markup(f'<svg class="plot">{drawing.plot}{names}{drawing.readouts}</svg>')
+
+
+def has_names(chart: Chart | None) -> bool:
+    """Whether the names of its lines fit beside them: in place of a legend, where a page is wide enough."""
+    names = [line.series.label for line in chart.lines if line.series.label] if chart else []
+    return len(names) in NAMED and max(map(len, names)) <= NAME_MAX
 
 
 def thumbnail(chart: Chart) -> Markup:
@@ -279,6 +303,19 @@ def symbols() -> Markup:
         for name in MARKERS
     ]
     return Markup(f"<defs>{''.join(shapes)}</defs>")
+
+
+def _spread(places: Sequence[float], gap: float) -> list[float]:
+    """Ascending places from 0 to 1, moved apart to this distance, each as little as its neighbours allow."""
+    down, up = [*places], [*places]
+    for at in range(1, len(places)):
+        down[at] = max(down[at], down[at - 1] + gap)
+        up[-at - 1] = min(up[-at - 1], up[-at] - gap)
+    last = len(places) - 1
+    return [
+        min(max((low + high) / 2, at * gap), 1 - (last - at) * gap)
+        for at, (low, high) in enumerate(zip(up, down, strict=True))
+    ]
 
 
 # --- ticks ----------------------------------------------------------------------------------------

@@ -40,6 +40,10 @@ def test_the_line_through_servers_begins_at_the_base() -> None:
     chart = charts.through_servers(cells, families, series)
     assert [[x for x, _ in line.points] for line in chart.lines] == [[0, 2], [0, 2]]
     assert [y for _, y in chart.lines[0].points] == [0, pytest.approx(-24.2, abs=0.1)]
+    assert chart.lines[0].whiskers
+    of_base, (low, high) = chart.lines[0].intervals
+    assert of_base == (0.0, 0.0)
+    assert low < -24.2 < high
     assert [label for _, label in chart.x.ticks] == [builders.BASE, "a < b", builders.HEAD]
 
 

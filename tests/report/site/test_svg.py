@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import pairwise
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -82,6 +83,44 @@ def test_labels_that_would_meet_wait_for_room() -> None:
     named = [text for text in texts if (text.text or "").startswith("mysql")]
     narrow = [text for text in named if text.attrib.get("class") != "wide"]
     assert 1 < len(narrow) < len(named) < len(ticks)
+
+
+def test_names_stand_at_the_ends_of_lines_and_apart() -> None:
+    ends = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 5.0, "e": 10.0}
+    lines = tuple(
+        Line(Series(name, number), ((0, 5.0), (1, y))) for number, (name, y) in enumerate(ends.items())
+    )
+    chart = Chart(Axis(), Axis(), lines)
+    assert svg.has_names(chart)
+    (group,) = (
+        each for each in ET.fromstring(svg.chart(chart, named=True)) if each.attrib.get("class") == "names"
+    )
+    at = {str(text.text): per_cent(text.attrib["y"]) for text in group.iter("text")}
+    assert [*at] == ["e", "d", "c", "b", "a"]
+    assert all(low - high >= 100 * svg.NAME_HEIGHT - 0.02 for high, low in pairwise(at.values()))
+    assert at["e"] >= 0
+    assert at["a"] <= 100
+    assert at["d"] == pytest.approx(100 * (1 - Drawing(chart).y(5.0)), abs=0.01)  # far from the others
+    leads = [(per_cent(line.attrib["y1"]), per_cent(line.attrib["y2"])) for line in group.iter("line")]
+    assert leads[-1][0] == pytest.approx(100 * (1 - Drawing(chart).y(0.0)), abs=0.01)
+    assert [end for _, end in leads] == [*at.values()]
+    assert "names" not in svg.chart(chart)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "b"], True),
+        (["a"], False),
+        ([*"abcdefghijklm"], False),
+        (["a", "b" * 23], False),
+        (["a", ""], False),
+    ],
+)
+def test_names_that_do_not_fit_stay_in_the_legend(names: list[str], expected: bool) -> None:
+    lines = tuple(Line(Series(name, number), ((0, 1.0),)) for number, name in enumerate(names))
+    assert svg.has_names(Chart(Axis(), Axis(), lines)) is expected
+    assert not svg.has_names(None)
 
 
 def test_every_place_can_be_pointed_at_and_the_first_focused() -> None:
