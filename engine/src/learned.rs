@@ -18,6 +18,9 @@ pub struct Column {
     values: Values,
     /// The first number beyond all values of the column; None: they are texts.
     next: Option<i64>,
+    /// Of a column whose values stand beside those of another one: the n-th has those from starts[n] to starts[n + 1].
+    #[serde(default)]
+    starts: Vec<usize>,
 }
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -36,6 +39,31 @@ enum Values {
 impl Default for Values {
     fn default() -> Self {
         Self::Texts(Vec::new())
+    }
+}
+
+impl Column {
+    /// The place of a drawn number in the column's order.
+    fn place(&self, number: i64) -> Option<usize> {
+        match &self.values {
+            Values::Range { min, max } if (*min..=*max).contains(&number) => {
+                Some(number.wrapping_sub(*min) as u64 as usize)
+            }
+            Values::Range { .. } => None,
+            Values::Numbers(numbers) => numbers.binary_search(&number).ok(),
+            Values::Texts(_) => usize::try_from(number).ok(),
+        }
+    }
+
+    /// A number for one of the values that stand beside the other column's at `place`.
+    fn beside(&self, place: usize, stream: &mut Stream) -> Option<i64> {
+        let (from, to) = (*self.starts.get(place)?, *self.starts.get(place + 1)?);
+        let at = from + stream.below(to.checked_sub(from).filter(|&count| count > 0)? as u64) as usize;
+        match &self.values {
+            Values::Range { .. } => None,
+            Values::Numbers(numbers) => numbers.get(at).copied(),
+            Values::Texts(texts) => texts.get(at).map(|_| at as i64),
+        }
     }
 }
 
@@ -76,11 +104,15 @@ pub struct Learned {
     pub of: Option<usize>,
     share: f64,
     difference: i64,
+    /// The column of that parameter: the value is one that stands beside its value, in a row of the same table.
+    beside: Option<usize>,
+    #[serde(skip)]
+    anchor: Option<Arc<Column>>,
     /// Lengths of texts that no row has, as `positions`.
     lengths: Vec<f64>,
     /// Of a list: the number of its values, as `positions`; empty: no list.
     counts: Vec<f64>,
-    /// Of a LIKE pattern: what surrounds the first `lengths` characters of the value.
+    /// Of a LIKE pattern: what surrounds the first `lengths` characters of the value, or all of them.
     around: Option<(String, String)>,
 }
 
@@ -124,6 +156,7 @@ impl Learned {
     pub fn bind(&mut self, columns: &[Arc<Column>]) -> Result<(), String> {
         let from = columns.get(self.column).ok_or_else(|| format!("no such column: {}", self.column))?;
         self.from = Arc::clone(from);
+        self.anchor = self.beside.and_then(|index| columns.get(index)).map(Arc::clone);
         Ok(())
     }
 
@@ -133,8 +166,14 @@ impl Learned {
 
     /// Draws a value; `of` is that of the parameter which it may repeat.
     pub fn draw(&self, of: Option<&Value>, draws: &mut Draws) -> Value {
+        if let (Some(anchor), Some(Value::Number(number))) = (&self.anchor, of) {
+            let place = anchor.place(*number);
+            if let Some(number) = place.and_then(|place| self.from.beside(place, &mut draws.stream)) {
+                return Value::Number(number);
+            }
+        }
         let mut unit = draws.stream.unit();
-        if let Some(of) = of {
+        if let Some(of) = of.filter(|_| self.beside.is_none()) {
             if unit < self.share {
                 return match of {
                     Value::Number(number) => Value::Number(number.saturating_add(self.difference)),
@@ -274,7 +313,10 @@ impl Learned {
         }
         if let Some((before, after)) = &self.around {
             let value = out.split_off(from);
-            let length = along(&self.lengths, Stream::new(number as u64, 1).unit()).round() as usize;
+            let length = match self.lengths[..] {
+                [] => usize::MAX,
+                _ => along(&self.lengths, Stream::new(number as u64, 1).unit()).round() as usize,
+            };
             let plain = |other: &char| !matches!(other, '%' | '_' | '\\');
             out.extend_from_slice(before.as_bytes());
             if self.form == Form::Bytes {
@@ -327,7 +369,7 @@ mod tests {
     use proptest::prelude::*;
 
     const PLAIN: &str = r#"{"column": 0, "form": "number", "positions": [0.0, 1.0], "hot": [], "absent": 0.0,
-        "nulls": 0.0, "fresh": false, "keys": 0, "own": 0.0, "taken": false, "distinct": false, "of": null, "share": 1.0, "difference": 0, "lengths": [], "counts": [],
+        "nulls": 0.0, "fresh": false, "keys": 0, "own": 0.0, "taken": false, "distinct": false, "of": null, "share": 1.0, "difference": 0, "beside": null, "lengths": [], "counts": [],
         "around": null}"#;
 
     /// A parameter over these values; `changes` replace texts of `PLAIN`.
@@ -477,6 +519,23 @@ mod tests {
     }
 
     #[test]
+    fn a_value_beside_another_is_of_one_of_its_rows() {
+        let column = |text: &str| Arc::new(serde_json::from_str::<Column>(text).unwrap());
+        let anchor = column(r#"{"values": [10, 20, 30], "next": 31}"#);
+        let texts = column(r#"{"values": ["a", "b", "c"], "next": null, "starts": [0, 2, 2, 3]}"#);
+        let mut beside: Learned =
+            serde_json::from_str(&PLAIN.replace(r#""beside": null"#, r#""beside": 1"#)).unwrap();
+        beside.bind(&[texts, anchor]).unwrap();
+        let mut draws = draws(0, 1);
+        for _ in 0..50 {
+            let mut of = |number| beside.draw(Some(&Value::Number(number)), &mut draws);
+            assert!(matches!(of(10), Value::Number(0 | 1)));
+            assert!(matches!(of(20), Value::Number(0..3)), "no row has it: any value");
+            assert_eq!(of(30), Value::Number(2));
+        }
+    }
+
+    #[test]
     fn two_numbers_are_no_range() {
         assert_eq!(serde_json::from_str::<Values>("[10, 20]").unwrap(), Values::Numbers(vec![10, 20]));
     }
@@ -496,6 +555,7 @@ mod tests {
             (learned("[5]", &[bytes]), "X'35'"),
             (learned("[5]", &[(r#""counts": []"#, r#""counts": [3.0]"#)]), "5, 5, 5"),
             (learned(r#"["a%bcd"]"#, &[text, two, part]), "'%ab%'"),
+            (learned(r#"["a%bcd"]"#, &[text, part]), "'%abcd%'"),
             (learned(r#"["FF25004A"]"#, &[bytes, two, part]), "X'25FF0025'"),
         ] {
             assert_eq!(texts(&learned, 1), [expected]);

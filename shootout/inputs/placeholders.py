@@ -59,6 +59,11 @@ _PERCENT = range(101)
 _LAST_NAMES = range(1_000)
 _DERIVED = RangeEnd | Remote | LastName
 _LIKE = {"prefix": ("", "%"), "suffix": ("%", ""), "part": ("%", "%")}
+# Fields of a Learned parameter that the engine has, too.
+_AS_WRITTEN = (
+    *("per", "form", "positions", "absent", "nulls", "fresh", "own", "taken", "distinct", "share"),
+    *("lengths", "counts"),
+)
 _NUMBERED = (RowId, Integer, NuRand, Sequence, Thread, Repetition)
 
 _PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
@@ -234,27 +239,19 @@ class Scope:
         hot = tuple(itertools.accumulate((share for _, share in parameter.hot), initial=0.0))[1:]
         if hot and hot[-1] > 1 + 1e-9:
             raise FieldError(f"{where}.hot", f"expected shares of at most 1 in all, found {hot[-1]:g}")
-        column = self._column(where, parameter)
+        column, beside = (
+            self._beside(where, parameter) if parameter.beside else (self._column(where, parameter), None)
+        )
         keys = column if parameter.keys is None else self._of_dump(where, parameter.keys)
         return ProgramLearned(
-            per=parameter.per,
             column=column,
-            form=parameter.form,
-            positions=parameter.positions,
             hot=tuple((place, min(up_to, 1.0)) for (place, _), up_to in zip(parameter.hot, hot, strict=True)),
-            absent=parameter.absent,
-            nulls=parameter.nulls,
-            fresh=parameter.fresh,
             keys=keys,
-            own=parameter.own,
-            taken=parameter.taken,
-            distinct=parameter.distinct,
             of=of,
-            share=parameter.share,
             difference=self.amount(f"{where}.difference", parameter.difference, NUMBERS),
-            lengths=parameter.lengths,
-            counts=parameter.counts,
+            beside=beside,
             around=None if parameter.like is None else _LIKE[parameter.like],
+            **{name: getattr(parameter, name) for name in _AS_WRITTEN},
         )
 
     def _column(self, where: str, parameter: Learned) -> int:
@@ -275,6 +272,15 @@ class Scope:
             self.columns.append(ProgramColumn(values=parameter.values))
         return len(self.columns) - 1
 
+    def _beside(self, where: str, parameter: Learned) -> tuple[int, int]:
+        """The indexes of a column that stands beside another one, and of that one."""
+        source = self.workload.parameters.get(parameter.of or "")
+        anchor, column = getattr(source, "column", None) or "", parameter.column or ""
+        if not anchor or anchor.partition(".")[0] != column.partition(".")[0]:
+            raise FieldError(f"{where}.beside", "expected an `of` with a column of the same table")
+        self.columns.append(ProgramColumn(name=column, beside=anchor))
+        return len(self.columns) - 1, self._of_dump(where, anchor)
+
     def _of_dump(self, where: str, column: str, *, fresh: bool = False) -> int:
         """The index of a column of the dump."""
         if self.dataset.kind != "dump":
@@ -282,7 +288,7 @@ class Scope:
         if column.count(".") != 1:
             raise FieldError(f"{where}.column", f"expected TABLE.COLUMN, found {column!r}")
         for index, shared in enumerate(self.columns):
-            if shared.name == column:
+            if shared.name == column and not shared.beside:
                 self.columns[index] = replace(shared, fresh=shared.fresh or fresh)
                 return index
         self.columns.append(ProgramColumn(name=column, fresh=fresh))

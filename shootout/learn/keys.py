@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from shootout._engine import value_hash
 from shootout.learn.binding import Binding, Bound
 from shootout.learn.schema import Schema
 from shootout.learn.values import Link, LogSequence, Slot, Template
@@ -23,6 +24,14 @@ class Inserted:
     hashes: frozenset[int]
     most: int | None = None  # greater hashes are not known; None: all are
     few: bool = False  # texts of which each comes again and again
+
+    def tells(self, value: bytes) -> bool:
+        """Whether it is known if they have this value."""
+        return self.most is None or value_hash(value) <= self.most
+
+    def has(self, value: bytes) -> bool:
+        """Whether they have a value of which that is known."""
+        return value_hash(value) in self.hashes
 
     def share(self, slot: Slot) -> float:
         """The share of a slot's different values that are among them."""

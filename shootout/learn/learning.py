@@ -264,14 +264,19 @@ def _sequences(
             if link.statement in moved and link.of_statement in moved
         )
         statements = tuple(sequence.statements[place] for place in kept)
-        constants = tuple(
-            (moved[place], slot, number) for place, slot, number in sequence.constants if place in moved
+        constants, texts = (
+            tuple((moved[place], slot, what) for place, slot, what in every if place in moved)
+            for every in (sequence.constants, sequence.texts)
         )
+        rows = tuple(sequence.rows_sent[place] for place in kept) if sequence.rows_sent else ()
         key = (statements, sequence.explicit, sequence.end)
-        if key in kinds:
-            kinds[key] = replace(kinds[key], count=kinds[key].count + sequence.count)
-        else:
-            kinds[key] = replace(sequence, statements=statements, links=links, constants=constants)
+        kind = replace(
+            sequence, statements=statements, links=links, constants=constants, texts=texts, rows_sent=rows
+        )
+        if (other := kinds.get(key)) is not None:
+            sums = tuple(map(sum, zip(rows, other.rows_sent, strict=False)))
+            kind = replace(other, count=other.count + kind.count, rows_sent=sums)
+        kinds[key] = kind
     ordered = sorted(kinds.values(), key=lambda sequence: -sequence.count)
     rest = ordered[SEQUENCES_MAX:]
     rare = sum(sequence.count * len(sequence.statements) for sequence in rest)

@@ -28,6 +28,7 @@ class Places:
     def __post_init__(self) -> None:
         self.steps = self._steps()
         self.constants = {(statement, slot): number for statement, slot, number in self.sequence.constants}
+        self._texts = {(statement, slot): hash for statement, slot, hash in self.sequence.texts}
         self._new: dict[Place, Place] = {}  # by root: where its value is inserted
         for place in self._places():
             statement = self._of(place[0])
@@ -41,6 +42,30 @@ class Places:
                 and not self._replaces(place)
             ):
                 self._new.setdefault(self._root(place), place)
+
+    def _is_look_up(self, number: int, slot: int) -> bool:
+        """Whether a statement looks up the row of a whole unique key; the slot is its most varied part."""
+        statement = self._of(number)
+        if statement.template.sql[:6].upper() != "SELECT" or any(
+            each.sizes for each in statement.template.slots
+        ):
+            return False
+        parts = {
+            to.column: at
+            for at, to in enumerate(statement.bindings)
+            if to.use == "equal" and to.column is not None
+        }
+        names = {column.name: at for column, at in parts.items()}
+        if len({column.table for column in parts}) != 1:
+            return False
+        (table,) = {column.table for column in parts}
+        return any(
+            of == table
+            and names.keys() >= {*key}
+            and slot
+            == max((names[each] for each in key), key=lambda at: statement.template.slots[at].distinct)
+            for (of, _), key in self.schema.keys.items()
+        )
 
     def _steps(self) -> list[tuple[list[int], int]]:
         """The statements of each step, and how often it is sent; linked single ones share one."""
@@ -100,9 +125,14 @@ class Places:
 
     def _first(self, place: Place) -> Place:
         """The place in the repetition that stands for all."""
+        return self._again(place)[0]
+
+    def _again(self, place: Place) -> list[Place]:
+        """The place in each repetition."""
         for block in self.blocks:
             if 0 <= (offset := place[0] - block.first) < block.length * block.repeat:
-                return block.first + offset % block.length, place[1]
+                first = block.first + offset % block.length
+                return [(first + number * block.length, place[1]) for number in range(block.repeat)]
         raise AssertionError(place)
 
     def _is_same(self, link: Link) -> bool:

@@ -1,5 +1,8 @@
 """The reader of logs (engine/learn), which is part of shootout._engine."""
 
+def value_hash(value: bytes) -> int:
+    """What a Log has as a value's hash; the same in every process."""
+
 class LogReader:
     """Reads a slow or general query log, which it tells apart, in memory that does not grow with the log."""
 

@@ -25,6 +25,7 @@ class Column:
     key: bool  # part of a unique key
     automatic: bool = False  # the server numbers its rows
     parent: str = ""  # the column that its foreign key names
+    beside: str = ""  # the first column of that key, if it has others: rows of the parent have them together
 
     @property
     def full_name(self) -> str:
@@ -51,6 +52,11 @@ class Schema:
                 break
             column = parent
         return column.full_name
+
+    def is_key(self, name: str) -> bool:
+        """Whether TABLE.COLUMN is part of a unique key."""
+        table, _, column = name.partition(".")
+        return (found := self.tables.get(table, {}).get(column.lower())) is not None and found.key
 
     @cached_property
     def numbered(self) -> frozenset[str]:
@@ -80,14 +86,18 @@ def read_schema(instance: Running, schema: str) -> Schema:
         f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
     ):
         keys.setdefault((table, key), []).append(str(column))
-    parents = {
-        (table, column): f"{parent}.{name}"
-        for table, column, parent, name in instance.query(
-            "SELECT table_name, column_name, referenced_table_name, referenced_column_name "
-            "FROM information_schema.key_column_usage "
-            f"WHERE table_schema = '{schema}' AND referenced_table_schema = '{schema}'"
-        )
-    }
+    parents: dict[tuple[str, str], str] = {}
+    firsts: dict[tuple[str, str], str] = {}  # columns of foreign keys, by table and constraint
+    beside: dict[tuple[str, str], str] = {}
+    for table, key, column, parent, name in instance.query(
+        "SELECT table_name, constraint_name, column_name, referenced_table_name, referenced_column_name "
+        "FROM information_schema.key_column_usage "
+        f"WHERE table_schema = '{schema}' AND referenced_table_schema = '{schema}' "
+        "ORDER BY table_name, constraint_name, ordinal_position"
+    ):
+        parents[table, column] = f"{parent}.{name}"
+        first = firsts.setdefault((table, key), str(column))
+        beside[table, column] = "" if first == column else first
     tables: dict[str, dict[str, Column]] = {}
     for table, name, type, extra in instance.query(
         "SELECT table_name, column_name, LOWER(data_type), extra FROM information_schema.columns "
@@ -104,6 +114,7 @@ def read_schema(instance: Running, schema: str) -> Schema:
             key=bool(own),
             automatic="auto_increment" in extra.lower(),
             parent=parents.get((table, name), ""),
+            beside=beside.get((table, name), ""),
         )
         tables.setdefault(table, {})[name.lower()] = column
     rows = {

@@ -26,6 +26,8 @@ from shootout.model.workload import Learned
 
 Form = Literal["number", "text", "bytes"]
 
+TOLD_MIN = 10  # values that tell a share
+WHOLE_MIN = 0.8  # share of patterns that are a whole value, from which on all are
 PATTERNS_MAX = 100  # of LIKE that are looked for in a column
 STRUCTURAL_MAX = 100  # a smaller number that belongs to no column may stay, as part of the statement
 LIMIT_MAX = 10_000  # of LIMIT and OFFSET
@@ -170,8 +172,12 @@ class Learner:
         ]
         if not lacking:
             return 0.0
-        part = known.share(slot) * len(weighed) / len(lacking)
-        return min(1.0, part) * sum(weight for _, weight in lacking) / total
+        told = [(known.has(literal), weight) for literal, weight in lacking if known.tells(literal)]
+        if len(told) >= TOLD_MIN or known.most is None:
+            part = sum(weight for has, weight in told if has) / sum(weight for _, weight in told)
+        else:
+            part = min(1.0, known.share(slot) * len(weighed) / len(lacking))
+        return part * sum(weight for _, weight in lacking) / total
 
     def _stand_in(self, column: str, literal: bytes) -> bytes:
         """A made-up text that stands for a literal everywhere, and is as long."""
@@ -330,10 +336,17 @@ def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values
         )
         kinds[kind] = kinds.get(kind, 0.0) + weight
     most = max(kinds, key=lambda kind: kinds[kind])
+    form: Form = "bytes" if columns.is_bytes(values.type) else "text"
+    total = sum(kinds.values())
+    ranked = [(values.rank(literal.strip(b"%")), weight) for literal, weight in weighed]
+    places = [(rank, weight) for rank, weight in ranked if rank is not None]
+    if (whole := sum(weight for _, weight in places) / total) >= WHOLE_MIN:
+        hot, positions = spread(places, values.count, len(weighed))
+        gone = rounded(1 - whole)
+        return Shape(Learned(column=column, form=form, like=most, positions=positions, hot=hot, absent=gone))
     looked_for = weighed[:PATTERNS_MAX]
     missing = sum(weight for literal, weight in looked_for if not values.contain(literal))
     absent = rounded(missing / sum(weight for _, weight in looked_for))
-    form: Form = "bytes" if columns.is_bytes(values.type) else "text"
     lengths = _lengths([(literal.strip(b"%"), weight) for literal, weight in weighed], form)
     return Shape(Learned(column=column, form=form, like=most, absent=absent, lengths=lengths))
 

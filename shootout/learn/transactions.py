@@ -10,6 +10,7 @@ from functools import cached_property
 
 from msgspec.structs import replace
 
+from shootout._engine import value_hash
 from shootout.learn import rows, writing
 from shootout.learn.binding import pieces
 from shootout.learn.blocks import SAME_MIN, Place, blocks
@@ -30,6 +31,8 @@ from shootout.model.workload import (
     WorkloadStatement,
 )
 
+FOUND_NEAR = 0.03  # a smaller difference of the share of look-ups that find a row is chance
+FIXED_MIN = 0.05  # a smaller share of values that other kinds of transactions always have changes nothing
 OWN_MIN = 0.01  # a smaller share of own keys is chance
 SURE = 1000  # values of a sample that leaves no doubt
 
@@ -43,6 +46,9 @@ class Builder:
     parameters: dict[str, Parameter] = field(default_factory=dict)
     new: dict[tuple[int, int], int] = field(default_factory=dict)  # executions by slot that repeat a new key
     repeats: dict[str, str] = field(default_factory=dict)  # columns whose new keys are those of another one
+    # By slot: what some kinds of transactions always have there, and how often; the shapes that others have.
+    fixed: dict[tuple[int, int], Counter[bytes]] = field(default_factory=dict)
+    _varied: dict[tuple[int, int], Shape] = field(default_factory=dict)
 
     @cached_property
     def wanted(self) -> frozenset[str]:
@@ -64,11 +70,14 @@ class Builder:
         inserts: Counter[str] = Counter()  # executions, by column
         repeated: Counter[tuple[str, str]] = Counter()  # by column and the one whose new key it has
         for sequence in sequences:
-            for (number, slot), new in self._writer(sequence).inserted():
+            writer = self._writer(sequence)
+            for (number, slot), new in writer.inserted():
                 place = sequence.statements[number], slot
                 to = self.statements[place[0]].bindings[slot]
                 if new is not None:
                     self.new[place] = self.new.get(place, 0) + sequence.count
+                if (literal := writer.constant((number, slot))) is not None:
+                    self.fixed.setdefault(place, Counter())[literal] += sequence.count
                 if to.use == "insert" and to.column is not None:
                     inserts[self.key_of(to.column)] += sequence.count
                     if new is not None:
@@ -93,6 +102,23 @@ class Builder:
             blocks=blocks(sequence.statements, links),
             builder=self,
         )
+
+    def varied(self, template: int, slot: int) -> Shape:
+        """The shape of a slot in transactions that have no constant there."""
+        statement, fixed = self.statements[template], self.fixed.get((template, slot), Counter())
+        count, known = statement.template.count, statement.template.slots[slot]
+        if fixed.total() < FIXED_MIN * count or fixed.total() >= count:
+            return statement.shapes[slot]
+        if (template, slot) not in self._varied:
+            scale = len(known.sample) / count
+            left = Counter(known.sample) - Counter({each: round(n * scale) for each, n in fixed.items()})
+            top = tuple((each, rest) for each, n in known.top if (rest := n - fixed[each]) > 0)
+            others = replace(known, top=top, sample=tuple(left.elements()))
+            if others.distinct <= len(known.top):
+                others = replace(others, distinct=len(top))
+            shape = self.learner.shape(others, statement.bindings[slot], count - fixed.total())
+            self._varied[template, slot] = shape if shape.parameter else statement.shapes[slot]
+        return self._varied[template, slot]
 
     def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
         """A name for this parameter that is not taken; equal parameters reuse theirs."""
@@ -172,9 +198,14 @@ class _Writer(Places):
         if (origin := self._origin(root)) is not None:
             name = self._chosen[root] = self._result(*origin, self._of(root[0]).labels[root[1]], parameter)
             return name
-        parameter = self._owned(telling, self._fitting(root, parameter))
+        parameter = self._found(root, self._owned(telling, self._fitting(root, parameter)))
         if self._comes_once(root):
             parameter = replace(parameter, distinct=True)
+        if (anchor := self._beside(root)) is not None:
+            of = self._name(anchor)
+            known, plain = self.builder.parameters[of], Learned(column=parameter.column, form=parameter.form)
+            if isinstance(known, Learned) and known.column and not known.fresh:
+                return self._named(root, replace(plain, lengths=parameter.lengths, of=of, beside=True))
         link = self.links.get(root)
         if link is not None:
             source = self._of(link.of_statement).shapes[link.of_slot]
@@ -191,6 +222,20 @@ class _Writer(Places):
                     plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
                     parameter = replace(plain, form=parameter.form, of=of, difference=link.difference)
         return self._named(root, parameter)
+
+    def _beside(self, root: Place) -> Place | None:
+        """The place of the first column of a foreign key of which this is another one."""
+        for number, slot in self._alike[root]:
+            children = {
+                to.column.name: (at, to.column)
+                for at, to in enumerate(self._of(number).bindings)
+                if is_child(to) and to.column is not None
+            }
+            own = next((column for at, column in children.values() if at == slot), None)
+            if own is not None and own.beside in children:
+                anchor = self._root((number, children[own.beside][0]))
+                return anchor if self._is_shared(anchor) or not self._is_shared(root) else None
+        return None
 
     def _named(self, root: Place, parameter: Learned) -> str:
         """The name of a place's parameter, from now on."""
@@ -231,6 +276,29 @@ class _Writer(Places):
         taken = any(removes_rows(self._of(place[0]).template) for place in self._alike[self._root(root)])
         return replace(parameter, own=own, taken=taken, keys=None if key == parameter.column else key)
 
+    def _found(self, root: Place, parameter: Learned) -> Learned:
+        """The parameter that finds rows as often as the log's, where it is looked up as a whole key."""
+        finds = [self._finds(number) for number, slot in self._alike[root] if self._is_look_up(number, slot)]
+        plain = (1 - parameter.own) * (1 - parameter.absent)
+        hits = parameter.own + plain
+        if not finds or finds[0] is None or hits < OWN_MIN or root in self.links or parameter.fresh:
+            return parameter
+        found = min(1.0, finds[0])
+        if abs(found - hits) < FOUND_NEAR:
+            return parameter
+        own = rounded(parameter.own * found / hits)
+        absent = rounded(1 - plain * found / hits / (1 - own)) if own < 1 else 0.0
+        return replace(parameter, own=own, absent=max(0.0, absent))
+
+    def _finds(self, number: int) -> float | None:
+        """The rows that a statement finds in a transaction of this kind, mean; None: not known."""
+        template = self._of(number).template
+        if template.rows_sent is None:
+            return None
+        if self.sequence.rows_sent:
+            return self.sequence.rows_sent[number] / self.sequence.count
+        return template.rows_sent / max(1, template.count)
+
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
         """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""
         patterns = [parameter]
@@ -248,12 +316,25 @@ class _Writer(Places):
         """The shape of a slot; a constant slot gets its constant."""
         statement, slot = self._of(place[0]), place[1]
         template = statement.template
-        known, constant = template.slots[slot], self.constants.get(place)
-        if constant is None or known.distinct <= 1 or place in self.links or self._counter(place) is not None:
+        known, literal = template.slots[slot], self.constant(place)
+        if known.distinct <= 1 or place in self.links or self._counter(place) is not None:
             return statement.shapes[slot]
-        literal = str(constant).encode()
+        if literal is None:
+            return self.builder.varied(self.sequence.statements[place[0]], slot)
         only = replace(known, distinct=1, top=((literal, 1),), sample=(literal,) * SURE, nulls=0, sizes=())
         return self.builder.learner.shape(only, statement.bindings[slot], 1)
+
+    def constant(self, place: Place) -> bytes | None:
+        """The literal that a slot has in all transactions of this kind, as far as it is known."""
+        told = {(self.constants.get(each), self._texts.get(each)) for each in self._again(place)}
+        number, text = told.pop()
+        if told:
+            return None  # another one in each repetition
+        if number is not None:
+            return str(number).encode()
+        slot = self._of(place[0]).template.slots[place[1]]
+        every = dict.fromkeys((*(literal for literal, _ in slot.top), *slot.sample)) if text else ()
+        return next((literal for literal in every if value_hash(literal) == text), None)
 
     def _counter(self, place: Place) -> int | None:
         """The number in the first repetition, if a slot counts repetitions."""
@@ -284,17 +365,20 @@ class _Writer(Places):
         known = known or bool(
             self._of(place[0]).template.slots[place[1]].sizes
         )  # a list is not what was read
-        if binding.use != "equal" or column is None or not column.key or known:
+        schema = self.schema
+        key = "" if column is None else schema.key_of(column)
+        if binding.use != "equal" or known or not schema.is_key(key):
             return None
         for number in self._sent_before(place[0]):
-            template, outputs = self._of(number).template, self._of(number).outputs
+            outputs = self._of(number).outputs
             varied = any(
                 slot.distinct > 1
-                for slot, to in zip(template.slots, self._of(number).bindings, strict=True)
+                for slot, to in zip(self._of(number).template.slots, self._of(number).bindings, strict=True)
                 if to.use == "limit"
             )
-            if column in outputs and template.rows_sent == template.count and not varied:
-                return number, outputs.index(column)
+            keys = ["" if output is None else schema.key_of(output) for output in outputs]
+            if key in keys and self._finds(number) == 1 and not varied:
+                return number, keys.index(key)
         return None
 
     def _inserted(self, place: Place) -> int | None:

@@ -59,6 +59,8 @@ class LogSequence(Value):
     constants: tuple[
         tuple[Count, Count, int], ...
     ] = ()  # statement, slot, and its number in every transaction
+    texts: tuple[tuple[Count, Count, int], ...] = ()  # the same of a text: its hash
+    rows_sent: tuple[Count, ...] = ()  # of each statement, by all transactions; empty: not known
 
 
 class LeftOut(Value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ T = TypeVar("T", int, str)
 
 VALUES_MAX = 65_536  # of a column; larger columns are sampled evenly
 _ASKED = 500  # literals at once
+_BESIDE_MAX = 8  # values that stand beside one
 _DENSE = 0.98  # share of the numbers in a range that must be there to draw from all of them
 
 INTEGERS = ("tinyint", "smallint", "mediumint", "int", "bigint", "year")
@@ -30,12 +32,15 @@ def filled(program: Program, schema: str, base: Running) -> Program:
 
     Raises MeasureError for a column that is not there.
     """
-    return replace(
-        program,
-        columns=tuple(
-            column if column.values is not None else read(column, schema, base) for column in program.columns
-        ),
+    plain = [
+        column if column.values is not None or column.beside else read(column, schema, base)
+        for column in program.columns
+    ]
+    known = {column.name: column for column in plain if not column.beside}
+    columns = (
+        _beside(column, known[column.beside], schema, base) if column.beside else column for column in plain
     )
+    return replace(program, columns=tuple(columns))
 
 
 def continued(program: Program, schema: str, instance: Running) -> Program:
@@ -86,11 +91,7 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
     type = data_type(base, schema, column.name)
     source, name = _named(schema, column.name)
     if type not in INTEGERS:
-        if is_bytes(type):
-            read = f"HEX({name})"
-        else:  # as it is, or the bytes of its characters, which no collation orders
-            read = name if type in _ORDERED else f"CAST(CONVERT({name} USING utf8mb4) AS BINARY)"
-        distinct = f"SELECT DISTINCT {read} AS value FROM {source} WHERE {name} IS NOT NULL"
+        distinct = f"SELECT DISTINCT {_read(type, name)} AS value FROM {source} WHERE {name} IS NOT NULL"
         texts = f"SELECT CAST(value AS CHAR CHARACTER SET utf8mb4) FROM ({distinct}) v ORDER BY value"
         return replace(column, values=_strided(base, texts, str))
     ((low, high, count),) = base.query(
@@ -105,6 +106,36 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
     if count >= _DENSE * (high - low + 1):
         return replace(column, values=Numbers(min=low, max=high), next=high + 1)
     return replace(column, values=_strided(base, numbers, int), next=high + 1)
+
+
+def _beside(column: ProgramColumn, anchor: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
+    """A column with the values, a few each, that stand beside the values of another one."""
+    types = [data_type(base, schema, each.name) for each in (anchor, column)]
+    (source, first), (_, second) = _named(schema, anchor.name), _named(schema, column.name)
+    reads = f"{_read(types[0], first)} AS a, {_read(types[1], second)} AS b"
+    pairs = f"SELECT DISTINCT {reads} FROM {source} WHERE {first} IS NOT NULL AND {second} IS NOT NULL"
+    texts = ", ".join(f"CAST({name} AS CHAR CHARACTER SET utf8mb4)" for name in "ab")
+    values = anchor.values or ()
+    every = range(values.min, values.max + 1) if isinstance(values, Numbers) else values
+    beside: dict[str, list[str]] = {str(value): [] for value in every}
+    with cursor_on(base, pairs, SCAN_TIMEOUT_S, cursorclass=SSCursor) as cursor:
+        cursor.execute(f"SELECT {texts} FROM ({pairs}) v ORDER BY a, b")
+        for one, other in cursor:
+            if one in beside and len(beside[one]) < _BESIDE_MAX:
+                beside[one].append(other)
+    found = [value for group in beside.values() for value in group]
+    starts = (0, *itertools.accumulate(map(len, beside.values())))
+    if types[1] in INTEGERS and all(int(value) < NUMBERS[-1] for value in found):
+        numbers = tuple(map(int, found))
+        return replace(column, values=numbers, next=max(numbers, default=0) + 1, starts=starts)
+    return replace(column, values=tuple(found), starts=starts)
+
+
+def _read(type: str, name: str) -> str:
+    """What is read of a column: it, or the bytes of its characters, which no collation orders."""
+    if is_bytes(type):
+        return f"HEX({name})"
+    return name if type in (*_ORDERED, *INTEGERS) else f"CAST(CONVERT({name} USING utf8mb4) AS BINARY)"
 
 
 def _last(column: ProgramColumn, schema: str, instance: Running) -> int:

@@ -80,6 +80,7 @@ class ProgramLearned(Drawn, tag="learned"):
     of: int | None
     share: float
     difference: int
+    beside: int | None  # index into Program.columns: the column of `of`
     lengths: tuple[float, ...]
     counts: tuple[float, ...]
     around: tuple[str, str] | None  # what surrounds a LIKE pattern
@@ -105,6 +106,10 @@ class ProgramColumn(Value):
     fresh: bool = False  # whether its `next` matters
     values: Numbers | tuple[int | str, ...] | None = None  # in order; None: not read yet
     next: int | None = None  # the first number beyond them; None: they are texts
+    # The column of the same table whose values theirs stand beside: those from starts[n] to starts[n + 1] are
+    # beside its n-th value.
+    beside: str = ""
+    starts: tuple[int, ...] = ()
 
 
 ProgramParameter = (

@@ -158,6 +158,7 @@ class Learned(Drawn, tag="learned"):
     of: str | None = None  # repeats this parameter's number, plus `difference`, in `share` of draws
     share: Place = 1.0
     difference: int = 0
+    beside: bool = False  # or: a value that the column has in a row with the value of `of`, of the same table
     lengths: tuple[Size, ...] = ()  # a curve: characters of absent texts, or of those that LIKE searches
     counts: tuple[Size, ...] = ()  # a curve: values of a list; empty: one value
     like: Literal["prefix", "suffix", "part"] | None = None  # what a LIKE pattern has of the value

@@ -239,6 +239,10 @@ DUMP = replace(DatasetSize().of("dump"), digest="0")
         ),
         (Learned(hot=((0.1, 0.7), (0.2, 0.7))), ".hot: expected shares of at most 1 in all, found 1.4"),
         (Learned(of="p"), ".of: depends on itself"),
+        (
+            Learned(column="t.id", of="n", beside=True),
+            ".beside: expected an `of` with a column of the same table",
+        ),
         (Learned(of="t"), ".of: 't' is not a number; known: p, n"),
     ],
 )

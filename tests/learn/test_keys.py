@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import tomllib
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from shootout._engine import value_hash
 from shootout.learn import learning
 from shootout.learn.binding import bind
 from shootout.learn.keys import Inserted, adds_rows
@@ -33,17 +35,19 @@ SCHEMA = Schema(
         "login": a_table("login", session_id="varchar key", client="varchar key"),
     },
     {},
-    keys={("login", "PRIMARY"): ["session_id", "client"]},
+    keys={("login", "PRIMARY"): ["session_id", "client"], ("parent", "PRIMARY"): ["id"]},
 )
 for table in ("cart", "item"):
     SCHEMA.tables[table]["id"] = dataclasses.replace(SCHEMA.tables[table]["id"], automatic=True)  # type: ignore[index]
 
 
-def words(*literals: str, hashes: tuple[int, ...] = ()) -> Slot:
-    return replace(a_slot(*literals, times=1), hashes=hashes)
+def words(*literals: str) -> Slot:
+    return replace(
+        a_slot(*literals, times=1), hashes=tuple(sorted(value_hash(each.encode()) for each in literals))
+    )
 
 
-NEW_WORDS = words(*(f"new{at}" for at in range(100)), hashes=tuple(range(100)))
+NEW_WORDS = words(*(f"new{at}" for at in range(100)))
 PARENT = a_template("insert into parent (id, name) values (?, ?)", NEW_WORDS, NEW_WORDS)
 CHILD = a_template("insert into child (id, pid) values (?, ?)", NEW_WORDS, NEW_WORDS)
 LOOK_UP = a_template("select id from parent where id = ?", NEW_WORDS)
@@ -58,12 +62,21 @@ def same(place: tuple[int, int], of: tuple[int, int]) -> Link:
 
 
 def learned(
-    templates: list[Template], *kinds: tuple[list[int], list[Link]]
+    templates: list[Template], *kinds: tuple[list[int], list[Link]], **told: Sequence[Any]
 ) -> tuple[list[list[str]], dict[str, Any], list[str]]:
-    """What transactions send, the parameters, and why something is left out."""
+    """What transactions send, the parameters, and why something is left out.
+
+    `told`: by field of a LogSequence, what each kind has.
+    """
     sequences = tuple(
-        LogSequence(statements=tuple(order), count=100, explicit=True, links=tuple(links))
-        for order, links in kinds
+        LogSequence(
+            statements=tuple(order),
+            count=100,
+            explicit=True,
+            links=tuple(links),
+            **{name: each[at] for name, each in told.items()},
+        )
+        for at, (order, links) in enumerate(kinds)
     )
     text, report = learning.learn(
         a_log(*templates, sequences=sequences),
@@ -96,7 +109,7 @@ def test_what_repeats_a_new_text_key_is_new_with_it_before_and_after() -> None:
 
 
 def test_a_look_up_elsewhere_is_of_keys_that_are_there() -> None:
-    both = replace(LOOK_UP, count=200, slots=(words("ann", "bob", "new0", "new1", hashes=(0, 1, 900, 901)),))
+    both = replace(LOOK_UP, count=200, slots=(words("ann", "bob", "new0", "new1"),))
     sent, parameters, _ = learned([both, PARENT], ([0, 1], [same((1, 0), (0, 0))]), ([0], []))
     (name,) = sent[1][0].split("{")[1].split("}")[:1]
     assert "absent" not in parameters[name]
@@ -134,9 +147,7 @@ def test_a_few_values_that_the_dump_lacks_are_a_few_everywhere() -> None:
 
 
 def test_the_rarest_statement_tells_whose_keys_a_transaction_uses() -> None:
-    every = replace(
-        LOOK_UP, count=400, slots=(words("ann", "bob", "eve", "new0", hashes=(0, 900, 901, 902)),)
-    )
+    every = replace(LOOK_UP, count=400, slots=(words("ann", "bob", "eve", "new0"),))
     delete = a_template("delete from parent where id = ?", NEW_WORDS)
     _, parameters, _ = learned(
         [PARENT, every, delete], ([0], []), ([1, 2], [same((1, 0), (0, 0))]), ([1], [])
@@ -153,6 +164,20 @@ def test_rows_of_one_parent_have_different_keys() -> None:
     assert {name: each["distinct"] for name, each in parameters.items() if "distinct" in each} == {
         "client_2": True
     }
+
+
+def test_a_look_up_finds_as_often_as_in_transactions_of_its_kind() -> None:
+    both = replace(LOOK_UP, rows_sent=50, slots=(words("ann", "zoe"),))
+    _, parameters, _ = learned([both], ([0], []), ([0, 0], []), rows_sent=((100,), (0, 0)))
+    assert sorted(each.get("absent", 0.0) for each in parameters.values()) == [0.0, 1.0]
+
+
+def test_a_text_that_a_kind_of_transaction_always_has_stays_its_own() -> None:
+    of_client = a_template("select 1 from session where client = ?", a_slot("ann", "bob", "eve"), count=300)
+    ann = ((0, 0, value_hash(b"ann")),)
+    _, parameters, _ = learned([of_client], ([0], []), ([0, 0], []), texts=(ann, ()))
+    assert sorted(each["positions"] for each in parameters.values()) == [[0.0, 0.333], [0.333, 1.0]]
+    assert {each["column"] for each in parameters.values()} == {"session.client"}
 
 
 def test_the_number_of_an_inserted_row_is_its_statements_result() -> None:
@@ -194,6 +219,6 @@ def test_rows_that_may_be_there_already_are_not_new(sql: str, adds: bool) -> Non
 
 
 def test_a_share_of_values_is_told_by_the_least_hashes() -> None:
-    every = words(*map(str, range(100)), hashes=(1, 5, 9, 40))
+    every = replace(words(*map(str, range(100))), hashes=(1, 5, 9, 40))
     assert Inserted(frozenset((1, 9, 30)), most=30).share(every) == pytest.approx(2 / 3)
     assert Inserted(frozenset()).share(words("a")) == 0

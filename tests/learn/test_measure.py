@@ -259,6 +259,10 @@ CREATE TABLE orders (id INT AUTO_INCREMENT PRIMARY KEY, at DATETIME(6) NOT NULL,
 CREATE TABLE page (id INT AUTO_INCREMENT PRIMARY KEY, title TEXT);
 INSERT INTO page VALUES (1, 'one'), (2, 'two');
 CREATE TABLE profile (customer_id INT NOT NULL UNIQUE, FOREIGN KEY (customer_id) REFERENCES customer (id));
+CREATE TABLE place (land CHAR(2), code INT, PRIMARY KEY (land, code));
+INSERT INTO place VALUES ('de', 1), ('de', 2), ('fr', 3), ('gb', 4), ('it', 5), ('nl', 6), ('pl', 7);
+CREATE TABLE visit (id INT AUTO_INCREMENT PRIMARY KEY, code INT NOT NULL, land CHAR(2) NOT NULL,
+    FOREIGN KEY (land, code) REFERENCES place (land, code));
 """
 
 
@@ -276,6 +280,8 @@ def test_rows_go_where_foreign_keys_and_types_allow(tmp_path: Path) -> None:
         "COMMIT",
         "SELECT title FROM page WHERE id = 3",
         "INSERT INTO profile (customer_id) VALUES (3)",
+        "INSERT INTO visit (code, land) VALUES (4, 'gb')",
+        "INSERT INTO visit (code, land) VALUES (2, 'de')",
     )
     log.write_text(general(ran * 20))
     found = learned(tmp_path / "dump.sql", log, tmp_path / "out")
@@ -286,4 +292,5 @@ def test_rows_go_where_foreign_keys_and_types_allow(tmp_path: Path) -> None:
     returned = {each.name: each.sent_returned for each in found.fidelity.statements}
     assert returned.keys() >= {"savepoint", "release"}
     assert not [each.name for each in found.learned.statements if each.problem]
+    assert "insert_visit" in returned  # both columns of the place's key are of one row
     assert returned["select_page"] == 1  # what was inserted meanwhile is the newest of the dump

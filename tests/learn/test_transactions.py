@@ -35,10 +35,11 @@ def built(
     order: list[int],
     *links: Link,
     constants: tuple[tuple[int, int, int], ...] = (),
+    rows_sent: tuple[int, ...] = (),
     values: Callable[[str], Values] = lambda name: NUMBERS,
 ) -> tuple[Transaction, Builder]:
     """The transaction that sends these templates in this order."""
-    learner = Learner(values, frozenset(), False)
+    learner = Learner(values, frozenset(), False, a_schema())
     statements = []
     for number, template in enumerate(templates):
         bound = bind(template, a_schema())
@@ -49,7 +50,14 @@ def built(
         labels = tuple(to.column.name if to.column else "number" for to in bound.slots)
         statements.append(Statement(f"s{number}", template, shapes, bound.slots, bound.outputs, labels))
     builder = Builder(statements, learner)
-    sequence = LogSequence(statements=tuple(order), count=1, explicit=True, links=links, constants=constants)
+    sequence = LogSequence(
+        statements=tuple(order),
+        count=1,
+        explicit=True,
+        links=links,
+        constants=constants,
+        rows_sent=rows_sent,
+    )
     return builder.transaction(sequence, 1), builder
 
 
@@ -119,6 +127,10 @@ def test_numbers_that_count_are_repetitions() -> None:
     made, builder = built([line], [0, 0, 0], constants=((0, 0, 1), (1, 0, 2), (2, 0, 3)))
     assert texts(made) == [(3, ["SELECT 1 FROM line WHERE number = {repetition}"])]
     assert builder.parameters["repetition"] == Repetition()
+    _, builder = built([line], [0, 0], constants=((0, 0, 7), (1, 0, 3)))
+    (found,) = builder.parameters.values()
+    assert isinstance(found, Learned)
+    assert len(found.hot) + len(found.positions) > 2, "neither 7 nor 3 alone"
     _, builder = built([line], [0, 0], constants=((0, 0, 4), (1, 0, 5)))
     found = builder.parameters["repetition_from"]
     assert isinstance(found, Learned)
@@ -141,8 +153,14 @@ def test_a_key_that_an_earlier_statement_read_is_its_result() -> None:
     assert made.steps[0].statements[0].into == ("unused", "read_id")
     assert made.steps[-1].statements[-1].sql.endswith("id = {read_id}")
     assert builder.parameters["read_id"] == Result(number=True, required=True)
-    made, _ = built([replace(newest, rows_sent=200), pay], [0, 1])
-    assert made.steps[0].statements[0].into == ()
+    twice = replace(newest, rows_sent=200)
+    for rows, into in (((), ()), ((2, 0), ()), ((1, 0), ("unused", "read_id"))):
+        made, _ = built([twice, pay], [0, 1], rows_sent=rows)
+        assert made.steps[0].statements[0].into == into, "as transactions of this kind have found"
+    lines = a_template("SELECT name FROM customer, orders WHERE orders.customer_id = ?", MANY)
+    who = a_template("SELECT id FROM customer WHERE name = 'x'", rows_sent=100)
+    made, _ = built([who, lines], [0, 1])
+    assert made.steps[-1].statements[-1].sql.endswith("customer_id = {read_customer_id}")
 
 
 def test_a_value_that_goes_into_a_foreign_key_is_of_its_parent() -> None:

@@ -55,6 +55,29 @@ def test_values_are_in_the_same_order_everywhere(loaded: tuple[Instance, Dataset
     assert (found.values, found.next) == EXPECTED[name]
 
 
+@pytest.mark.parametrize(
+    ("name", "beside", "values", "starts"),
+    [
+        ("id", "sparse", (1, 4, 2, 3), (0, 1, 2, 4)),
+        ("name", "id", ("b", "B", "a", "\u00fc"), (0, 1, 2, 3, 4)),
+        ("code", "name", ("41", "00FF", "41"), (0, 1, 1, 2, 3)),
+    ],
+)
+def test_values_stand_beside_those_of_the_same_rows(
+    name: str,
+    beside: str,
+    values: tuple[object, ...],
+    starts: tuple[int, ...],
+    loaded: tuple[Instance, Dataset],
+) -> None:
+    server, made = loaded
+    program = a_program(
+        ProgramColumn(name=f"t.{name}", beside=f"t.{beside}"), ProgramColumn(name=f"t.{beside}")
+    )
+    found, _ = columns.filled(program, dataset.schema_of(server, made), server).columns
+    assert (found.values, found.starts) == (values, starts)
+
+
 def test_of_many_values_an_even_part_is_read(
     loaded: tuple[Instance, Dataset], monkeypatch: pytest.MonkeyPatch
 ) -> None:

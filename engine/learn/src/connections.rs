@@ -110,8 +110,8 @@ pub struct Connection {
     single: bool,
     begins: Begins,
     too_long: bool,
-    /// Of the open transaction, or not yet known to be one: templates, and how many values they have.
-    statements: Vec<(u32, usize)>,
+    /// Of the open transaction, or not yet known to be one: templates, how many values they have, and rows sent.
+    statements: Vec<(u32, usize, u64)>,
     values: Vec<Value>,
     savepoints: Vec<Box<[u8]>>,
     times: Option<Times>,
@@ -124,12 +124,12 @@ impl Connection {
     }
 
     /// A statement of template `id` ran.
-    pub fn ran(&mut self, tally: &mut Tally, id: u32, values: &[Value]) {
+    pub fn ran(&mut self, tally: &mut Tally, id: u32, values: &[Value], rows: u64) {
         if self.in_transaction() && self.statements.len() == STATEMENTS_MAX {
             self.too_long = true;
             return;
         }
-        self.statements.push((id, values.len()));
+        self.statements.push((id, values.len(), rows));
         self.values.extend_from_slice(values);
         if self.in_transaction() {
             return;
@@ -151,7 +151,7 @@ impl Connection {
             self.end(tally, false);
             self.open = false;
         }
-        self.statements.push((id, values.len()));
+        self.statements.push((id, values.len(), 0));
         self.values.extend_from_slice(values);
         self.alone(tally);
     }
@@ -234,14 +234,14 @@ impl Connection {
         };
         tally.lost_commits += 1;
         let rest = self.statements.split_off(length);
-        let values = self.values.split_off(self.statements.iter().map(|&(_, count)| count).sum());
+        let values = self.values.split_off(self.statements.iter().map(|&(_, count, _)| count).sum());
         self.end(tally, false);
         (self.statements, self.values) = (rest, values);
         self.alone(tally);
     }
 
     fn ids(&self) -> Vec<u32> {
-        self.statements.iter().map(|&(id, _)| id).collect()
+        self.statements.iter().map(|&(id, ..)| id).collect()
     }
 
     pub fn set_autocommit(&mut self, tally: &mut Tally, on: bool) {
@@ -285,7 +285,9 @@ impl Connection {
             tally.abandoned += 1;
         } else if !self.statements.is_empty() {
             let statements = self.ids().into();
-            tally.sequences.count(Shape { statements, explicit: true, rollback }, self.open, &self.values);
+            let rows: Vec<u64> = self.statements.iter().map(|&(.., rows)| rows).collect();
+            let shape = Shape { statements, explicit: true, rollback };
+            tally.sequences.count(shape, self.open, &self.values, &rows);
         }
         self.clear();
     }
@@ -305,9 +307,9 @@ impl Connection {
     fn first_alone(&mut self, tally: &mut Tally, count: usize) {
         self.single |= count > 0;
         let mut first = 0;
-        for (id, count) in self.statements.drain(..count) {
+        for (id, count, rows) in self.statements.drain(..count) {
             let own = first..first + count;
-            tally.sequences.count(Shape::alone(id), false, &self.values[own]);
+            tally.sequences.count(Shape::alone(id), false, &self.values[own], &[rows]);
             first += count;
         }
         self.values.drain(..first);

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::sequences::{self, Kind};
 use super::templates;
+use super::values::written;
 
 /// The largest number of a document.
 pub const COUNT_MAX: u64 = 1_000_000_000_000_000;
@@ -63,6 +64,9 @@ pub struct Sequence {
     links: Vec<Link>,
     /// Statement, slot and number.
     constants: Vec<(usize, usize, i64)>,
+    /// Statement, slot and hash.
+    texts: Vec<(usize, usize, u64)>,
+    rows_sent: Vec<u64>,
 }
 
 #[derive(Serialize)]
@@ -113,7 +117,7 @@ impl<'a> Template<'a> {
 
 impl Sequence {
     pub fn of(kind: &Kind, all: &[templates::Template]) -> Self {
-        let Kind { shape, count, links, constants } = kind;
+        let Kind { shape, count, links, constants, texts, rows } = kind;
         let slots = |&id: &u32| all[id as usize].slots.len();
         // For each slot of the transaction, its statement and its place there.
         let places: Vec<_> = (0..)
@@ -135,6 +139,11 @@ impl Sequence {
                 .iter()
                 .map(|&(slot, number)| (places[slot].0, places[slot].1, number))
                 .collect(),
+            texts: texts
+                .iter()
+                .map(|&(slot, hash)| (places[slot].0, places[slot].1, written(hash)))
+                .collect(),
+            rows_sent: rows.iter().map(|&rows| rows.min(COUNT_MAX)).collect(),
         }
     }
 }

@@ -152,7 +152,7 @@ impl Learner {
             let alone = |(id, template): (u32, &Template)| {
                 let shape = Shape::alone(id);
                 let (count, links) = (template.count, template.links());
-                learned::Sequence::of(&Kind { shape, count, links, constants: Vec::new() }, templates)
+                learned::Sequence::of(&Kind { shape, count, links, ..Kind::default() }, templates)
             };
             (0..).zip(templates).map(alone).collect()
         };
@@ -228,11 +228,12 @@ fn act(
         statement.marks.clear();
         statement.literals.clear();
     }
+    let rows = cost.map_or(0, |cost| cost.rows_sent);
     let Some(id) = books.count(statement, 1, cost) else { return };
     let values = &books.templates.values;
     match act {
         Act::Definition => connection.defined(tally, id, values),
-        _ => connection.ran(tally, id, values),
+        _ => connection.ran(tally, id, values, rows),
     }
 }
 

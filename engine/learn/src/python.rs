@@ -6,6 +6,7 @@ use pyo3::types::PyBytes;
 use crate::Reader;
 use crate::statement::Options;
 use crate::templates::Cost;
+use crate::values::{hash, written};
 
 #[pyclass(module = "shootout._engine")]
 struct LogReader(Reader);
@@ -39,7 +40,13 @@ impl LogReader {
     }
 }
 
-/// Adds the class to the engine's module.
+#[pyfunction]
+fn value_hash(value: &[u8]) -> u64 {
+    written(hash(value))
+}
+
+/// Adds the class and the function to the engine's module.
 pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<LogReader>()
+    module.add_class::<LogReader>()?;
+    module.add_function(wrap_pyfunction!(value_hash, module)?)
 }

@@ -51,7 +51,7 @@ impl Value {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shape {
     pub statements: Box<[u32]>,
     pub explicit: bool,
@@ -75,18 +75,23 @@ pub struct Link {
 }
 
 /// A kind of transaction.
+#[derive(Default)]
 pub struct Kind {
     pub shape: Shape,
     pub count: u64,
     pub links: Vec<Link>,
-    /// Slots that have one number in all transactions.
+    /// Slots that have one number in all transactions, or one text: its hash.
     pub constants: Vec<(usize, i64)>,
+    pub texts: Vec<(usize, u64)>,
+    /// That each statement sent, of all transactions; empty: not known.
+    pub rows: Vec<u64>,
 }
 
 /// A kind, as far as it was counted.
 struct Counted {
     shape: Shape,
     sample: Sample<Box<[Value]>>,
+    rows: Vec<u64>,
     /// The log has the BEGIN and the end of one of them.
     whole: bool,
 }
@@ -114,7 +119,7 @@ impl Sequences {
         }
     }
 
-    pub fn count(&mut self, shape: Shape, whole: bool, values: &[Value]) {
+    pub fn count(&mut self, shape: Shape, whole: bool, values: &[Value], rows: &[u64]) {
         if whole {
             self.longest = self.longest.max(shape.statements.len());
         }
@@ -127,12 +132,15 @@ impl Sequences {
                 self.values_left -= if fits { needed } else { 0 };
                 self.places.insert(shape.clone(), self.kinds.len());
                 let sample = Sample::new(if fits { VALUED } else { 0 });
-                self.kinds.push(Counted { shape, sample, whole });
+                self.kinds.push(Counted { shape, sample, rows: vec![0; rows.len()], whole });
                 self.kinds.len() - 1
             }
         };
         let kind = &mut self.kinds[place];
         kind.whole |= whole;
+        for (sum, rows) in kind.rows.iter_mut().zip(rows) {
+            *sum = sum.saturating_add(*rows);
+        }
         kind.sample.offer(&mut self.stream, || values.into());
     }
 
@@ -155,9 +163,10 @@ impl Sequences {
         let mut all: Vec<_> = self
             .kinds
             .into_iter()
-            .map(|Counted { shape, sample, .. }| {
+            .map(|Counted { shape, sample, rows, .. }| {
                 let links = if sample.kept.len() < LINK_MIN { inner(&shape) } else { links(&sample.kept) };
-                Kind { shape, count: sample.seen, links, constants: constants(&sample.kept) }
+                let (constants, texts) = constants(&sample.kept);
+                Kind { shape, count: sample.seen, links, constants, texts, rows }
             })
             .collect();
         let mut sampled: HashMap<Shape, u64> = HashMap::new();
@@ -168,23 +177,28 @@ impl Sequences {
         }
         all.extend(sampled.into_iter().map(|(shape, count)| {
             let links = inner(&shape);
-            Kind { shape, count, links, constants: Vec::new() }
+            Kind { shape, count, links, ..Kind::default() }
         }));
         all.sort_by(|one, other| other.count.cmp(&one.count).then(one.shape.cmp(&other.shape)));
         all
     }
 }
 
-/// The slots that have one number in all of the transactions, if these are enough to tell.
-fn constants(transactions: &[Box<[Value]>]) -> Vec<(usize, i64)> {
+/// The slots that have one number in all of the transactions, and those that have one text, if these are enough to tell.
+fn constants(transactions: &[Box<[Value]>]) -> (Vec<(usize, i64)>, Vec<(usize, u64)>) {
+    let (mut numbers, mut texts) = (Vec::new(), Vec::new());
     let Some((first, others)) = transactions.split_first().filter(|_| transactions.len() >= LINK_MIN) else {
-        return Vec::new();
+        return (numbers, texts);
     };
-    let constant = |(slot, &value): (usize, &Value)| match value {
-        Value::Number(number) if others.iter().all(|values| values[slot] == value) => Some((slot, number)),
-        _ => None,
-    };
-    first.iter().enumerate().filter_map(constant).collect()
+    for (slot, &value) in first.iter().enumerate() {
+        match value {
+            _ if others.iter().any(|values| values[slot] != value) => {}
+            Value::Number(number) => numbers.push((slot, number)),
+            Value::Other(hash) => texts.push((slot, hash)),
+            Value::Absent => {}
+        }
+    }
+    (numbers, texts)
 }
 
 /// Which slots of equal transactions repeat an earlier one, or keep a distance from it.

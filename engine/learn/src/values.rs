@@ -56,9 +56,9 @@ impl Distinct {
         }
     }
 
-    /// At most so many of the least hashes, halved: a document's numbers have a sign.
+    /// At most so many of the least hashes.
     pub fn least(&self, most: usize) -> Vec<u64> {
-        self.least.iter().take(most).map(|hash| hash >> 1).collect()
+        self.least.iter().take(most).map(|&hash| written(hash)).collect()
     }
 
     pub fn estimate(&self) -> u64 {
@@ -134,6 +134,11 @@ pub fn hash(value: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(value);
     hasher.finish()
+}
+
+/// A hash as documents have it, whose numbers have a sign.
+pub fn written(hash: u64) -> u64 {
+    hash >> 1
 }
 
 pub fn cut(value: &[u8]) -> &[u8] {
