@@ -16,6 +16,7 @@ from typing import get_args
 import msgspec
 import pymysql
 import pytest
+from msgspec import structs
 
 from shootout.document import journal
 from shootout.inputs import workload
@@ -25,11 +26,10 @@ from shootout.measure.hooks import Hooks
 from shootout.measure.plan import BoundWorkload
 from shootout.measure.statements import logged
 from shootout.model.plan import Profile
+from shootout.model.program import Program
 from shootout.model.value import Protocol
 from shootout.paths import FIXTURES, ROOT
 from shootout.servers.instances import Instance
-from shootout.work.units import Unit, units
-from shootout.work.values import JOINT
 from tests.measure.servers import loaded
 from tests.runs import BASE, SHOOTOUT, Lab, document_in, until
 
@@ -60,33 +60,33 @@ USED = {
 }
 SIMILAR = 3.0  # times as much of everything that the server counts
 COUNTED = ("Handler_", "Sort_", "Created_tmp", "Select_", "Bytes_sent")
-# What a plan has of the rows, of its costs and of the server's own words for the statement.
+_PLANNED = re.compile(r"SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH")
 _CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, functions, operators, collations
+# What a plan has of the rows, of its costs and of the server's own words for the statement.
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
 
-def of(name: str) -> tuple[BoundWorkload, tuple[Unit, ...]]:
+def of(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
+    """A workload, and a program for each of its kinds: each is a step."""
     profile = Profile(description="", workloads=(name,), threads=(1,))
     bound = BoundWorkload.of(name, name, workload.load(name), profile)
-    kinds = (unit for unit in units(name, bound) if not unit.kind.less and unit.kind.name != "transaction")
-    return bound, tuple(kinds)
+    (transaction,) = bound.program.transactions
+    kinds = {}
+    for step in transaction.steps:
+        (kind,) = {bound.program.kinds[statement.kind].name for statement in step.statements}
+        assert kind not in kinds
+        alone = structs.replace(transaction, begin=False, steps=(structs.replace(step, repeat=1),))
+        kinds[kind] = structs.replace(bound.program, transactions=(alone,))
+    return bound, kinds
 
 
 def names() -> list[str]:
-    return [unit.kind.name for name in WORKLOADS for unit in of(name)[1]]
-
-
-@pytest.mark.parametrize("name", WORKLOADS)
-def test_each_kind_of_a_family_is_counted_by_itself(name: str) -> None:
-    (transaction,) = workload.load(name).transactions
-    assert len(of(name)[1]) == len(transaction.steps)
+    return [kind for name in WORKLOADS for kind in of(name)[1]]
 
 
 def test_each_kind_has_a_name_of_its_own() -> None:
     assert sorted(names()) == sorted(set(names()))
-    assert not [
-        name for name in names() if not re.fullmatch(rf"[a-z0-9_]+(?:{re.escape(JOINT)}[a-z0-9_]+)?", name)
-    ]
+    assert not [name for name in names() if not re.fullmatch(r"[a-z0-9_]+", name)]
 
 
 @pytest.mark.parametrize(("what", "kinds"), USED.items())
@@ -94,7 +94,7 @@ def test_what_applications_use_is_there(what: str, kinds: str) -> None:
     assert set(kinds.split()) <= set(names()), what
 
 
-def test_the_profile_has_all_families_and_the_page_all_kinds() -> None:
+def test_the_profile_has_all_workloads_and_the_page_all_kinds() -> None:
     profile = tomllib.loads((FIXTURES / "profiles" / "statements.toml").read_text())
     assert sorted({workload.without_protocol(name) for name in profile["workloads"]}) == WORKLOADS
     page = (ROOT / "docs" / "statements.md").read_text()
@@ -134,21 +134,23 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 def test_no_two_kinds_are_similar(server: Instance) -> None:
     kinds = []
     for name in WORKLOADS:
-        bound, counted = of(name)
+        bound, programs = of(name)
         hooks = Hooks(server, bound.workload, bound.dataset)
         hooks.set_up(1)
         with closing(server.connect(database=hooks.schema, autocommit=False)) as connection:
-            kinds += [seen(connection, unit, sent(server, hooks.schema, unit)) for unit in counted]
+            for kind, program in programs.items():
+                statements = sent(server, hooks.schema, program)
+                kinds.append(seen(connection, kind, statements, connects=program.connects))
     similar = [
         (one.name, other.name) for one, other in itertools.combinations(kinds, 2) if one.resembles(other)
     ]
     assert similar == []
 
 
-def sent(server: Instance, schema: str, unit: Unit) -> list[str]:
-    """The statements that the engine sends for one unit of a kind."""
+def sent(server: Instance, schema: str, program: Program) -> list[str]:
+    """The statements that the engine sends for one transaction."""
     before = server.status()["Threads_connected"]
-    engines = [managed.engine(unit.program, schema, server, 1)]
+    engines = [managed.engine(program, schema, server, 1)]
     number = managed.connect(engines[0], server, schema, 1)
     statements = list(logged(server, lambda: engines[0].count(number, 1, 60.0)))
     engines.clear()
@@ -156,22 +158,27 @@ def sent(server: Instance, schema: str, unit: Unit) -> list[str]:
     return statements
 
 
-def seen(connection: pymysql.Connection[pymysql.cursors.Cursor], unit: Unit, statements: list[str]) -> Seen:
+def seen(
+    connection: pymysql.Connection[pymysql.cursors.Cursor],
+    name: str,
+    statements: list[str],
+    *,
+    connects: bool,
+) -> Seen:
     """Plan and counts of a kind, whose changes are rolled back."""
-    shapes: list[object] = [unit.program.connects]
+    shapes: list[object] = [connects]
     counts: Counter[str] = Counter()
     with connection.cursor() as cursor:
         for sql in statements:
-            shapes += (
-                [plan(cursor, sql)] if re.match(r"SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH", sql) else []
-            )
+            if _PLANNED.match(sql):
+                shapes.append(plan(cursor, sql))
             shapes.append(_CALLED.findall(re.sub(r"'[^']*'", "", sql)))
             before = counters(cursor)
             cursor.execute(sql)
             cursor.fetchall()
             counts.update(counters(cursor) - before)
     connection.rollback()
-    return Seen(unit.kind.name, msgspec.json.encode(shapes).decode(), counts)
+    return Seen(name, msgspec.json.encode(shapes).decode(), counts)
 
 
 def counters(cursor: pymysql.cursors.Cursor) -> Counter[str]:
@@ -219,8 +226,8 @@ def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: 
 def test_each_transaction_of_the_connecting_kind_has_a_connection(
     server: Instance, protocol: Protocol
 ) -> None:
-    bound, (unit,) = of(f"statements_connect.{protocol}")
-    engine = managed.engine(unit.program, schema_of(server, bound.dataset), server, 1)
+    bound, programs = of(f"statements_connect.{protocol}")
+    engine = managed.engine(programs["connect_select"], schema_of(server, bound.dataset), server, 1)
     number = managed.connect(engine, server, schema_of(server, bound.dataset), 2)
     before, quit_before = (int(server.status()[name]) for name in ("Connections", "Aborted_clients"))
     completed, *_ = engine.count(number, 10, 60.0)
