@@ -8,11 +8,12 @@ from statistics import fmean, median
 
 import pytest
 
+from shootout import app
+from shootout.inputs.options import Selection
+from shootout.work import measure
 from shootout.work.documents import COUNTS
 from shootout.work.values import WorkDocument
-from tests.runs import SHOOTOUT, Lab
 
-pytest_plugins = ["tests.runs"]
 pytestmark = pytest.mark.real
 
 SERVER = "mysql-8.0.33"  # scans for COUNT(*) on threads of their own
@@ -28,19 +29,18 @@ EARLIER = {
 }
 
 
-def counted(lab: Lab, folder: Path, steps: Mapping[str, str]) -> WorkDocument:
-    folder.mkdir()
+def counted(folder: Path, steps: Mapping[str, str]) -> WorkDocument:
     lines = ["title = 'Steps'", "description = 'Steps'", "parameters.id = { type = 'row_id' }"]
     lines += ["[[transactions]]", "skip_trx = 1"]
     for name, sql in steps.items():
         lines += ["[[transactions.steps]]", f'statements = [{{ name = "{name}", sql = "{sql}" }}]']
     workload = folder / "steps.toml"
     workload.write_text("\n".join(lines), "utf-8")
-    options = ("--servers", SERVER, "--workloads", str(workload), "--table-size", str(ROWS), "--seed", "1")
-    done = lab.run(SHOOTOUT, "work", *options, "--budget", "0.01", "--out", str(folder))
-    assert done.returncode == 0, done.stderr
-    (file,) = COUNTS.find(folder / "results")
-    return COUNTS.read(file)
+    sizes = {"tables": "1", "table_size": str(ROWS), "seed": "1", "budget": "0.01"}
+    chosen = Selection.read(profile="work", servers=SERVER, workloads=str(workload), **sizes)
+    document = COUNTS.read(measure.measure(app.plan(chosen), folder, lambda progress: None))
+    assert not document.failures
+    return document
 
 
 def of_one(document: WorkDocument, kind: str) -> float:
@@ -50,14 +50,12 @@ def of_one(document: WorkDocument, kind: str) -> float:
 
 
 @pytest.fixture(scope="module")
-def alone(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> WorkDocument:
-    return counted(lab, tmp_path_factory.mktemp("counted") / "alone", LATER)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> WorkDocument:
+    return counted(tmp_path_factory.mktemp("alone"), LATER)
 
 
-def test_a_count_does_not_depend_on_the_kinds_before_it(
-    alone: WorkDocument, lab: Lab, tmp_path: Path
-) -> None:
-    after = counted(lab, tmp_path / "after", EARLIER | LATER)
+def test_a_count_does_not_depend_on_the_kinds_before_it(alone: WorkDocument, tmp_path: Path) -> None:
+    after = counted(tmp_path, EARLIER | LATER)
     for kind in LATER:
         assert of_one(after, kind) == pytest.approx(of_one(alone, kind), rel=0.02), kind
 
