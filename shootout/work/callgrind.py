@@ -1,7 +1,7 @@
 """Servers under Callgrind: how they are started, asked for what they executed, and how that is read.
 
-Callgrind writes a file for each thread. A connection's thread is the one that dispatches commands: background
-threads may execute more.
+Callgrind writes a file for each thread. Those that dispatch commands are connections': background threads may
+execute more.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import re
 import shutil
 import subprocess
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 
 from shootout.analysis.function_names import UNNAMED
@@ -79,15 +81,33 @@ class Functions:
 
 @dataclass(frozen=True)
 class Dump:
-    """What a connection's thread executed between two dumps."""
+    """What connections' threads executed between two dumps: one, or as many as were opened."""
 
-    instructions: int
-    system_calls: int
-    text: str = field(repr=False)
+    texts: Sequence[str] = field(repr=False)
+
+    @cached_property
+    def _totals(self) -> tuple[int, ...]:
+        return tuple(map(sum, zip(*map(totals, self.texts), strict=True)))
+
+    @property
+    def instructions(self) -> int:
+        """Raises MeasureError if a file is damaged."""
+        return self._totals[0]
+
+    @property
+    def system_calls(self) -> int:
+        """Raises MeasureError if a file is damaged."""
+        return self._totals[1]
 
     def functions(self) -> Functions:
-        """Its functions. Raises MeasureError if the file is damaged."""
-        return parse(self.text)
+        """Their functions. Raises MeasureError if a file is damaged."""
+        whole = Functions()
+        for each in map(parse, self.texts):
+            for mine, theirs in ((whole.exclusive, each.exclusive), (whole.inclusive, each.inclusive)):
+                for name, cost in theirs.items():
+                    mine[name] = mine.get(name, 0) + cost
+            whole.allocations += each.allocations
+        return whole
 
 
 @dataclass(frozen=True)
@@ -106,7 +126,7 @@ class Counter:
         self._ask("instrumentation off")
 
     def dump(self) -> Dump:
-        """What the connection's thread has executed since the last dump. Raises MeasureError."""
+        """What connections' threads have executed since the last dump. Raises MeasureError."""
         self._ask("dump")
         files = list(self.home.glob(f"{_PREFIX}.*-*"))  # a number of the dump, and of the thread
         texts = [file.read_text("utf-8", errors="replace") for file in files]
@@ -115,8 +135,7 @@ class Counter:
         if not texts:
             raise MeasureError(f"Callgrind wrote no file into {self.home}")
         dispatching = [text for text in texts if _DISPATCHES in text]  # none if symbols are stripped
-        dumps = [Dump(*totals(text), text) for text in dispatching or texts]
-        return max(dumps, key=lambda dump: dump.instructions)
+        return Dump(dispatching or [max(texts, key=totals)])
 
     def _ask(self, command: str) -> None:
         asked = ["vgdb", _channel(self.home), f"--pid={self.pid}", *command.split()]

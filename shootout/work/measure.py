@@ -27,12 +27,11 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
-from shootout.work import bench as benches_
-from shootout.work import callgrind, pace
-from shootout.work.bench import Bench, Key, Session, Watcher
+from shootout.work import callgrind
+from shootout.work.bench import ONCE, PASSES, Bench, Key, Session, Watcher
 from shootout.work.callgrind import Dump
 from shootout.work.documents import COUNTS
-from shootout.work.pace import Pace
+from shootout.work.pace import START, Pace
 from shootout.work.units import Unit, kinds_of, repetition, units
 from shootout.work.values import WorkDocument, WorkFunctions, WorkKind
 
@@ -75,10 +74,11 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
 
 
 def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
-    starts, servers = plan.profile.sampling.starts_min, len(plan.servers)
-    observe(Progress(stage="note", detail=f"{len(sent)} kinds, {servers} servers, {starts} starts"))
-    once = len(sent) * benches_.PASSES + pace.START
-    return Pace(observe, servers * (starts * once + benches_.ONCE * len(sent)))
+    starts = plan.profile.sampling.starts_min
+    said = f"{len(sent)} kinds in {starts} starts of {', '.join(plan.servers)}"
+    observe(Progress(stage="note", detail=said))
+    once = len(sent) * PASSES + START
+    return Pace(observe, len(plan.servers) * (starts * once + ONCE * len(sent)))
 
 
 def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:

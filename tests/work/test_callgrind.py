@@ -133,6 +133,14 @@ def test_a_damaged_file_is_a_measure_error(text: str, message: str) -> None:
         callgrind.parse(text)
 
 
+def test_the_threads_of_several_connections_are_summed() -> None:
+    one, both = callgrind.Dump((FILE,)), callgrind.Dump((FILE, FILE))
+    assert one.functions() == callgrind.parse(FILE)
+    assert (both.instructions, both.system_calls) == (2 * one.instructions, 2 * one.system_calls)
+    assert both.functions().allocations == 2 * one.functions().allocations
+    assert both.functions().inclusive == {name: 2 * cost for name, cost in one.functions().inclusive.items()}
+
+
 @given(st.integers(0, len(FILE) - 1), st.integers(0, len(FILE) - 1), st.text(max_size=20))
 def test_no_damage_raises_anything_else(begin: int, end: int, instead: str) -> None:
     text = FILE[: min(begin, end)] + instead + FILE[max(begin, end) :]
