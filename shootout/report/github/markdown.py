@@ -48,10 +48,13 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
         [c for c in comparison.cells if c.cell != c.base or c.verdict is Verdict.FAILED]
     )
     rows = [(*map(escaped, row[:3]), *row[3:]) for row in wording.verdict_rows(comparison, compared)]
-    yield from table(wording.VERDICT_COLUMNS, rows[:ROWS_SHOWN])
+    columns: Sequence[str] = wording.VERDICT_COLUMNS
+    if len({c.cell.server for c in compared}) == 1:  # whom the headline names; else the verdict is cut off
+        columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
+    yield from table(columns, rows[:ROWS_SHOWN])
     yield ""
     if len(rows) > ROWS_SHOWN:
-        more = table(wording.VERDICT_COLUMNS, rows[ROWS_SHOWN:])
+        more = table(columns, rows[ROWS_SHOWN:])
         yield from _folded(f"{len(rows) - ROWS_SHOWN} more cells", more)
     if others := [c for c in compared if c.verdict is Verdict.REGRESSED and c is not worst]:
         lines = chain.from_iterable(_regression(comparison, c, sections) for c in others)

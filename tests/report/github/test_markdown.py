@@ -57,8 +57,16 @@ def plain(text: str) -> str:
 def test_a_comment_has_every_run_and_the_link() -> None:
     text = markdown.comment(2 * [markdown.summary(a_comparison())], "https://example.org/run")
     assert text.startswith(f"{markdown.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
-    assert text.count("| workload | threads | server |") == 2 * 2  # the worst, and all others folded
+    assert text.count("| workload | threads | base, tps |") == 2 * 2  # the worst, and all others folded
     assert text.endswith("[The full report](https://example.org/run)\n")
+
+
+def test_the_table_names_servers_where_there_are_several() -> None:
+    *others, last = made().cells
+    other = structs.replace(last, cell=structs.replace(last.cell, server="other"))
+    text = markdown.summary(structs.replace(made(), cells=(*others, other)))
+    assert "| workload | threads | server | base, tps |" in plain(text)
+    assert re.search(r"\| other \| [^|]+ \| [^|]+ \| [^|]+ \|", text.replace("&#95;", "_"))
 
 
 def test_a_comment_is_never_longer_than_github_takes() -> None:
