@@ -139,6 +139,7 @@ class Bench:
             yield
         except MeasureError as error:
             if not participant.control:
-                may_lack = self.plan.workloads[block.workload].workload.may_lack
-                lacks = LACKS if may_lack and refusals.code(error) in refusals.LACKING else ""
-                self.recorder.fail(block.cell(participant.label), start, f"{lacks}{error}")
+                unknown = refusals.code(error) in refusals.LACKING
+                lacks = unknown and self.plan.workloads[block.workload].workload.may_lack
+                reason = f"{LACKS}{error}" if lacks else str(error)
+                self.recorder.fail(block.cell(participant.label), start, reason)
