@@ -7,6 +7,7 @@ from typing import Literal
 from shootout.analysis import exit_codes, ledger
 from shootout.analysis.thresholds import BEYOND_DOUBT
 from shootout.model.plan import THROUGHPUT
+from shootout.model.run import LACKS
 from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
 
 Standing = Literal["proven", "provisional", "refuted"]
@@ -21,7 +22,7 @@ def exit_code(comparison: Comparison) -> int:
     return exit_codes.exit_code(
         failed=has_failed(comparison),
         regressed=any(counts(cell, comparison) for cell in comparison.cells),
-        unmeasured=bool(unmeasured(comparison)),
+        unmeasured=not all(cell.reason.startswith(LACKS) for cell in unmeasured(comparison)),
         undecided=undecided and comparison.policy.inconclusive_fails,
     )
 

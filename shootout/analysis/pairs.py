@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from shootout.analysis import metrics, returned, stats
 from shootout.analysis.metrics import Starts
 from shootout.model.plan import THROUGHPUT, Block, Cell, Metric, Policy
-from shootout.model.run import RunDocument, RunHeader, Samples, StartRecord
+from shootout.model.run import LACKS, RunDocument, RunHeader, Samples, StartRecord
 
 # A slice or start without transactions counts half of one, so that a standstill weighs heavily but has a
 # logarithm.
@@ -218,7 +218,8 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
     """
     alone = not document.header.parts
     for failure in document.failures:
-        if failure.cell == block.cell(server) or (alone and failure.cell.server == server and not starts):
+        of_server = alone and failure.cell.server == server and not failure.reason.startswith(LACKS)
+        if failure.cell == block.cell(server) or (of_server and not starts):
             return failure.reason
     return None
 

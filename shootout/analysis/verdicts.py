@@ -12,6 +12,7 @@ from shootout.analysis.ledger import Noise
 from shootout.analysis.pairs import Change, Pair, unsteady
 from shootout.analysis.thresholds import CONFIRMED, DETECTABLE_MAX, WORTH_CONFIRMING
 from shootout.model.plan import THROUGHPUT, Cell, Policy
+from shootout.model.run import LACKS
 from shootout.model.verdict import Interval, MetricVerdict, Verdict
 
 CellMetric = tuple[Cell, str]
@@ -35,14 +36,16 @@ def of_cell(
     `p_values`: of no change, adjusted for all cells and metrics of the run. `noise`: of A/A cells, by metric.
     """
     if pair.failure is not None:
-        return Decision(Verdict.FAILED, pair.failure)
+        lacks = pair.failure.startswith(LACKS)
+        return Decision(Verdict.UNJUDGED if lacks else Verdict.FAILED, pair.failure)
     if not pair.starts:
         return Decision(Verdict.UNJUDGED, pair.unmeasured)
     if pair.cell == pair.base:
         instead = f"the base, in place of {pair.missing_base}" if pair.missing_base else "the base"
         return Decision(Verdict.UNJUDGED, instead)
     if pair.base_failure is not None:
-        return Decision(Verdict.UNJUDGED, f"its base, {pair.base.server}, failed: {pair.base_failure}")
+        failed = "" if pair.base_failure.startswith(LACKS) else "failed: "
+        return Decision(Verdict.UNJUDGED, f"its base, {pair.base.server}, {failed}{pair.base_failure}")
     if not pair.changes:
         return _without_changes(pair)
     judged = [

@@ -12,7 +12,7 @@ import msgspec
 
 from shootout._engine import Engine
 from shootout.errors import MeasureError
-from shootout.measure import columns
+from shootout.measure import columns, refusals
 from shootout.measure.dataset import schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect, handle
@@ -22,7 +22,7 @@ from shootout.measure.recorder import Recorder
 from shootout.measure.rounds import OnRound, ServerHandle, measure_block
 from shootout.model.plan import Block
 from shootout.model.program import Program
-from shootout.model.run import Runner, StartRecord
+from shootout.model.run import LACKS, Runner, StartRecord
 from shootout.runner import machine
 from shootout.servers.running import Running
 
@@ -103,10 +103,10 @@ class Bench:
                 on_round=on_round,
                 on_measuring=begin,
             )
-        for (participant, its_hooks), reason in zip(hooks.items(), measured.failures, strict=True):
+        for (participant, its_hooks), failure in zip(hooks.items(), measured.failures, strict=True):
             with self._failing(block, participant, start):
-                if reason is not None:
-                    raise MeasureError(reason)
+                if failure is not None:
+                    raise failure
                 its_hooks.check()
         return measured.record
 
@@ -139,4 +139,6 @@ class Bench:
             yield
         except MeasureError as error:
             if not participant.control:
-                self.recorder.fail(block.cell(participant.label), start, str(error))
+                may_lack = self.plan.workloads[block.workload].workload.may_lack
+                lacks = LACKS if may_lack and refusals.code(error) in refusals.LACKING else ""
+                self.recorder.fail(block.cell(participant.label), start, f"{lacks}{error}")

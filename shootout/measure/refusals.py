@@ -5,13 +5,35 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+import pymysql
+
+from shootout._engine import LoadError
 from shootout.errors import MeasureError, without_values
 
 Refusals = Sequence[tuple[int, int, int, str]]  # kind, code, how often, and the server's message
 
 CONFLICTS = frozenset({1020, 1205, 1213})  # between transactions: part of a load
+# What servers say of a statement that they do not know, or not in this form.
+LACKING = frozenset(
+    (
+        1064,  # syntax
+        *(1115, 1128, 1193, 1273, 1286, 1305),  # character set, function, variable, collation, engine
+        *(1178, 1214, 1235, 1295, 1582),  # by the engine, FULLTEXT, not yet, prepared, with so many arguments
+        *(1800, 1801, 1845, 1846),  # an ALTER's algorithm or lock
+        4161,  # type, on MariaDB
+    )
+)
 ATTEMPTS_MIN = 20  # of a kind, before its rate tells anything
 MOST = 0.5  # share of attempts
+
+
+def code(error: BaseException) -> int:
+    """What the server said behind an error of ours, as a number; 0: nothing."""
+    said = error.__cause__ or error.__context__
+    if isinstance(said, LoadError):
+        _, number, _ = said.args
+        return int(number)
+    return int(said.args[0]) if isinstance(said, pymysql.Error) else 0
 
 
 class Refused:

@@ -73,7 +73,7 @@ class Measured:
     """A measured start; a server that failed before its first round has no samples."""
 
     record: StartRecord | None
-    failures: tuple[str | None, ...]  # for each server: why it failed, or None
+    failures: tuple[MeasureError | None, ...]  # for each server: why it failed, or None
 
 
 OnRound = Callable[[str, int, int], None]  # stage, round, rounds
@@ -197,7 +197,7 @@ class _Slices:
     refused: Sequence[Refused]
     latency_s: float = 0.0  # the slowest server's mean so far
     slowest_tps: float = math.inf  # in a closed loop, at the end of the warm-up
-    failures: dict[int, str] = field(default_factory=dict)
+    failures: dict[int, MeasureError] = field(default_factory=dict)
     took_s: float = 0.0  # the last slice
 
     @property
@@ -259,7 +259,7 @@ class _Slices:
         try:
             return reading()
         except MeasureError as error:
-            self.failures[server] = str(error)
+            self.failures[server] = error
             return otherwise
 
     def standstills(
@@ -294,9 +294,10 @@ class _Slices:
                 self.refused[server].add([each.count for each in taken.statements], taken.refusals)
                 self.refused[server].check()
             except LoadError as error:
-                self.failures[server] = self.servers[server].explain(reason(error))
+                self.failures[server] = MeasureError(self.servers[server].explain(reason(error)))
+                self.failures[server].__cause__ = error
             except MeasureError as error:
-                self.failures[server] = str(error)
+                self.failures[server] = error
             else:
                 return taken
             return None

@@ -236,6 +236,11 @@ class StartRecord(Value, tag="start", tag_field="record"):
     spent_s: Quantity | None = None  # budget spent by the end of this start; None: not recorded
 
 
+LACKS = (
+    "lacks "  # begins the reason of a server that does not know a statement, where the workload allows that
+)
+
+
 class FailureRecord(Value, tag="failure", tag_field="record"):
     """Why measuring a cell failed, at once or partway; failures are results, too."""
 

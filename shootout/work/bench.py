@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
-import pymysql
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError, without_values
-from shootout.measure import columns, managed
+from shootout.measure import columns, managed, refusals
 from shootout.measure.dataset import Template
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
@@ -42,16 +41,6 @@ READ_VIEW = (
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
 )
 ANSWER_TIMEOUT_S = 120.0
-# What servers say of a statement that they do not know, or not in this form.
-LACKING = frozenset(
-    (
-        1064,  # syntax
-        *(1115, 1128, 1193, 1273, 1286, 1305),  # character set, function, variable, collation, engine
-        *(1178, 1214, 1235, 1295, 1582),  # by the engine, FULLTEXT, not yet, prepared, with so many arguments
-        *(1800, 1801, 1845, 1846),  # an ALTER's algorithm or lock
-        4161,  # type, on MariaDB
-    )
-)
 PASSES = 2  # over all kinds in each start: priming and counting
 CLOSING_S = 300.0  # for a connection's rollback
 
@@ -125,7 +114,9 @@ class Bench:
                 workload=workload,
                 kind=kind,
                 reason=str(error),
-                lacks=_code(error) in LACKING,
+                lacks=workload in self.plan.workloads
+                and self.plan.workloads[workload].workload.may_lack
+                and refusals.code(error) in refusals.LACKING,
             )
         )
 
@@ -281,23 +272,14 @@ class Session:
 
 def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
     try:
-        completed, _, refusals = engine.count(number, count, ANSWER_TIMEOUT_S)
+        completed, _, refused = engine.count(number, count, ANSWER_TIMEOUT_S)
     except LoadError as error:
         raise MeasureError(reason(error) + instance.post_mortem()) from None
     if completed != count:
-        said = {f"{without_values(message)} ({code})": None for _, code, _, message in refusals}
+        said = {f"{without_values(message)} ({code})": None for _, code, _, message in refused}
         raise MeasureError(
             f"{completed} of {count} transactions completed; the server refused the others: {', '.join(said)}"
         )
-
-
-def _code(error: BaseException) -> int:
-    """What the server said, as a number; 0: nothing."""
-    said = error.__cause__ or error.__context__
-    if isinstance(said, LoadError):
-        _, code, _ = said.args
-        return int(code)
-    return int(said.args[0]) if isinstance(said, pymysql.Error) else 0
 
 
 def _connections(instance: Instance) -> int:

@@ -137,8 +137,8 @@ def with_samples(
     ]
 
 
-def a_failure(server: str, block: Block = READS) -> FailureRecord:
-    return FailureRecord(cell=block.cell(server), start=1, reason="it died: [ERROR] no memory")
+def a_failure(server: str, block: Block = READS, reason: str = "it died: [ERROR] no memory") -> FailureRecord:
+    return FailureRecord(cell=block.cell(server), start=1, reason=reason)
 
 
 def head_of(document: RunDocument, policy: Policy | None = None) -> CellComparison:

@@ -5,7 +5,7 @@ from msgspec import structs
 
 from shootout.analysis import compare, gate, ledger
 from shootout.model.plan import Policy
-from shootout.model.run import ABSENT, StartRecord, Warning
+from shootout.model.run import ABSENT, LACKS, StartRecord, Warning
 from shootout.model.verdict import Verdict
 from tests.analysis.builders import (
     READS,
@@ -47,6 +47,28 @@ def test_what_was_not_measured_is_no_pass_and_hides_no_regression() -> None:
     assert gate.exit_code(compare.compare(a_document(starts_of(0), blocks=blocks), strict)) == 3
     failed = a_document(starts_of(-10), a_failure("b", WRITES), blocks=blocks)
     assert gate.exit_code(compare.compare(failed)) == 3
+
+
+@pytest.mark.parametrize(
+    ("server", "reasons"),
+    [("b", ["the base", "lacks it"]), ("a", ["lacks it", "its base, a, lacks it"])],
+)
+def test_what_a_server_lacks_is_told_and_fails_nothing(server: str, reasons: list[str]) -> None:
+    of_other = [
+        structs.replace(start, samples=tuple(each for each in start.samples if each.server != server))
+        for start in starts_of(0)
+    ]
+    failure = a_failure(server, reason=f"{LACKS}it")
+    for starts in (starts_of(0), of_other):
+        found = compare.compare(a_document(starts, failure, blocks=(READS,)), base="a")
+        assert [each.verdict for each in found.cells] == [Verdict.UNJUDGED] * 2
+        assert [each.reason for each in found.cells] == reasons
+        assert gate.exit_code(found) == 0
+    blocks = (READS, WRITES)
+    more = compare.compare(a_document(starts_of(0), failure, blocks=blocks), base="a")
+    assert not [
+        each.reason for each in more.cells if each.cell.workload == WRITES.workload and "lacks" in each.reason
+    ]
 
 
 def test_an_absent_server_is_not_what_a_run_did_not_get_to() -> None:

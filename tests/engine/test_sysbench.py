@@ -48,14 +48,8 @@ DIFFERENT = [
     ("select_random_ranges", {"number_of_ranges": 2, "delta": 50}),
 ]
 SHIPPED = sorted(path.stem for path in workload.FOLDER.glob("*.toml"))
-ALIKE = [
-    *(
-        (name, {})
-        for name in SHIPPED
-        if name not in ("bulk_insert", "tpcc") and not name.startswith("statements_")
-    ),
-    *DIFFERENT,
-]
+OTHERS = ("bulk_insert", "tpcc", "statements_")
+ALIKE = [*((name, {}) for name in SHIPPED if not name.startswith(OTHERS)), *DIFFERENT]
 
 
 @pytest.fixture(scope="module")

@@ -141,11 +141,17 @@ def test_a_group_has_parameters_of_its_own() -> None:
     assert program.parameters[6] == ProgramRangeEnd(of=5, size=5)
 
 
+def test_options_and_sizes_are_numbers_in_a_statement() -> None:
+    program = compiled(a_step("SELECT {n} + {id} LIMIT {rows}"), parameters={"id": RowId()}, options={"n": 2})
+    (statement,) = program.transactions[0].steps[0].statements
+    assert statement.pieces == ("SELECT 2 + ", 0, f" LIMIT {compiled(a_step('SELECT 1')).rows}")
+
+
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
         ("SELECT {tabel}", "unknown placeholder {tabel}; did you mean 'table'?"),
-        ("SELECT {}", "unknown placeholder {}; known: table"),
+        ("SELECT {}", "unknown placeholder {}; known: table, tables, rows"),
         ("SELECT { table }", "unknown placeholder { table }; did you mean 'table'?"),
         ("SELECT {table", "unbalanced '{' at character 8; a brace is '{{'"),
         ("SELECT table}", "unbalanced '}' at character 13; a brace is '}}'"),

@@ -19,7 +19,7 @@ from msgspec import structs
 
 from shootout._engine import Histogram, LoadError, Slice
 from shootout.inputs import workload
-from shootout.measure import rounds
+from shootout.measure import refusals, rounds
 from shootout.measure.rounds import Measured, ServerHandle, measure_block, orders
 from shootout.measure.samples import SampleBuilder, WarmUp
 from shootout.model.plan import Dataset, Isolation, Load, Sampling
@@ -329,9 +329,10 @@ def test_slices_grow_with_the_pace(load: Load, window_s: float, ramp_s: float) -
 def test_a_server_that_fails_leaves_the_others_measured() -> None:
     driver = FakeDriver(tps=constant, fails=(1, 20))
     result = measured(driver, servers=3)
-    assert result.failures == (
-        None, "server says: You have an error in your SQL syntax (1064)", None
-    )  # fmt: skip
+    assert list(map(str, result.failures)) == [
+        "None", "server says: You have an error in your SQL syntax (1064)", "None"
+    ]  # fmt: skip
+    assert [refusals.code(failure) for failure in result.failures if failure] == [1064]
     assert result.record is not None
     whole, torn, other = result.record.samples
     assert len(whole.transactions) == len(other.transactions) == 12
@@ -488,5 +489,5 @@ def test_a_server_that_mostly_refuses_a_statement_fails_at_once_with_its_words()
     driver = FakeDriver(constant, refuses=1)
     found = measured(driver)
     said = "statement `point_select`: Duplicate entry '…' for key 'k' (1062), in 100 % of its attempts"
-    assert found.failures == (None, said)
+    assert list(map(str, found.failures)) == ["None", said]
     assert sum(server == 1 for server, *_ in driver.asked) == 1

@@ -35,6 +35,7 @@ margin = 0.02
 REFUSED = """\
 title = "One statement that old servers lack"
 description = "And one that all have"
+may_lack = true
 [[transactions]]
 skip_trx = 1
 
