@@ -166,27 +166,42 @@ class Session:
     def try_each(self) -> None:
         """Find out what an execution of each kind takes; on every server, so that all keep the same rows."""
         self._counter.begin()
-        self._each(self._try, "warm-up", 1)
+        self._each(self._try, self.bench.units, "warm-up", 1)
         self._counter.end()
 
     def count(self, costs: Mapping[Key, int]) -> None:
-        """Count every kind, as often as what an execution takes allows."""
-        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), "warm-up", 2)
+        """Count every kind, as often as what an execution takes allows; last what leaves other rows."""
+        for leaves in (False, True):
+            if units := [unit for unit in self.bench.units if unit.leaves is leaves]:
+                self._prime_and_count(units, costs)
+
+    def _prime_and_count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
+        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
         self._counter.begin()
         self._each(
-            lambda unit, show: self._count(unit, repetition(unit, costs.get(unit.key)), show), "measure", 1
+            lambda unit, show: self._count(unit, repetition(unit, costs.get(unit.key)), show),
+            units,
+            "measure",
+            1,
         )
+        self._counter.end()
 
-    def _each(self, work: Callable[[Unit, Callable[[int], None]], None], stage: str, number: int) -> None:
+    def _each(
+        self,
+        work: Callable[[Unit, Callable[[int], None]], None],
+        units: Sequence[Unit],
+        stage: str,
+        number: int,
+    ) -> None:
         """Do something to every kind that has not failed. A server that has died says why once."""
         bench = self.bench
-        for place, unit in enumerate(bench.units, 1):
+        for unit in units:
             workload, kind = unit.key
             progress = Progress(
                 stage=stage,
                 detail="",
                 block=f"{bench.server.label}: {workload}, {kind}",
-                block_number=place,
+                block_number=bench.units.index(unit) + 1,
                 blocks=len(bench.units),
                 start=self.start,
                 starts=bench.plan.profile.sampling.starts_min,
