@@ -19,6 +19,8 @@ pytestmark = pytest.mark.real
 SERVER = "mysql-8.0.33"  # scans for COUNT(*) on threads of their own
 PROFILE = """
 description = "One start of a small table"
+servers = ["{server}"]
+workloads = ["{workload}"]
 threads = [1]
 dataset = {{ tables = 1, rows = {rows} }}
 sampling = {{ starts_min = 1 }}
@@ -39,8 +41,8 @@ def counted(folder: Path, steps: Mapping[str, str]) -> WorkDocument:
         lines += ["[[transactions.steps]]", f'statements = [{{ name = "{name}", sql = "{sql}" }}]']
     workload, profile = folder / "steps.toml", folder / "once.toml"
     workload.write_text("\n".join(lines), "utf-8")
-    profile.write_text(PROFILE.format(rows=ROWS), "utf-8")
-    chosen = Selection.read(profile=str(profile), servers=SERVER, workloads=str(workload), seed="1")
+    profile.write_text(PROFILE.format(server=SERVER, workload=workload, rows=ROWS), "utf-8")
+    chosen = Selection.read(profile=str(profile), seed="1")
     document = COUNTS.read(measure.measure(app.plan(chosen), folder, lambda progress: None))
     assert not document.failures
     return document
