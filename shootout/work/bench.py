@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Self
 
 import msgspec
-import pymysql
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError, without_values
-from shootout.measure import columns, managed, statements
+from shootout.measure import columns, managed, refusals, statements
 from shootout.measure.dataset import Template, schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
@@ -44,16 +43,6 @@ READ_VIEW = (
     "START TRANSACTION WITH CONSISTENT SNAPSHOT",
 )
 ANSWER_TIMEOUT_S = 120.0
-# What servers say of a statement that they do not know, or not in this form.
-LACKING = frozenset(
-    (
-        1064,  # syntax
-        *(1115, 1128, 1193, 1273, 1286, 1305),  # character set, function, variable, collation, engine
-        *(1178, 1214, 1235, 1295, 1582),  # by the engine, FULLTEXT, not yet, prepared, with so many arguments
-        *(1800, 1801, 1845, 1846),  # an ALTER's algorithm or lock
-        4161,  # type, on MariaDB
-    )
-)
 PASSES = 2  # over all kinds in each start: priming and counting
 ONCE = 2  # in the first one: trying, and asking for plans
 CLOSING_S = 300.0  # for a connection's rollback
@@ -129,7 +118,9 @@ class Bench:
                 workload=workload,
                 kind=kind,
                 reason=str(error),
-                lacks=_code(error) in LACKING,
+                lacks=workload in self.plan.workloads
+                and self.plan.workloads[workload].workload.may_lack
+                and refusals.code(error) in refusals.LACKING,
             )
         )
 
@@ -179,23 +170,31 @@ class Session:
     def try_each(self) -> None:
         """Find out what an execution of each kind takes; on every server, so that all keep the same rows."""
         self._counter.begin()
-        self._each(self._try, "warm-up", 1)
+        self._each(self._try, self.bench.units, "warm-up", 1)
         self._counter.end()
 
     def count(self, costs: Mapping[Key, int]) -> None:
-        """Count every kind, as often as what an execution takes allows."""
-        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), "warm-up", 2)
+        """Count every kind, as often as what an execution takes allows; last what leaves other rows."""
+        for leaves in (False, True):
+            if units := [unit for unit in self.bench.units if unit.leaves is leaves]:
+                self._prime_and_count(units, costs)
+
+    def _prime_and_count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
+        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
         self._counter.begin()
         self._each(
-            lambda unit, show: self._count(unit, repetition(unit, costs.get(unit.key)), show), "measure", 1
+            lambda unit, show: self._count(unit, repetition(unit, costs.get(unit.key)), show),
+            units,
+            "measure",
+            1,
         )
+        self._counter.end()
 
     def plan(self) -> None:
         """Ask how the server plans each statement; one that it does not log has no plan.
 
         After the counts: plans are drawn from new statistics.
         """
-        self._counter.end()
         sent: defaultdict[str, dict[str, str]] = defaultdict(dict)
 
         def capture(unit: Unit, _: Callable[[int], None]) -> None:
@@ -203,22 +202,28 @@ class Session:
                 captured = statements.captured(self.instance, unit.program, lambda: send(1))
                 sent[unit.kind.workload] |= captured
 
-        self._each(capture, "plans", 1)
+        self._each(capture, self.bench.units, "plans", 1)
         for name, captured in sent.items():
             schema = schema_of(self.instance, self.bench.plan.workloads[name].dataset)
             found = planning.planned(self.instance, self.bench.server.label, schema, captured)
             self.bench.counted.plans[name] = found
 
-    def _each(self, work: Callable[[Unit, Callable[[int], None]], None], stage: str, number: int) -> None:
+    def _each(
+        self,
+        work: Callable[[Unit, Callable[[int], None]], None],
+        units: Sequence[Unit],
+        stage: str,
+        number: int,
+    ) -> None:
         """Do something to every kind that has not failed. A server that has died says why once."""
         bench = self.bench
-        for place, unit in enumerate(bench.units, 1):
+        for unit in units:
             workload, kind = unit.key
             progress = Progress(
                 stage=stage,
                 detail="",
                 block=f"{bench.server.label}: {workload}, {kind}",
-                block_number=place,
+                block_number=bench.units.index(unit) + 1,
                 blocks=len(bench.units),
                 start=self.start,
                 starts=bench.plan.profile.sampling.starts_min,
@@ -304,23 +309,14 @@ class Session:
 
 def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
     try:
-        completed, _, refusals = engine.count(number, count, ANSWER_TIMEOUT_S)
+        completed, _, refused = engine.count(number, count, ANSWER_TIMEOUT_S)
     except LoadError as error:
         raise MeasureError(reason(error) + instance.post_mortem()) from None
     if completed != count:
-        said = {f"{without_values(message)} ({code})": None for _, code, _, message in refusals}
+        said = {f"{without_values(message)} ({code})": None for _, code, _, message in refused}
         raise MeasureError(
             f"{completed} of {count} transactions completed; the server refused the others: {', '.join(said)}"
         )
-
-
-def _code(error: BaseException) -> int:
-    """What the server said, as a number; 0: nothing."""
-    said = error.__cause__ or error.__context__
-    if isinstance(said, LoadError):
-        _, code, _ = said.args
-        return int(code)
-    return int(said.args[0]) if isinstance(said, pymysql.Error) else 0
 
 
 def _connections(instance: Instance) -> int:

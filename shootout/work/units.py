@@ -19,6 +19,7 @@ from shootout.work.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, WorkKin
 STATEMENTS = 50  # in a repetition, at most
 INSTRUCTIONS = 3_000_000  # in a repetition, about
 SIZES = (1, 2, 5, 10, 25, 50)  # of repetitions: so coarse that they seldom depend on what was tried
+WRITES_MIN = 10  # in a repetition: what pages do, which writes come upon, needs many to even out
 PRIMING = 10  # repetitions before anything is counted, at least
 PRIMED = 2_500  # executions, as far as they take no more than …
 PRIMED_INSTRUCTIONS = 150_000_000
@@ -40,10 +41,18 @@ class Unit:
         return self.kind.workload, self.kind.name
 
     @property
+    def writes(self) -> bool:
+        """Whether it writes rows."""
+        return "write" in self._effects
+
+    @property
     def leaves(self) -> bool:
         """Whether rows may be others afterwards."""
-        kinds = [self.program.kinds[statement.kind] for statement in _statements(self.program)]
-        return not self.open and any(kind.effect != "read" for kind in kinds)
+        return not self.open and self._effects != {"read"}
+
+    @property
+    def _effects(self) -> set[str]:
+        return {self.program.kinds[statement.kind].effect for statement in _statements(self.program)}
 
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
@@ -82,7 +91,8 @@ def repetition(unit: Unit, instructions: int | None) -> int:
     """How often a repetition does a unit that takes so many instructions; None: not known."""
     if instructions is None:
         return unit.kind.units
-    fitting = min(unit.kind.units, INSTRUCTIONS / max(1, instructions))
+    least = WRITES_MIN if unit.writes else 1
+    fitting = min(unit.kind.units, max(least, INSTRUCTIONS / max(1, instructions)))
     return max((size for size in SIZES if size <= fitting), default=1)
 
 

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import pymysql
 import pytest
 
 from shootout.errors import InputError
-from shootout.model.program import Program
 from shootout.model.run import Progress
 from shootout.work import measure
 from shootout.work.pace import Pace
-from shootout.work.units import Unit, priming, repetition
-from shootout.work.values import WorkKind
+from shootout.work.units import priming, repetition
+from tests.work.test_units import units
 
 
 def a_server(*version: int) -> Any:
@@ -45,20 +44,23 @@ def test_a_server_that_drops_our_own_connection_fails_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    ("instructions", "often", "before"),
+    ("workload", "instructions", "often", "before"),
     [
-        (None, 50, 500),
-        (0, 50, 2_500),
-        (60_000, 50, 2_500),
-        (61_000, 25, 2_459),
-        (400_000, 5, 375),
-        (10**7, 1, 15),
-        (10**9, 1, 10),
+        ("oltp_point_select", None, 50, 500),
+        ("oltp_point_select", 0, 50, 2_500),
+        ("oltp_point_select", 60_000, 50, 2_500),
+        ("oltp_point_select", 61_000, 25, 2_459),
+        ("oltp_point_select", 400_000, 5, 375),
+        ("oltp_point_select", 10**7, 1, 15),
+        ("oltp_point_select", 10**9, 1, 10),
+        ("oltp_insert", 100_000, 25, 1_500),
+        ("oltp_insert", 10**9, 10, 100),
     ],
 )
-def test_a_repetition_has_fewer_of_what_takes_much(instructions: int | None, often: int, before: int) -> None:
-    kind = WorkKind(workload="w", name="select", per_transaction=1, units=50)
-    unit = Unit(kind, cast(Program, None), scaled=True)
+def test_a_repetition_has_fewer_of_what_takes_much(
+    workload: str, instructions: int | None, often: int, before: int
+) -> None:
+    (unit,) = units(workload)
     assert (repetition(unit, instructions), priming(unit, instructions)) == (often, before)
 
 
