@@ -195,18 +195,19 @@ class Session:
 
         After the counts: plans are drawn from new statistics.
         """
-        sent: defaultdict[str, dict[str, str]] = defaultdict(dict)
+        sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
 
         def capture(unit: Unit, _: Callable[[int], None]) -> None:
+            workload, _kind = unit.key
+            schema = schema_of(self.instance, self.bench.plan.workloads[workload].dataset)
             with suppress(MeasureError), self._connected(unit, "plans") as send:
                 captured = statements.captured(self.instance, unit.program, lambda: send(1))
-                sent[unit.kind.workload] |= captured
+                sent[schema] |= {(workload, kind): sql for kind, sql in captured.items()}
 
         self._each(capture, self.bench.units, "plans", 1)
-        for name, captured in sent.items():
-            schema = schema_of(self.instance, self.bench.plan.workloads[name].dataset)
+        for schema, captured in sent.items():
             found = planning.planned(self.instance, self.bench.server.label, schema, captured)
-            self.bench.counted.plans[name] = found
+            self.bench.counted.plans |= found
 
     def _each(
         self,

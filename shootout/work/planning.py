@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping
+
+from msgspec import structs
 
 from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
@@ -12,16 +15,20 @@ from shootout.servers.instances import Instance
 
 
 def planned(
-    instance: Instance, server: str, schema: str, statements: Mapping[str, str]
-) -> tuple[StatementPlan, ...]:
-    """The plans of statements by kind; of those that differ in nothing but estimates, one.
+    instance: Instance, server: str, schema: str, statements: Mapping[tuple[str, str], str]
+) -> dict[str, tuple[StatementPlan, ...]]:
+    """The plans of statements by workload and kind; of those that differ in nothing but estimates, one.
 
-    None if the server is gone: what it has counted is whole without them.
+    All are asked for together: statistics are drawn anew for a whole schema. None if the server is gone: what
+    it has counted is whole without them.
     """
-    distinct: dict[object, StatementPlan] = {}
+    asked = {str(number): key for number, key in enumerate(statements)}
+    named = {number: statements[key] for number, key in asked.items()}
+    distinct: defaultdict[str, dict[object, StatementPlan]] = defaultdict(dict)
     try:
-        for plan in plans.planned(instance, schema, statements, start=1, server=server):
-            distinct.setdefault((plan.kind, plan_changes.shape(plan)), plan)
+        for plan in plans.planned(instance, schema, named, start=1, server=server):
+            workload, kind = asked[plan.kind]
+            distinct[workload].setdefault((kind, plan_changes.shape(plan)), structs.replace(plan, kind=kind))
     except MeasureError:
-        return ()
-    return tuple(distinct.values())
+        return {}
+    return {workload: tuple(every.values()) for workload, every in distinct.items()}
