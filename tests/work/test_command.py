@@ -144,9 +144,7 @@ def test_a_document_is_judged_again(counted: Counted, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "compare", str(counted.file), "--base", "more", "--json")
     assert done.returncode == 0, done.stderr
     answer = json.loads(done.stdout)
-    (change,) = (
-        each for each in answer["changes"] if (each["kind"], each["server"]) == ("one", LABELS[0])
-    )
+    (change,) = (each for each in answer["changes"] if (each["kind"], each["server"]) == ("one", LABELS[0]))
     assert change["verdict"] == "improved"
 
 
