@@ -93,14 +93,17 @@ def aligned(paths: CallPaths) -> CallPaths:
     """
     costs = (paths.by_function(inclusive=True) * paths.units[:, :, None]).mean(axis=0)
     common = costs.min(axis=0) >= COMMON_MIN * costs.max(axis=0)
+    starts = [name.partition(" ")[0] in STARTERS for name in paths.tree.functions]
     kept = [
-        bool(one) and name[0] != "[" and name.partition(" ")[0] not in STARTERS
-        for one, name in zip(common, paths.tree.functions, strict=True)
+        bool(one) and name[0] != "[" and not start
+        for one, name, start in zip(common, paths.tree.functions, starts, strict=True)
     ]
     nodes: Nodes = {_ROOT: 0}
     places, left_out = [0], [tuple[int, ...]()]  # by node: its last kept function, and those below that
     for parent, function in zip(paths.tree.parents[1:], paths.tree.function[1:], strict=True):
-        place, functions = places[parent], (*left_out[parent], function)
+        place, functions = places[parent], left_out[parent]
+        if not starts[function]:
+            functions = (*functions, function)
         if kept[function]:
             place, functions = nodes.setdefault((place, function), len(nodes)), ()
         places.append(place)

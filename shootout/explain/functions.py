@@ -110,7 +110,7 @@ def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> li
     """The functions that, with what they call, best locate the whole change; largest first.
 
     A function is left out if one of its callees has most of its change. So is one that a server lacks: what
-    it does may have moved, and its callers tell by how much.
+    it does may have moved, and its callers tell by how much. So are those that start threads.
     """
     whole = total.difference.estimate
     certain = [
@@ -121,10 +121,12 @@ def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> li
     paths = call_paths.aligned(paths)
     mean = (paths.by_subtree() * paths.units[:, :, None]).mean(axis=0)
     passed = _passed_on(paths, mean[HEAD] - mean[BASE])
+    aligned = {paths.tree.functions[function] for function in paths.tree.function[1:]}
     return [
         change
         for change in certain
-        if all(
+        if change.name in aligned
+        and all(
             callee / change.difference.estimate < PASSED_ON for callee in passed.get(change.name, {}).values()
         )
     ]
