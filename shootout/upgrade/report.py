@@ -278,14 +278,16 @@ def _data(answer: Answer) -> Topic | None:
     data = answer.document.data
     if data is None:
         return None
-    took = f"{number(data.seconds, 0)}{SPACE}s"
-    said = (
-        f"starts on a data directory of {answer.old} after {took}"
-        if data.started
-        else f"does not start on a data directory of {answer.old}"
-    )
-    rows = "" if not data.started else ", with the same rows" if data.same_rows else ", but with other rows"
-    return Topic("The old data directory", (f"{answer.new} {said}{rows}.", *data.told))
+    if not data.started:
+        said = (
+            f"{answer.new} cannot be used on a data directory of {answer.old} as it is. Before MySQL 8.0.16, and "
+            "in MariaDB, a program upgrades the system tables: mysql_upgrade or mariadb-upgrade."
+        )
+    else:
+        rows = "with the same rows" if data.same_rows else "but with other rows"
+        took = f"{number(data.seconds, 0)}{SPACE}s"
+        said = f"{answer.new} starts on a data directory of {answer.old} after {took}, {rows}."
+    return Topic("The old data directory", (said, *data.told))
 
 
 def _settings(answer: Answer) -> Topic | None:

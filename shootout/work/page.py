@@ -12,7 +12,7 @@ from shootout.paths import file_stem
 from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
 from shootout.report.site.page import Listing, ListPage, Page
 from shootout.work import judge, report
-from shootout.work.values import FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
+from shootout.work.values import COMMIT, FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
 from shootout.work.versions_page import SERVERS_MIN, VersionsPage
 
 FOLDER = "work"
@@ -111,7 +111,7 @@ class WorkPage(Shown, Page):
         """
         families = {server.label: server.family for server in self.comparison.document.servers}
         lines = []
-        for number, row in enumerate(row for row in self.tables[workload] if row.kind != FRAME):
+        for number, row in enumerate(row for row in self.tables[workload] if row.kind not in (FRAME, COMMIT)):
             ratios = {change.server: change.ratio.estimate for change in row.changes if change.ratio}
             ratios[self.servers[0]] = 1.0
             points = by_family(ratios, families)
