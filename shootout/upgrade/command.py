@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from shootout import app, command
 from shootout.capability import Capability, Skip
@@ -16,11 +16,12 @@ from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.judged import Judged
-from shootout.report.site.page import Listing
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.measure import Question
 from shootout.upgrade.values import Part, UpgradeDocument
+
+if TYPE_CHECKING:
+    from shootout.report.site.page import Listing
 
 BUDGET = Option(
     "minutes for everything (default: 45)",
@@ -51,7 +52,7 @@ class Upgrade(Capability):
         parser.add_argument("--resume", action="store_true", help=resume)
         workloads = "what to count and to measure, in place of the catalogue and sysbench's transactions"
         parser.add_argument("--workloads", metavar="W,…", default="", help=workloads)
-        command.add_measuring(parser, measure.PROFILE, ("data",))
+        command.add_measuring(parser, "upgrade", ("data",))
         command.add_options(parser, (BUDGET, WITHOUT, OUT, MARKDOWN))
 
     def _run(self, args: argparse.Namespace) -> int:
@@ -79,17 +80,17 @@ class Upgrade(Capability):
         return page.listing(judge.read(each, results) for each in UPGRADES.newest_first(results, skip))
 
 
-def _question(args: argparse.Namespace) -> Question:
+def _question(args: argparse.Namespace) -> measure.Question:
     unknown = [part for part in args.without if part not in get_args(Part)]
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")
-    return Question(
+    return measure.Question(
         args.old, args.new, args.settings, args.workload, args.workloads, args.budget,
         frozenset(args.without), Path(args.data) if args.data else None,
     )  # fmt: skip
 
 
-def _unfinished(question: Question, results: Path) -> UpgradeDocument:
+def _unfinished(question: measure.Question, results: Path) -> UpgradeDocument:
     """The newest upgrade of the same question. Raises InputError without one."""
     for document in UPGRADES.newest_first(results, command.left_out):
         asked = (*document.references, document.settings, document.workload)

@@ -280,8 +280,8 @@ def _data(answer: Answer) -> Topic | None:
         return None
     if not data.started:
         said = (
-            f"{answer.new} cannot be used on a data directory of {answer.old} as it is. Before MySQL 8.0.16, and "
-            "in MariaDB, a program upgrades the system tables: mysql_upgrade or mariadb-upgrade."
+            f"{answer.new} cannot be used on a data directory of {answer.old} as it is. Before MySQL 8.0.16 "
+            "and in MariaDB, a program upgrades the system tables: mysql_upgrade or mariadb-upgrade."
         )
     else:
         rows = "with the same rows" if data.same_rows else "but with other rows"
