@@ -60,10 +60,7 @@ _LAST_NAMES = range(1_000)
 _DERIVED = RangeEnd | Remote | LastName
 _LIKE = {"prefix": ("", "%"), "suffix": ("%", ""), "part": ("%", "%")}
 # Fields of a Learned parameter that the engine has, too.
-_AS_WRITTEN = (
-    *("per", "form", "positions", "absent", "nulls", "fresh", "own", "taken", "distinct", "share"),
-    *("lengths", "counts"),
-)
+_AS_WRITTEN = "per form positions absent nulls fresh own taken distinct share lengths counts".split()  # noqa: SIM905 (a list of them takes twelve lines)
 _NUMBERED = (RowId, Integer, NuRand, Sequence, Thread, Repetition)
 
 _PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
@@ -239,14 +236,12 @@ class Scope:
         hot = tuple(itertools.accumulate((share for _, share in parameter.hot), initial=0.0))[1:]
         if hot and hot[-1] > 1 + 1e-9:
             raise FieldError(f"{where}.hot", f"expected shares of at most 1 in all, found {hot[-1]:g}")
-        column, beside = (
-            self._beside(where, parameter) if parameter.beside else (self._column(where, parameter), None)
-        )
-        keys = column if parameter.keys is None else self._of_dump(where, parameter.keys)
+        pair = self._beside(where, parameter) if parameter.beside else None
+        column, beside = pair or (self._column(where, parameter), None)
         return ProgramLearned(
             column=column,
             hot=tuple((place, min(up_to, 1.0)) for (place, _), up_to in zip(parameter.hot, hot, strict=True)),
-            keys=keys,
+            keys=column if parameter.keys is None else self._of_dump(where, parameter.keys),
             of=of,
             difference=self.amount(f"{where}.difference", parameter.difference, NUMBERS),
             beside=beside,
