@@ -184,8 +184,10 @@ impl Sequences {
     }
 }
 
+type Slots<T> = Vec<(usize, T)>;
+
 /// The slots that have one number in all of the transactions, and those that have one text, if these are enough to tell.
-fn constants(transactions: &[Box<[Value]>]) -> (Vec<(usize, i64)>, Vec<(usize, u64)>) {
+fn constants(transactions: &[Box<[Value]>]) -> (Slots<i64>, Slots<u64>) {
     let (mut numbers, mut texts) = (Vec::new(), Vec::new());
     let Some((first, others)) = transactions.split_first().filter(|_| transactions.len() >= LINK_MIN) else {
         return (numbers, texts);
