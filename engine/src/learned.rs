@@ -500,8 +500,8 @@ mod tests {
         let distinct = learned("[10, 20, 30]", &[(r#""distinct": false"#, r#""distinct": true"#)]);
         let mut draws = draws(0, 1);
         for _ in 0..50 {
-            let drawn: Vec<Value> = (0..3).map(|_| distinct.draw(None, &mut draws)).collect();
-            assert!(drawn[0] != drawn[1] && drawn[1] != drawn[2] && drawn[0] != drawn[2], "{drawn:?}");
+            let values: Vec<Value> = (0..3).map(|_| distinct.draw(None, &mut draws)).collect();
+            assert!(values[0] != values[1] && values[1] != values[2] && values[0] != values[2], "{values:?}");
             distinct.draw(None, &mut draws); // there is no fourth
             draws.keys.end(true);
         }

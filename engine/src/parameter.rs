@@ -82,7 +82,7 @@ pub enum Source {
         #[serde(default)]
         column: Option<usize>,
     },
-    Learned(Learned),
+    Learned(Box<Learned>),
 }
 
 impl Source {
