@@ -59,8 +59,11 @@ class Upgrade(Capability):
         question = _question(args)
         out = args.out.resolve()
         document = _unfinished(question, out / "results") if args.resume else measure.begin(question)
-        with command.progress() as observe:
-            path = measure.measure(question, document, out, observe, command.preparing)
+        try:
+            with command.progress() as observe:
+                path = measure.measure(question, document, out, observe, command.preparing)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("`--resume` continues this upgrade") from None
         judged = self.judge(path)
         if args.markdown is not None:
             app.write(args.markdown, judged.markdown)

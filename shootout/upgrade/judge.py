@@ -124,7 +124,9 @@ class Answer:
     @property
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE: old values that may explain what statements cost more, likely ones first."""
-        return tuple(differences.suspects(self.variables, planned=bool(self.plans), writes=True))
+        every = differences.suspects(self.variables, planned=bool(self.plans), writes=True)
+        barred = {*" ,+"}  # a server reference has no place for these
+        return tuple(each for each in every if barred.isdisjoint(each))
 
     @property
     def fates(self) -> tuple[OptionFate, ...]:

@@ -27,7 +27,7 @@ from shootout.servers import installations, instances, reference
 from shootout.settings import profiles
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import PARTS, DataDirectory, Part, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, Part, UpgradeDocument
 from shootout.work import measure as work
 
 PROFILE, STATEMENTS = "upgrade", "statements"
@@ -99,7 +99,7 @@ def measure(
         if part in session.document.done:
             continue
         if part in question.without:
-            session.leave_out(part, "left out as asked")
+            session.leave_out(part, AS_ASKED)
             continue
         observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
         try:
@@ -107,7 +107,8 @@ def measure(
         except (InputError, MeasureError) as error:
             session.leave_out(part, str(error))
         else:
-            session.keep(done=(*session.document.done, part))
+            others = {name: why for name, why in session.document.left_out.items() if name != part}
+            session.keep(done=(*session.document.done, part), left_out=others)
     return path
 
 

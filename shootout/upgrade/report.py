@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shootout.analysis.exit_codes import exit_code
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.report import circumstances, differing, figures, wording
@@ -13,7 +14,7 @@ from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
 from shootout.upgrade.judge import Answer, Loss, Restored
-from shootout.upgrade.values import OptionFate
+from shootout.upgrade.values import AS_ASKED, OptionFate
 from shootout.work.report import interval, percent
 from shootout.work.values import WorkChange
 
@@ -41,7 +42,10 @@ def judged(answer: Answer) -> Judged:
             text.append(Table(topic.columns, topic.rows[:SAID_MAX]))
             text += _more(topic)
         text += [*(Line(f"  {command}") for command in topic.commands), Line()]
-    return Judged(tuple(text), value(answer), 0, as_markdown(answer))
+    code = exit_code(
+        failed=any(why != AS_ASKED for why in answer.document.left_out.values()), regressed=False
+    )
+    return Judged(tuple(text), value(answer), code, as_markdown(answer))
 
 
 def value(answer: Answer) -> dict[str, object]:

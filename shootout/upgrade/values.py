@@ -10,6 +10,7 @@ from shootout.model.value import Quantity, Value
 
 Part = Literal["settings", "data", "statements", "results", "restoring", "time"]
 PARTS: tuple[Part, ...] = ("settings", "data", "statements", "results", "restoring", "time")
+AS_ASKED = "left out as asked"
 Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
 
 

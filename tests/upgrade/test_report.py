@@ -66,6 +66,7 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
         assert said in text
     (useful,) = [each for each in answer.restorations if each.helped]
     assert useful.setting == "performance_schema=OFF"
+    assert report.judged(answer).exit_code == 3
     setting = next(topic for topic in report.topics(answer) if topic.title == "What to set")
     assert setting.commands == ("[mysqld]", "performance_schema=OFF")
     assert "No statement executes less with useless=1." in setting.lines
