@@ -15,6 +15,7 @@ from shootout.work.documents import COUNTS
 from tests import builders
 from tests.report.site.pages import Document
 from tests.work import builders as counts
+from tests.work.test_by_version import a_plan
 
 OLD, NEW = builders.BASE, builders.HEAD
 FATE = OptionFate(
@@ -31,7 +32,8 @@ def found(folder: Path) -> UpgradeDocument:
     run = builders.a_run()
     path = folder / journal.new_name(run.header.run)
     path.write_bytes(journal.encoded(run))
-    counted = counts.document({OLD: counts.BASE, NEW: counts.times(1.2)})
+    plans = {"w": (a_plan(OLD, "PRIMARY"), a_plan(NEW, "k"))}
+    counted = structs.replace(counts.document({OLD: counts.BASE, NEW: counts.times(1.2)}), plans=plans)
     trials = {"old-1": "performance_schema=OFF", "old-2": "useless=1", "old-all": "both"}
     of_trials = {NEW: counts.times(1.2), "old-1": counts.times(1.1), "old-2": counts.times(1.2)}
     restoring = counts.document(of_trials | {"old-all": counts.times(1.1)}, run="20261124T110000Z-000002")
@@ -98,4 +100,6 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     file = tmp_path / "site" / page.path_of(EMPTY.upgrade)
     shown = Document(file.read_text("utf-8"))
     assert "performance_schema=OFF" in shown.text
+    assert "Plans: 1 statement planned in another way" in shown.text
+    assert "Changed plans, side by side" in shown.text
     assert UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path)).exists()
