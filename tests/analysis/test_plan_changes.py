@@ -1,4 +1,4 @@
-"""Plans compared, without a server; tests/explain/test_plans.py has those of a real one."""
+"""Plans compared, without a server."""
 
 from __future__ import annotations
 

@@ -149,12 +149,12 @@ def test_no_two_kinds_are_similar(server: Instance) -> None:
 
 def sent(server: Instance, schema: str, program: Program) -> list[str]:
     """The statements that the engine sends for one transaction."""
-    before = server.status()["Threads_connected"]
+    before = int(server.status()["Threads_connected"])
     engines = [managed.engine(program, schema, server, 1)]
     number = managed.connect(engines[0], server, schema, 1)
     statements = list(logged(server, lambda: engines[0].count(number, 1, 60.0)))
     engines.clear()
-    until(lambda: server.status()["Threads_connected"] == before)  # it holds locks
+    until(lambda: int(server.status()["Threads_connected"]) <= before)  # it holds locks
     return statements
 
 

@@ -180,9 +180,12 @@ def test_markdown_has_no_markup_but_ours(results: Path) -> None:
         text = markdown.summary(compare.compare(journal.read(path)))
         assert len(text) < 1_000_000
         assert not ACTING.search(text)
-        for line in OURS.sub("", text).splitlines():
+        lines_of = OURS.sub("", text).splitlines()
+        for line in lines_of:
             assert not re.search(r"<|\]\(|@[a-z]|`|!\[", line.removeprefix("- ")), line[:200]
-            assert not line.startswith("|") or len(re.findall(r"(?<!\\)\|", line)) == 10
+        # Of nine columns; one head has none for itself.
+        bars = {len(re.findall(r"(?<!\\)\|", line)) for line in lines_of if line.startswith("|")}
+        assert bars in ({9}, {10})
 
 
 def test_the_terminal_obeys_nobody(results: Path) -> None:
