@@ -26,6 +26,12 @@ from shootout.work.values import JOINT, MIX, TRANSACTION, WorkChange, WorkCompar
 
 T = TypeVar("T")
 LOSSES_MAX = 5  # workloads whose losses are looked into: each takes a minute or two
+# What a new server may do beside the statement, and how to have it not do that.
+FEATURES = {
+    "performance_schema": "OFF",
+    "innodb_log_writer_threads": "OFF",
+    "internal_tmp_mem_storage_engine": "MEMORY",
+}
 ALL = "old-all"  # the label of the new server with all old values
 
 
@@ -123,8 +129,10 @@ class Answer:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """NAME=VALUE: old values that may explain what statements cost more, likely ones first."""
+        """NAME=VALUE: old values, and features off, that may explain what statements cost more."""
         every = differences.suspects(self.variables, planned=bool(self.plans), writes=True)
+        new = self.document.variables.get(self.new, {})
+        every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
         return tuple(each for each in every if barred.isdisjoint(each))
 

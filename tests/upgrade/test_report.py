@@ -75,6 +75,15 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     assert {row[3] for row in setting.rows} == {"+10.0\N{NARROW NO-BREAK SPACE}%"}
 
 
+def test_old_values_and_features_are_suspects() -> None:
+    variables = {
+        OLD: {"query_cache_size": "1"},
+        NEW: {"performance_schema": "ON", "innodb_log_writer_threads": "OFF"},
+    }
+    answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
+    assert answer.suspects == ("performance_schema=OFF",)
+
+
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     answer = judge.read(found(tmp_path), tmp_path)
     ratios = [cell.ratio.estimate for _, cell in answer.cells if cell.ratio]
