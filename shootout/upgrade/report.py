@@ -195,16 +195,17 @@ def _workloads(answer: Answer) -> Topic | None:
 def _statements(answer: Answer) -> Topic | None:
     if answer.counted is None:
         return None
-    shown = [change for change in answer.changes if change.verdict in CHANGED]
-    same = sum(change.verdict is Verdict.EQUIVALENT for change in answer.changes)
+    verdicts = [change.verdict for change in answer.changes]
+    certain = sum(verdict in CHANGED for verdict in verdicts)
+    same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
     rows = tuple(
         (change.kind, change.workload, _change(change), answer.plan(change), str(change.verdict))
-        for change in shown
+        for change in answer.changes
+        if change.ratio is not None and change.verdict is not Verdict.EQUIVALENT
     )
-    rest = len(answer.changes) - len(shown) - same
     lines = [
-        f"Instructions, which hold anywhere: {len(shown)} of {counted(len(answer.changes), 'kind')} changed, "
-        f"{same} are the same" + (f", {rest} undecided or not counted." if rest else ".")
+        f"Instructions, which hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
+        f"{same} {'is' if same == 1 else 'are'} the same, {open_} undecided."
     ]
     return Topic("Statements", tuple(lines), ("kind", "workload", "#instructions", "plan", "verdict"), rows)
 
