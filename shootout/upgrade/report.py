@@ -204,8 +204,8 @@ def _statements(answer: Answer) -> Topic | None:
         if change.ratio is not None and change.verdict is not Verdict.EQUIVALENT
     )
     lines = [
-        f"Instructions, which hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
-        f"{same} {'is' if same == 1 else 'are'} the same, {open_} undecided."
+        f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
+        f"{same} the same, {open_} undecided."
     ]
     return Topic("Statements", tuple(lines), ("kind", "workload", "#instructions", "plan", "verdict"), rows)
 
