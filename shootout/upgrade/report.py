@@ -151,7 +151,7 @@ def _settable(answer: Answer) -> Topic | None:
     return Topic(
         "What to set" if useful else "What to set: no old value restores what statements cost more",
         tuple(lines),
-        ("kind", "workload", "#instructions", "#with all old values: the code"),
+        ("kind", "workload", "#instructions", "#left with all of these settings"),
         tuple(left),
         ("[mysqld]", *(each.setting for each in useful)) if useful else (),
     )
