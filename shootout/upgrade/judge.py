@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from statistics import median
 from typing import TypeVar
 
 from shootout import app
@@ -33,6 +34,7 @@ FEATURES = {
     "internal_tmp_mem_storage_engine": "MEMORY",
 }
 ALL = "old-all"  # the label of the new server with all old values
+OFF = "old-off"  # of the old server without the features that the new one is counted without
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,7 @@ class Loss:
     """A kind of statement that costs more, and what is left of it with the old settings."""
 
     change: WorkChange
-    left: float | None  # instructions with all old values, relative to the old server; None: not counted
+    left: WorkChange | None  # the new server with all old values, against the old without these features
 
 
 @dataclass(frozen=True)
@@ -87,15 +89,7 @@ class Answer:
     @cached_property
     def changes(self) -> tuple[WorkChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
-        if self.counted is None:
-            return ()
-        kinds = {kind.workload for kind in self.counted.document.kinds if kind.name not in (TRANSACTION, MIX)}
-        every = (
-            change
-            for change in self.counted.changes
-            if change.server == self.new
-            if change.workload not in kinds or change.kind not in (TRANSACTION, MIX)
-        )
+        every = _kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
     @cached_property
@@ -136,6 +130,16 @@ class Answer:
         barred = {*" ,+"}  # a server reference has no place for these
         return tuple(each for each in every if barred.isdisjoint(each))
 
+    def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
+        """Those of the trials that have features off which the old server has on, too."""
+        old = self.document.variables.get(self.old, {})
+        every = (trial.partition("=") for trial in trials)
+        return tuple(
+            f"{name}={off}"
+            for name, _, off in every
+            if FEATURES.get(name) == off and old.get(name, off) != off
+        )
+
     @property
     def fates(self) -> tuple[OptionFate, ...]:
         """The options of the user's my.cnf that the new server takes in another way, or not."""
@@ -169,8 +173,8 @@ class Answer:
             return
         failures = {failure.server: failure.reason for failure in self.restored.document.failures}
         for label, setting in self.document.trials.items():
-            if label != ALL:
-                changes = [change for change in self.restored.changes if change.server == label]
+            if label not in (ALL, OFF):
+                changes = [*_kinds(self.restored, label)]
                 helped = (each for each in changes if each.verdict is Verdict.IMPROVED)
                 cost = (each for each in changes if each.verdict is Verdict.REGRESSED)
                 yield Restored(setting, tuple(helped), tuple(cost), failures.get(label, ""))
@@ -178,20 +182,28 @@ class Answer:
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """Kinds that cost more, the worst first, and what is left of each under the old settings."""
-        left: dict[tuple[str, str], float] = {}
-        label = ALL if ALL in self.document.trials else next(iter(self.document.trials), "")
-        for change in self.restored.changes if self.restored else ():
-            if change.server == label and change.ratio is not None:
-                left[change.workload, change.kind] = change.ratio.estimate
+        trials = self.document.trials
+        left: dict[tuple[str, str], WorkChange] = {}
+        if self.restored is not None and OFF in trials:
+            of_all = ALL if ALL in trials else next(iter(trials))
+            for change in _kinds(counts.compare(self.restored.document, OFF), of_all):
+                if change.ratio is not None:
+                    left[change.workload, change.kind] = change
         return tuple(
-            Loss(change, self._times(change, left.get((change.workload, change.kind))))
+            Loss(change, left.get((change.workload, change.kind)))
             for change in self.changes
             if change.verdict is Verdict.REGRESSED
         )
 
-    @staticmethod
-    def _times(change: WorkChange, restored: float | None) -> float | None:
-        return None if restored is None or change.ratio is None else change.ratio.estimate * restored
+    @property
+    def explained(self) -> float | None:
+        """The median of the shares of the losses that settings explain; None: what is left is not counted."""
+        shares = [
+            1 - (loss.left.ratio.estimate - 1) / (loss.change.ratio.estimate - 1)
+            for loss in self.losses
+            if loss.left and loss.left.ratio and loss.change.ratio
+        ]
+        return median(shares) if shares else None
 
 
 def read(document: UpgradeDocument, results: Path) -> Answer:
@@ -215,6 +227,15 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
         tuple(run for run in runs if run is not None),
         tuple(unreadable),
     )
+
+
+def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
+    """Every kind on a server; a whole transaction only of a workload that has nothing else."""
+    whole = (TRANSACTION, MIX)
+    in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
+    for change in comparison.changes:
+        if change.server == server and (change.kind not in whole or change.workload not in in_parts):
+            yield change
 
 
 def _counted(path: Path) -> WorkComparison:

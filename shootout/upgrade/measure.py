@@ -191,7 +191,13 @@ class _Session:
         trials = {f"old-{number}": trial for number, trial in enumerate(suspects, 1)}
         if len(trials) > 1:
             trials[judge.ALL] = "+".join(suspects)
-        servers = [self._server(1), *(f"{name}={self._with(text, trial)}" for name, trial in trials.items())]
+        off = "+".join(answer.features_off(suspects))
+        old = self._server(0).partition("=")[2]
+        servers = [
+            self._server(1),
+            *(f"{name}={self._with(text, trial)}" for name, trial in trials.items()),
+            f"{judge.OFF}={self._with(old, off) if off else old}",
+        ]
         plan = self._plan(
             STATEMENTS,
             servers=",".join(servers),
@@ -199,7 +205,7 @@ class _Session:
             budget=self._minutes("restoring"),
         )
         path = work.measure(plan, self.results, self.observe)
-        self.keep(restoring=self._below(path), trials=trials)
+        self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
 
     def rows(self) -> None:
         """Compare the rows that both servers return."""

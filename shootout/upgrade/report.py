@@ -13,7 +13,7 @@ from shootout.report import circumstances, differing, figures, wording
 from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
-from shootout.upgrade.judge import Answer, Loss, Restored
+from shootout.upgrade.judge import OFF, Answer, Loss, Restored
 from shootout.upgrade.values import AS_ASKED, OptionFate
 from shootout.work.report import interval, percent
 from shootout.work.values import WorkChange
@@ -114,8 +114,12 @@ def _end(run: Comparison, cell: CellComparison) -> str:
     return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
 
 
-def _change(change: WorkChange) -> str:
-    return "" if change.ratio is None else f"{percent(change.ratio)} ({interval(change.ratio)})"
+def _change(change: WorkChange | None) -> str:
+    return (
+        ""
+        if change is None or change.ratio is None
+        else f"{percent(change.ratio)} ({interval(change.ratio)})"
+    )
 
 
 def settings_of(run: Comparison) -> str:
@@ -147,13 +151,36 @@ def _settable(answer: Answer) -> Topic | None:
     if useless:
         lines.append(f"No statement executes less with {', '.join(useless)}.")
     lines += [f"{each.setting}: {each.failed}" for each in answer.restorations if each.failed]
-    left = [_left(loss) for loss in answer.losses if loss.left is not None]
+    lines += _explained(answer)
+    left = [_left(loss, loss.left) for loss in answer.losses if loss.left is not None]
     return Topic(
         "What to set" if useful else "What to set: no old value restores what statements cost more",
         tuple(lines),
-        ("kind", "workload", "#instructions", "#left with all of these settings"),
+        ("kind", "workload", "#instructions", "#left: the code"),
         tuple(left),
         ("[mysqld]", *(each.setting for each in useful)) if useful else (),
+    )
+
+
+def _explained(answer: Answer) -> Iterator[str]:
+    """What is left of the losses with all settings, and how much of them these explain."""
+    left = [loss for loss in answer.losses if loss.left is not None]
+    if answer.explained is None or not left:
+        return
+    worst = left[0]
+    off = answer.document.trials[OFF].split("+") if answer.document.trials[OFF] else []
+    own = [each.setting for each in answer.restorations if each.setting not in off]
+    where = [(off, "both servers"), (own, answer.new)]
+    said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
+    yield (
+        f"With {said}: {_change(worst.left)} instead of {_change(worst.change)} for {worst.change.kind}. "
+        "What is left is the code."
+    )
+    share = f"{number(100 * answer.explained, 0)}{SPACE}%"
+    kinds = counted(len(left), "kind that costs", "kinds that cost")
+    yield (
+        f"Settings explain {share} of a loss: the median of {kinds} more, each by how much of its change "
+        "is gone with all of them."
     )
 
 
@@ -168,9 +195,8 @@ def _worst(restored: Restored) -> str:
     return f"{_change(worst)} for {worst.kind}"
 
 
-def _left(loss: Loss) -> tuple[str, ...]:
-    change = loss.change
-    return (change.kind, change.workload, _change(change), figures.percent(loss.left or 1.0, 1))
+def _left(loss: Loss, left: WorkChange) -> tuple[str, ...]:
+    return (loss.change.kind, loss.change.workload, _change(loss.change), _change(left))
 
 
 def _workloads(answer: Answer) -> Topic | None:
