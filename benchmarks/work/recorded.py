@@ -15,7 +15,7 @@ PAIRS = (("mysql-5.7.22", "mysql-8.0.12"), ("mysql-8.0.33", "mysql-9.7"))
 
 def counted() -> Iterator[str]:
     """Each pair, and the functions that changed."""
-    (packed,) = (record.SHOWCASE / "work").glob("*.json.gz")
+    packed = record.SHOWCASE / "work" / "20261124T235227Z-1a9751.json.gz"
     document = decoded(gzip.decompress(packed.read_bytes()), WorkDocument)
     labels = {server.label for server in document.servers}
     for pair in PAIRS:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -60,6 +60,11 @@ def differences(
             origin = "only one has it"
         result.append(VariableDifference(name, of_base, of_head, origin, name in notable))
     return sorted(result, key=lambda difference: (not difference.notable, difference.name))
+
+
+def of_behaviour(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """A server's variables without those that only name or describe it, or its folders."""
+    return ((name, value) for name, value in variables.items() if not _IDENTITY.fullmatch(name))
 
 
 def suspects(differences: Iterable[VariableDifference], *, planned: bool, writes: bool) -> list[str]:

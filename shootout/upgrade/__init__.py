@@ -4,6 +4,7 @@ OWN = (
     "shootout/upgrade",
     "templates/upgrade",
     "tests/upgrade",
+    "benchmarks/upgrade",
     "fixtures/profiles/upgrade.toml",
     "docs/upgrade.md",
 )

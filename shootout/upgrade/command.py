@@ -8,6 +8,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from msgspec.structs import replace
+
 from shootout import app, command
 from shootout.capability import Capability, Skip
 from shootout.errors import InputError
@@ -42,8 +44,9 @@ class Upgrade(Capability):
     def command(self, parser: Parser) -> None:
         """Declare `upgrade`."""
         command.declare(parser, self._run)
-        parser.add_argument("old", metavar="OLD", help="the server that you run, such as mysql-5.7.22")
-        parser.add_argument("new", metavar="NEW", help="the server that you consider")
+        old = "the server that you run, such as mysql-5.7.22"
+        parser.add_argument("old", metavar="OLD", nargs="?", default="", help=old)
+        parser.add_argument("new", metavar="NEW", nargs="?", default="", help="the server that you consider")
         parser.add_argument("--settings", metavar="FILE", default="", help="your my.cnf")
         parser.add_argument(
             "--workload", metavar="FILE", default="", help="your statements, as `shootout learn` wrote them"
@@ -52,16 +55,20 @@ class Upgrade(Capability):
         parser.add_argument("--resume", action="store_true", help=resume)
         workloads = "what to count and to measure, in place of the catalogue and sysbench's transactions"
         parser.add_argument("--workloads", metavar="W,…", default="", help=workloads)
+        counted = "a count of `shootout work` with both servers, in place of counting statements"
+        parser.add_argument("--counted", metavar="DOC", type=Path, help=counted)
+        again = "an upgrade of another machine: keep what holds anywhere, and measure time on this one"
+        parser.add_argument("--again", metavar="DOC", type=Path, help=again)
         command.add_measuring(parser, "upgrade", ("data",))
         command.add_options(parser, (BUDGET, WITHOUT, OUT, MARKDOWN))
 
     def _run(self, args: argparse.Namespace) -> int:
-        question = _question(args)
         out = args.out.resolve()
-        document = _unfinished(question, out / "results") if args.resume else measure.begin(question)
+        document = _document(args, out / "results")
+        way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
         try:
             with command.progress() as observe:
-                path = measure.measure(question, document, out, observe, command.preparing)
+                path = measure.measure(way, document, out, observe, command.preparing)
         except KeyboardInterrupt:
             raise KeyboardInterrupt("`--resume` continues this upgrade") from None
         judged = self.judge(path)
@@ -83,23 +90,34 @@ class Upgrade(Capability):
         return page.listing(judge.read(each, results) for each in UPGRADES.newest_first(results, skip))
 
 
-def _question(args: argparse.Namespace) -> measure.Question:
+def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
+    """What was asked, and what is answered already. Raises InputError."""
     unknown = [part for part in args.without if part not in get_args(Part)]
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")
-    return measure.Question(
-        args.old, args.new, args.settings, args.workload, args.workloads, args.budget,
-        frozenset(args.without), Path(args.data) if args.data else None,
-    )  # fmt: skip
+    asked: tuple[str, ...] = (args.old, args.new, args.settings, args.workload, args.workloads)
+    if args.again is not None:
+        if any(asked) or args.counted:
+            raise InputError("--again DOC: expected no servers, settings, workloads or count: DOC has them")
+        earlier = UPGRADES.read(args.again)
+        asked = (*earlier.references, earlier.settings, earlier.workload, earlier.workloads)
+    elif not (args.old and args.new):
+        raise InputError("expected OLD and NEW, or --again DOC")
+    if args.resume:
+        document = _unfinished(asked, results)
+    else:
+        document = measure.begin(*asked) if args.again is None else measure.again(args.again, results)
+    if args.counted is not None:
+        measure.require_counted(args.counted, document)
+    return replace(document, budget_min=args.budget)
 
 
-def _unfinished(question: measure.Question, results: Path) -> UpgradeDocument:
+def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
     """The newest upgrade of the same question. Raises InputError without one."""
-    for document in UPGRADES.newest_first(results, command.left_out):
-        asked = (*document.references, document.settings, document.workload)
-        if asked == (question.old, question.new, question.settings, question.workload):
-            return document
-    raise InputError(f"{results}: no upgrade of {question.old} to {question.new} to continue")
+    for each in UPGRADES.newest_first(results, command.left_out):
+        if (*each.references, each.settings, each.workload, each.workloads) == asked:
+            return each
+    raise InputError(f"{results}: no upgrade of {asked[0]} to {asked[1]} to continue")
 
 
 CAPABILITY = Upgrade()

@@ -15,6 +15,7 @@ from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
+from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
@@ -34,6 +35,7 @@ FEATURES = {
     "internal_tmp_mem_storage_engine": "MEMORY",
 }
 ALL = "old-all"  # the label of the new server with all old values
+CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 OFF = "old-off"  # of the old server without the features that the new one is counted without
 
 
@@ -62,7 +64,7 @@ class Answer:
     document: UpgradeDocument
     counted: WorkComparison | None
     restored: WorkComparison | None
-    runs: tuple[Comparison, ...]
+    runs: tuple[Comparison, ...]  # those of other machines first
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
 
     @property
@@ -85,6 +87,11 @@ class Answer:
             if cell.cell.server == self.new and cell.ratio is not None
         )
         return tuple(sorted(every, key=lambda each: each[1].ratio.estimate if each[1].ratio else 1.0))
+
+    @property
+    def machines(self) -> dict[str, Runner]:
+        """The machines that measured time, by their fingerprints, the last one last."""
+        return {run.header.runner.fingerprint: run.header.runner for run in self.runs}
 
     @cached_property
     def changes(self) -> tuple[WorkChange, ...]:
@@ -120,6 +127,18 @@ class Answer:
         of_old, of_new = (self.document.variables.get(label, {}) for label in self.document.labels)
         asked = {variable(fate.option) for fate in self.document.options}
         return tuple(differences.differences(of_old, of_new, asked))
+
+    @property
+    def nothing_changed(self) -> bool:
+        """Whether something was compared, and nothing of note differs."""
+        verdicts = [*(cell.verdict for _, cell in self.cells), *(each.verdict for each in self.changes)]
+        differs = (
+            *(each for each in verdicts if each in CHANGED),
+            *(each for each in self.changes if each.lacks),
+            *self.plans, *self.fates, *(self.document.results or ()),
+            *(each for each in self.variables if each.notable),
+        )  # fmt: skip
+        return bool(verdicts) and not differs
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -219,11 +238,12 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
             unreadable.append(str(error))
             return None
 
-    runs = (known(name, lambda path: app.judge(path, ACKNOWLEDGED.default)) for name in document.runs)
+    names = (*document.elsewhere, *document.runs)
+    runs = (known(name, lambda path: app.judge(path, ACKNOWLEDGED.default)) for name in names)
     return Answer(
         document,
-        known(document.statements, _counted),
-        known(document.restoring, _counted),
+        known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
+        known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
         tuple(run for run in runs if run is not None),
         tuple(unreadable),
     )
@@ -236,7 +256,3 @@ def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
     for change in comparison.changes:
         if change.server == server and (change.kind not in whole or change.workload not in in_parts):
             yield change
-
-
-def _counted(path: Path) -> WorkComparison:
-    return counts.compare(COUNTS.read(path))

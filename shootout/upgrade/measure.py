@@ -7,14 +7,14 @@ with the workloads that changed most in their statements first.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from shootout import __version__, app
+from shootout import __version__, app, files
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.inputs.options import Selection
@@ -24,11 +24,12 @@ from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
 from shootout.servers import installations, instances, reference
-from shootout.settings import profiles
+from shootout.settings import differences, profiles
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, Part, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
 from shootout.work import measure as work
+from shootout.work.documents import COUNTS
 
 PROFILE, STATEMENTS = "upgrade", "statements"
 SHARES: Mapping[Part, float] = {"statements": 0.22, "restoring": 0.15}  # of the budget; time gets the rest
@@ -36,56 +37,84 @@ PART_MIN = 1.0  # minutes; less is no time for a part
 TRIALS_MAX = 6
 UPGRADE_TIMEOUT_S = 600.0  # of a server that upgrades a data directory
 TOLD_MAX = 8  # lines of its log
-DURABLE = "production"  # the settings profile that flushes each commit
+LARGE_ROWS = "200000"  # of each table, if the data is to be larger than memory
+LARGE_MIN = 5.0  # minutes for each leg, without which it is not
 REPORT = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Question:
-    """What was asked."""
+class Way:
+    """How to answer, beside what was asked."""
 
-    old: str  # server references
-    new: str
-    settings: str  # the user's my.cnf; empty: none
-    workload: str  # the user's; empty: none
-    workloads: str  # in place of the catalogue and sysbench's; empty: these
-    budget_min: float
-    without: frozenset[Part]  # parts that are not wanted
-    data: Path | None
+    without: Collection[str] = ()  # parts that are not wanted
+    counted: Path | None = None  # a count of instructions with both servers, in place of counting
+    data: Path | None = None
 
 
-def begin(question: Question) -> UpgradeDocument:
+def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
     """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
-    for text in (question.old, question.new):
+    for text in (old, new):
         if text.startswith(("dsn:", "image:")):
             raise InputError(f"{text}: expected servers that shootout starts itself, such as mysql-8.0.33")
-    if question.settings:
-        profiles.load(question.settings)
-    labels = (question.old, question.new)
-    if labels[0] == labels[1]:
-        labels = (labels[0], f"{labels[0]}-again")
+    if settings:
+        profiles.load(settings)
     started = datetime.now(UTC)
     return UpgradeDocument(
         format=1,
         upgrade=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
         version=__version__,
-        labels=labels,
-        references=(question.old, question.new),
-        settings=question.settings,
-        workload=question.workload,
-        budget_min=question.budget_min,
+        labels=(old, new if new != old else f"{new}-again"),
+        references=(old, new),
+        settings=settings,
+        workload=workload,
+        workloads=workloads,
+        budget_min=0.0,
     )
 
 
-def measure(
-    question: Question, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT
-) -> Path:
+def again(path: Path, results: Path) -> UpgradeDocument:
+    """An answer with all of an earlier one that holds anywhere, and its files in the results.
+
+    Raises InputError if the earlier one, or a file that it names, cannot be read.
+    """
+    earlier, folder = UPGRADES.read(path), path.resolve().parents[1]
+    old, new = earlier.references
+    asked = begin(old, new, "", earlier.workload, earlier.workloads)
+    own = folder.glob(f"upgrades/{earlier.upgrade}/*.cnf")
+    copies = {folder / name: results / name for name in earlier.files}
+    copies |= {file: results / "upgrades" / asked.upgrade / file.name for file in own}
+    for source, target in copies.items():
+        try:
+            files.replace(target, source.read_bytes())
+        except OSError as error:
+            raise InputError(f"{path}: {source}: cannot be copied: {error.strerror}") from None
+    return replace(
+        earlier,
+        upgrade=asked.upgrade,
+        started=asked.started,
+        version=asked.version,
+        runs=(),
+        elsewhere=(*earlier.elsewhere, *earlier.runs),
+        done=tuple(part for part in PARTS if part != "time"),
+        left_out={part: why for part, why in earlier.left_out.items() if part != "time"},
+    )
+
+
+def require_counted(path: Path, document: UpgradeDocument) -> None:
+    """Raise InputError for a file that is no count of both servers."""
+    counted = [server.label for server in COUNTS.read(path).servers]
+    for label in document.labels:
+        if label not in counted:
+            raise InputError(f"{path}: {label} is not in it; its servers are {', '.join(counted)}")
+
+
+def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT) -> Path:
     """Answer what the document does not answer yet; returns its file. Call this from the main thread.
 
     A part that fails is left out, with its reason. Raises MeasureError if the document cannot be written.
     """
-    session = _Session(question, document, out / "results", observe, report)
+    session = _Session(way, document, out / "results", observe, report)
     steps: Mapping[Part, Callable[[], None]] = {
         "settings": session.settings,
         "data": session.data,
@@ -98,7 +127,7 @@ def measure(
     for part in PARTS:
         if part in session.document.done:
             continue
-        if part in question.without:
+        if part in way.without:
             session.leave_out(part, AS_ASKED)
             continue
         observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
@@ -114,14 +143,14 @@ def measure(
 
 @dataclass
 class _Session:
-    question: Question
+    way: Way
     document: UpgradeDocument
     results: Path
     observe: Observe
     report: REPORT
 
     def __post_init__(self) -> None:
-        self.ends_s = time.monotonic() + 60 * self.question.budget_min
+        self.ends_s = time.monotonic() + 60 * self.document.budget_min
 
     def write(self) -> Path:
         return UPGRADES.write(self.results, self.document.upgrade, self.document)
@@ -138,16 +167,19 @@ class _Session:
 
     def settings(self) -> None:
         """Start both servers with the user's my.cnf."""
-        options = dict(profiles.load(self.question.settings).options) if self.question.settings else {}
+        options = dict(profiles.load(self.document.settings).options) if self.document.settings else {}
         probes = []
-        with workplace(self.document.upgrade, self.question.data) as (directory, held):
+        with workplace(self.document.upgrade, self.way.data) as (directory, held):
             for number, text in enumerate(self.document.references):
                 program = installations.find(reference.parse(text), held, report=self.report)
                 probes.append(configuration.probe(program, options, directory / str(number)))
         old, new = probes
         fates = tuple(configuration.fates(options, old, new))
         self.keep(
-            variables=dict(zip(self.document.labels, (dict(each.variables) for each in probes), strict=True)),
+            variables={
+                label: dict(differences.of_behaviour(probe.variables))
+                for label, probe in zip(self.document.labels, probes, strict=True)
+            },
             versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
             options=fates,
         )
@@ -162,7 +194,7 @@ class _Session:
     def data(self) -> None:
         """Start the new server on a data directory of the old one."""
         plan = self._plan(PROFILE)
-        with workplace(self.document.upgrade, self.question.data) as (directory, held):
+        with workplace(self.document.upgrade, self.way.data) as (directory, held):
             old, new = (
                 ManagedServer.find(plan, label, None, held, self.report) for label in self.document.labels
             )
@@ -174,10 +206,14 @@ class _Session:
 
     def statements(self) -> None:
         """Count instructions of the catalogue's statements, and of the user's, and ask for their plans."""
-        catalogue = () if self.question.workloads else tuple(self._plan(STATEMENTS).workloads)
-        named = ",".join((*catalogue, self._workloads()))
-        plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
-        path = work.measure(plan, self.results, self.observe)
+        if self.way.counted is not None:
+            counted = COUNTS.read(self.way.counted)
+            path = COUNTS.write(self.results, counted.run, counted)
+        else:
+            catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
+            named = ",".join((*catalogue, self._workloads()))
+            plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
+            path = work.measure(plan, self.results, self.observe)
         self.keep(statements=self._below(path))
 
     def restoring(self) -> None:
@@ -213,17 +249,18 @@ class _Session:
         self.keep(results=tuple(map(str, results.compared(plan, self.observe))))
 
     def time(self) -> None:
-        """Measure throughput, in memory and durable; under the user's settings if there are any."""
-        under = ("",) if self.question.settings else ("", f"@{DURABLE}")
-        for number, settings in enumerate(under):
-            if len(self.document.runs) > number:
-                continue
-            minutes = self._left() / (len(under) - number)
+        """Measure throughput in memory, durable, and beyond memory; or under the user's settings."""
+        legs: tuple[str, ...] = ("",) if self.document.settings else ("", f"@{DURABLE}", f"@{LARGE}")
+        if self._left() / len(legs) < LARGE_MIN:
+            legs = legs[:2]
+        for number in range(len(self.document.runs), len(legs)):
+            minutes = self._left() / (len(legs) - number)
             if minutes < PART_MIN:
-                raise InputError(f"the budget of {self.question.budget_min:g} minutes is spent; give it more")
+                raise InputError(f"the budget of {self.document.budget_min:g} minutes is spent; give it more")
             plan = self._plan(
-                PROFILE, servers=",".join(f"{self._server(at)}{settings}" for at in (0, 1)),
+                PROFILE, servers=",".join(f"{self._server(at)}{legs[number]}" for at in (0, 1)),
                 workloads=self._workloads(), budget=f"{minutes:.2f}",
+                **({"table_size": LARGE_ROWS} if legs[number].endswith(LARGE) else {}),
             )  # fmt: skip
             path = campaign.measure(plan, self.results, self.observe)
             self.keep(runs=(*self.document.runs, self._below(path)))
@@ -232,7 +269,7 @@ class _Session:
 
     def _plan(self, profile: str, **changed: str) -> Plan:
         servers = ",".join(self._server(number) for number in (0, 1))
-        data = {} if self.question.data is None else {"data": str(self.question.data)}
+        data = {} if self.way.data is None else {"data": str(self.way.data)}
         chosen = {"profile": profile, "servers": servers, **data, **changed}
         return app.plan(Selection.read(**chosen), self.report)
 
@@ -251,14 +288,14 @@ class _Session:
 
     def _workloads(self) -> str:
         """The user's workload, then those of the profile, the ones whose statements changed most first."""
-        chosen = {"workloads": self.question.workloads} if self.question.workloads else {}
+        chosen = {"workloads": self.document.workloads} if self.document.workloads else {}
         known = [record.written for record in self._plan(PROFILE, **chosen).records]
         changed = judge.read(self.document, self.results).changes_of_workloads
         known.sort(key=lambda name: -changed.get(name, 0.0))
-        return ",".join((*((self.question.workload,) if self.question.workload else ()), *known))
+        return ",".join((*((self.document.workload,) if self.document.workload else ()), *known))
 
     def _minutes(self, part: Part) -> str:
-        return f"{max(PART_MIN, min(SHARES[part] * self.question.budget_min, self._left())):.2f}"
+        return f"{max(PART_MIN, min(SHARES[part] * self.document.budget_min, self._left())):.2f}"
 
     def _left(self) -> float:
         return (self.ends_s - time.monotonic()) / 60

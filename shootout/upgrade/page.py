@@ -13,6 +13,7 @@ from shootout.upgrade.report import Topic
 
 FOLDER = "upgrades"
 COLUMNS = ("upgrade", "topic", "what", "found")
+LEADS_MAX = 3  # upgrades that the site's first page begins with
 LIST_COLUMNS = ("upgrade", "started", "old", "new", "answer", "page")
 
 
@@ -30,8 +31,13 @@ class UpgradePage(Page):
 
     @property
     def headline(self) -> str:
-        """The answer in a sentence."""
+        """The answer to what, in a sentence."""
         return report.headline(self.answer)
+
+    @property
+    def sentence(self) -> str:
+        """The answer."""
+        return report.sentence(self.answer)
 
     @property
     def topics(self) -> tuple[Topic, ...]:
@@ -66,6 +72,14 @@ class UpgradeListPage(ListPage):
     folder = FOLDER
 
     @property
+    def newest(self) -> tuple[UpgradePage, ...]:
+        """The newest of each pair of servers."""
+        by_pair: dict[tuple[str, ...], UpgradePage] = {}
+        for page in self.every:
+            by_pair.setdefault(page.answer.document.labels, page)
+        return tuple(by_pair.values())[:LEADS_MAX]
+
+    @property
     def rows(self) -> list[tuple[object, ...]]:
         return [
             (
@@ -87,4 +101,4 @@ def path_of(upgrade: str) -> str:
 def listing(answers: Iterable[Answer]) -> Listing | None:
     """The pages of upgrades, if there are any."""
     every = tuple(map(UpgradePage, answers))
-    return Listing("Upgrades", UpgradeListPage(every=every), every) if every else None
+    return Listing("Upgrades", UpgradeListPage(every=every), every, "upgrade/lead") if every else None

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shootout.analysis.exit_codes import exit_code
+from shootout.analysis.plan_changes import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.report import circumstances, differing, figures, wording
 from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
-from shootout.upgrade.judge import OFF, Answer, Loss, Restored
-from shootout.upgrade.values import AS_ASKED, OptionFate
-from shootout.work.report import interval, percent
+from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored
+from shootout.upgrade.values import AS_ASKED, LARGE, OptionFate
+from shootout.work.report import count, interval, percent
 from shootout.work.values import WorkChange
 
+KINDS = "kinds of statement"
+MEANING = ", ".join(
+    f"{wording.SYMBOLS[verdict]} {meaning}"
+    for verdict, meaning in (
+        (Verdict.REGRESSED, "slower"), (Verdict.IMPROVED, "faster"),
+        (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
+    )
+)  # fmt: skip
 SAID_MAX = 12  # rows of a table in terminal and Markdown; the page has all
-CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,8 @@ class Topic:
     columns: tuple[str, ...] = ()  # `#` before a name: numbers
     rows: tuple[tuple[str, ...], ...] = ()
     commands: tuple[str, ...] = ()  # to copy
+    caption: str = ""  # of the rows
+    plans: tuple[tuple[str, PlanChange], ...] = ()  # to show side by side, with their workloads
 
 
 def judged(answer: Answer) -> Judged:
@@ -89,23 +99,45 @@ def _more(topic: Topic) -> list[Line]:
 
 
 def headline(answer: Answer) -> str:
+    """The answer, and to what."""
+    return f"{answer.new} in place of {answer.old}: {sentence(answer)}"
+
+
+def sentence(answer: Answer) -> str:
     """The worst and the best change, each with its interval and its conditions."""
-    said = f"{answer.new} in place of {answer.old}"
-    changed = [each for each in answer.cells if each[1].verdict in CHANGED]
-    if changed:
-        ends = [changed[0], changed[-1]] if len(changed) > 1 else changed
-        return f"{said}, on this machine: {' to '.join(_end(*each) for each in ends)}"
+    if answer.nothing_changed:
+        cells, kinds = (
+            counted(len(answer.cells), "cell"),
+            counted(len(answer.changes), "kind of statement", KINDS),
+        )
+        compared = [f"slower or faster in none of {cells}"] * bool(answer.cells)
+        compared += [f"more or fewer instructions in none of {kinds}"] * bool(answer.changes)
+        return f"nothing to report: {', '.join(compared)}"
     if answer.cells:
-        equal = sum(cell.verdict is Verdict.EQUIVALENT for _, cell in answer.cells)
-        every = counted(len(answer.cells), "cell")
-        return f"{said}, on this machine: as fast in {equal} of {every}, slower or faster in none"
-    worse = [change for change in answer.changes if change.verdict in CHANGED]
-    if worse:
-        ends_of = [worse[0], worse[-1]] if len(worse) > 1 else worse
-        return f"{said}: {' to '.join(f'{_change(each)} instructions ({each.kind})' for each in ends_of)}"
+        return f"throughput {'; '.join(_on(answer, machine) for machine in answer.machines)}"
+    changed = [
+        f"{_change(change)} for {change.kind}" for change in answer.changes if change.verdict in CHANGED
+    ]
+    if changed:
+        return f"instructions {_worst_and_best(changed)}"
     if answer.changes:
-        return f"{said}: statements execute as many instructions as before"
-    return f"{said}: nothing is measured yet"
+        return "no kind of statement certainly needs more or fewer instructions"
+    return "nothing is measured yet"
+
+
+def _on(answer: Answer, machine: str) -> str:
+    """What became of throughput on a machine."""
+    here = [each for each in answer.cells if each[0].header.runner.fingerprint == machine]
+    where = "on this machine" if len(answer.machines) == 1 else f"on {machine}"
+    if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
+        return f"{where} {_worst_and_best(changed)}"
+    equal = sum(cell.verdict is Verdict.EQUIVALENT for _, cell in here)
+    return f"{where}: as fast in {equal} of {counted(len(here), 'cell')}, slower or faster in none"
+
+
+def _worst_and_best(changes: Sequence[str]) -> str:
+    first, *others = changes
+    return f"{first} at worst, {others[-1]} at best" if others else first
 
 
 def _end(run: Comparison, cell: CellComparison) -> str:
@@ -133,7 +165,7 @@ def settings_of(run: Comparison) -> str:
 def topics(answer: Answer) -> tuple[Topic, ...]:
     """Everything that there is to say, in the order in which people ask."""
     every = (
-        _settable(answer), _workloads(answer), _statements(answer), _plans(answer), _refused(answer),
+        _settable(answer), _workloads(answer), *_statements(answer), _plans(answer), _refused(answer),
         _data(answer), _settings(answer), _untested(answer),
     )  # fmt: skip
     return tuple(topic for topic in every if topic is not None)
@@ -159,6 +191,7 @@ def _settable(answer: Answer) -> Topic | None:
         ("kind", "workload", "#instructions", "#left: the code"),
         tuple(left),
         ("[mysqld]", *(each.setting for each in useful)) if useful else (),
+        "What statements cost more, and what is left with all of these settings",
     )
 
 
@@ -200,40 +233,71 @@ def _left(loss: Loss, left: WorkChange) -> tuple[str, ...]:
 
 
 def _workloads(answer: Answer) -> Topic | None:
+    """Throughput, on all machines side by side."""
     if not answer.cells:
         return None
-    rows = tuple(
-        (
-            cell.cell.workload, figures.threads(cell.cell.threads), settings_of(run),
-            figures.change(cell.ratio), figures.change_range(cell.ratio),
-            f"{wording.SYMBOLS[cell.verdict]} {cell.verdict}",
-        )
-        for run, cell in answer.cells
-        if cell.ratio is not None
-    )  # fmt: skip
-    conditions = dict.fromkeys(f"{settings_of(run)}: {circumstances.setup(run)}" for run in answer.runs)
-    lines = (f"Throughput, {answer.old} = 1. It holds on this machine only.", *conditions)
+    machines = answer.machines
+    table: dict[tuple[str, ...], dict[str, str]] = {}
+    for run, cell in answer.cells:
+        if cell.ratio is not None:
+            place = (cell.cell.workload, figures.threads(cell.cell.threads), settings_of(run))
+            said = f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)})"
+            symbol = wording.SYMBOLS[cell.verdict]
+            table.setdefault(place, {})[run.header.runner.fingerprint] = f"{symbol} {said}"
+    each = [
+        f"{machine}: {runner.cpu}, {counted(runner.cpus, 'CPU')}, {figures.memory(runner.memory_bytes)}"
+        for machine, runner in machines.items()
+    ]
     return Topic(
-        "Workloads", lines, ("workload", "threads", "settings", "#change", "#interval", "verdict"), rows
+        "Workloads",
+        (*each, *dict.fromkeys(map(_conditions, answer.runs))),
+        (
+            "workload",
+            "threads",
+            "settings",
+            *(f"#{name if len(machines) > 1 else 'change'}" for name in machines),
+        ),
+        tuple((*place, *(by.get(machine, "") for machine in machines)) for place, by in table.items()),
+        caption=f"Throughput, {answer.old} = 1, with intervals: {MEANING}",
     )
 
 
-def _statements(answer: Answer) -> Topic | None:
+def _conditions(run: Comparison) -> str:
+    effective = {each.name: each.effective for each in run.header.servers[-1].settings}
+    size, flush = effective.get("buffer_pool_bytes") or "", effective.get("flush_method")
+    pool = [f"a buffer pool of {figures.size(int(size))}"] * size.isdecimal()
+    pool += [f"flush method {flush}"] * bool(flush)
+    setup = circumstances.setup(run).partition(": ")[2]
+    return f"{settings_of(run)}: {', '.join((setup, *pool))}"
+
+
+def _statements(answer: Answer) -> Iterator[Topic]:
     if answer.counted is None:
-        return None
+        return
     verdicts = [change.verdict for change in answer.changes]
     certain = sum(verdict in CHANGED for verdict in verdicts)
     same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
-    rows = tuple(
-        (change.kind, change.workload, _change(change), answer.plan(change), str(change.verdict))
-        for change in answer.changes
-        if change.ratio is not None and change.verdict is not Verdict.EQUIVALENT
-    )
-    lines = [
+    document = answer.counted.document
+    lines: tuple[str, ...] = (
         f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
-        f"{same} the same, {open_} undecided."
-    ]
-    return Topic("Statements", tuple(lines), ("kind", "workload", "#instructions", "plan", "verdict"), rows)
+        f"{same} the same, {open_} undecided. Counted with {document.settings}, "
+        f"{', '.join(map(figures.dataset, document.datasets))}.",
+    )
+    columns = ("kind", "workload", f"#{answer.old}", f"#{answer.new}", "#change", "plan")
+    differ = [each for each in answer.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
+    for what, sign in (("more", 1), ("less", -1)):
+        rows = tuple(
+            (
+                change.kind, change.workload, count(change.base), count(change.head),
+                f"{'' if change.verdict in CHANGED else '? '}{_change(change)}", answer.plan(change),
+            )
+            for change in differ[::sign]
+            if change.ratio and (change.ratio.estimate - 1) * sign > 0
+        )  # fmt: skip
+        if rows or what == "more":
+            title = f"Statements that cost {what}" if rows else "Statements: none costs more"
+            yield Topic(title, lines, columns, rows, caption="Instructions for each execution; ? undecided")
+            lines = ()
 
 
 def _plans(answer: Answer) -> Topic | None:
@@ -249,7 +313,9 @@ def _plans(answer: Answer) -> Topic | None:
     title = (
         f"Plans: {counted(len(rows), 'statement')} planned in another way" if rows else "Plans: none changed"
     )
-    return Topic(title, (), ("kind", "workload", answer.old, answer.new, "what the new server says"), rows)
+    columns = ("kind", "workload", answer.old, answer.new, "what the new server says")
+    plans = tuple((workload, change) for (workload, _), change in answer.plans.items())
+    return Topic(title, (), columns, rows, caption="How the servers come to their rows", plans=plans)
 
 
 def _refused(answer: Answer) -> Topic | None:
@@ -269,6 +335,7 @@ def _refused(answer: Answer) -> Topic | None:
     return Topic(
         "Refused, or understood differently", tuple(lines),
         ("option", "value", answer.old, answer.new, "what happens"), rows,
+        caption="What your my.cnf and the defaults mean",
     )  # fmt: skip
 
 
@@ -321,18 +388,25 @@ def _data(answer: Answer) -> Topic | None:
     return Topic("The old data directory", (said, *data.told))
 
 
+ORIGINS = {"requested": "your my.cnf", "default": "another default", "only one has it": "only one has it"}
+
+
 def _settings(answer: Answer) -> Topic | None:
     notable = [variable for variable in answer.variables if variable.notable]
     if not answer.variables:
         return None
     rows = tuple(
-        (each.name, *(differing.variable_value(each, text) for text in (each.base, each.head)), each.origin)
+        (
+            each.name,
+            *(differing.variable_value(each, text) for text in (each.base, each.head)),
+            ORIGINS[each.origin],
+        )
         for each in notable
     )
-    count = counted(len(answer.variables), "variable")
+    every = counted(len(answer.variables), "variable")
     return Topic(
-        "Settings that differ", (f"{count} differ; {len(notable)} are known to change performance.",),
-        ("variable", answer.old, answer.new, "origin"), rows,
+        "Settings that differ", (f"{every} differ; {len(notable)} are known to change performance.",),
+        ("variable", answer.old, answer.new, "why"), rows, caption="Those known to change performance",
     )  # fmt: skip
 
 
@@ -344,9 +418,12 @@ def _untested(answer: Answer) -> Topic:
         lines.append("Your own statements: learn them from a slow log, and give --workload.")
     if not document.settings:
         lines.append("Your own settings: give --settings my.cnf.")
+    if all(settings_of(run) != LARGE for run in answer.runs):
+        lines.append("Data larger than memory: a larger --budget, without --settings, measures it.")
     lines += [
-        "Data larger than memory, replication, backup and connectors.",
-        "Other machines: changes in time hold here; instructions, plans, refusals and settings anywhere.",
+        "Replication, backup and connectors.",
+        "Other machines: changes in time hold where they were measured; instructions, plans, refusals and "
+        "settings anywhere. --again measures on another machine.",
     ]
     chosen = {
         "--settings": document.settings or "my.cnf",

@@ -10,6 +10,8 @@ from shootout.model.value import Quantity, Value
 
 Part = Literal["settings", "data", "statements", "results", "restoring", "time"]
 PARTS: tuple[Part, ...] = ("settings", "data", "statements", "results", "restoring", "time")
+DURABLE = "production"  # the settings profile that flushes each commit
+LARGE = "io-bound"  # the one with a buffer pool of a fifth of the data
 AS_ASKED = "left out as asked"
 Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
 
@@ -47,6 +49,7 @@ class UpgradeDocument(Value):
     references: Pair
     settings: str  # the user's my.cnf; empty: none
     workload: str  # the user's; empty: none
+    workloads: str  # in place of the catalogue and sysbench's, as on the command line; empty: these
     budget_min: Quantity
     variables: dict[str, dict[str, str]] = field(default_factory=dict)  # SHOW GLOBAL VARIABLES by label
     versions: dict[str, str] = field(default_factory=dict)  # as the servers report them
@@ -57,5 +60,11 @@ class UpgradeDocument(Value):
     restoring: str = ""  # the file of a count of the new server with old values
     trials: dict[str, str] = field(default_factory=dict)  # NAME=VALUE by label of that count
     runs: tuple[str, ...] = ()  # the files of run documents, below the results
+    elsewhere: tuple[str, ...] = ()  # those of other machines, which asked the same before
     done: tuple[Part, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)  # why, by part
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What its parts measured, below the results."""
+        return tuple(filter(None, (self.statements, self.restoring, *self.runs, *self.elsewhere)))

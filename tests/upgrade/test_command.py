@@ -63,6 +63,10 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
         (("dsn:mysql://root@127.0.0.1:1", HEAD), "expected servers that shootout starts itself"),
         ((BASE, HEAD, "--settings", "/nowhere/my.cnf"), "cannot be read"),
         ((BASE, HEAD, "--without", "tme"), "expected some of settings, data"),
+        ((), "expected OLD and NEW, or --again DOC"),
+        ((BASE, HEAD, "--again", "old.json"), "expected no servers"),
+        (("--again", "/nowhere/old.json"), "/nowhere/old.json: cannot be read"),
+        ((BASE, HEAD, "--counted", "/nowhere/count.json"), "/nowhere/count.json: cannot be read"),
         ((BASE, HEAD, "--resume"), "no upgrade of mysql-5.7.22 to mysql-8.0.12 to continue"),
     ],
 )

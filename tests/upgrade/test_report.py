@@ -8,8 +8,9 @@ import pytest
 from msgspec import structs
 
 from shootout.document import journal
+from shootout.errors import InputError
 from shootout.report import judgement_cache, site
-from shootout.upgrade import judge, page, report
+from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import DataDirectory, OptionFate, UpgradeDocument
 from shootout.work.documents import COUNTS
@@ -22,9 +23,10 @@ OLD, NEW = builders.BASE, builders.HEAD
 FATE = OptionFate(
     option="query_cache_size", value="16M", variable="query_cache_size", old="16777216", new=None
 )
+VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
 EMPTY = UpgradeDocument(
     format=1, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
-    labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", budget_min=45.0,
+    labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
 )  # fmt: skip
 
 
@@ -32,6 +34,7 @@ def found(folder: Path) -> UpgradeDocument:
     """An upgrade with all its parts: a run, a count in which everything costs 20 % more, and trials."""
     run = builders.a_run()
     path = folder / journal.new_name(run.header.run)
+    folder.mkdir(exist_ok=True)
     path.write_bytes(journal.encoded(run))
     plans = {"w": (a_plan(OLD, "PRIMARY"), a_plan(NEW, "k"))}
     counted = structs.replace(counts.document({OLD: counts.BASE, NEW: counts.times(1.2)}), plans=plans)
@@ -45,7 +48,7 @@ def found(folder: Path) -> UpgradeDocument:
     return structs.replace(
         EMPTY,
         options=(FATE,),
-        variables={OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}},
+        variables=VARIABLES,
         data=DataDirectory(started=True, seconds=17.0, same_rows=True, told=("it was upgraded",)),
         statements=names[0],
         restoring=names[1],
@@ -59,7 +62,7 @@ def found(folder: Path) -> UpgradeDocument:
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     answer = judge.read(found(tmp_path), tmp_path)
     text = report.as_markdown(answer)
-    assert text.startswith(f"**{NEW} in place of {OLD}, on this machine")
+    assert text.startswith(f"**{NEW} in place of {OLD}&#58; throughput on this machine ")
     for said in (
         "removed",
         "another default",
@@ -104,8 +107,67 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     assert ratios == sorted(ratios)
     assert "on this machine" in report.headline(answer)
     alone = judge.read(structs.replace(found(tmp_path), runs=()), tmp_path)
-    assert "instructions (" in report.headline(alone)
+    assert ": instructions +" in report.headline(alone)
     assert report.headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+
+
+def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
+    same = counts.document({OLD: counts.BASE, NEW: counts.BASE})
+    path = COUNTS.write(tmp_path, same.run, same)
+    counted = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), results=())
+    answer = judge.read(counted, tmp_path)
+    said = "nothing to report: more or fewer instructions in none of 3 kinds of statement"
+    assert report.headline(answer).endswith(said)
+    assert not any(topic.commands for topic in report.topics(answer)[:-1])
+    for found in ({"options": (FATE,)}, {"results": ("another row",)}, {"variables": VARIABLES}):
+        assert "nothing" not in report.headline(judge.read(structs.replace(counted, **found), tmp_path))
+
+
+def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
+    here = found(tmp_path / "first")
+    results = tmp_path / "second"
+    document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), results)
+    assert document.done == ("settings", "data", "statements", "results", "restoring")
+    assert (document.runs, document.elsewhere, document.left_out) == ((), here.runs, here.left_out)
+    run = builders.a_run()
+    runner = structs.replace(run.header.runner, fingerprint="other")
+    header = structs.replace(run.header, run="20261127T100000Z-000003", runner=runner)
+    name = journal.new_name(header.run)
+    (results / name).write_bytes(journal.encoded(structs.replace(run, header=header)))
+    answer = judge.read(structs.replace(document, runs=(name,)), results)
+    assert answer.changes
+    first, other = answer.machines
+    assert other == "other"
+    assert f": throughput on {first} " in report.headline(answer)
+    assert "; on other " in report.headline(answer)
+    (workloads,) = (topic for topic in report.topics(answer) if topic.title == "Workloads")
+    assert workloads.columns[-2:] == (f"#{first}", "#other")
+    assert all(row[-1] == row[-2] for row in workloads.rows)  # the same samples
+
+    (results / name).unlink()
+    gone = UPGRADES.write(results, document.upgrade, structs.replace(document, runs=(name,)))
+    with pytest.raises(InputError, match="cannot be copied: No such file"):
+        measure.again(gone, tmp_path / "third")
+
+
+def test_files_outside_of_the_results_are_refused(tmp_path: Path) -> None:
+    path = UPGRADES.write(tmp_path, EMPTY.upgrade, structs.replace(EMPTY, runs=("../run.jsonl",)))
+    with pytest.raises(InputError, match=r"it names \.\./run\.jsonl, which lies elsewhere"):
+        UPGRADES.read(path)
+
+
+def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:
+    both = {"another": counts.times(3), NEW: counts.times(1.2), OLD: counts.BASE}
+    of_many = counts.document(both)
+    path = COUNTS.write(tmp_path, of_many.run, of_many)
+    measure.require_counted(path, EMPTY)
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
+    ratios = [change.ratio.estimate for change in judge.read(document, tmp_path).changes if change.ratio]
+    assert ratios == pytest.approx([1.2] * 3, abs=0.01)
+    with pytest.raises(InputError, match="other is not in it; its servers are another"):
+        measure.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
+    with pytest.raises(InputError, match="not a count of instructions"):
+        measure.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
 
 
 def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
@@ -124,5 +186,10 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     shown = Document(file.read_text("utf-8"))
     assert "performance_schema=OFF" in shown.text
     assert "Plans: 1 statement planned in another way" in shown.text
-    assert "Changed plans, side by side" in shown.text
+    headings = ("What to set", "Workloads", "Statements that", "Plans:", "Not tested")
+    places = [*map(shown.text.index, headings)]
+    assert places == sorted(places)
+    front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
+    assert front.text.index("What an upgrade does") < front.text.index("Verdicts")
+    assert page.path_of(EMPTY.upgrade) in front.links
     assert UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path)).exists()

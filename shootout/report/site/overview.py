@@ -14,7 +14,7 @@ from shootout.report.site import findings
 from shootout.report.site.downloads import about, fingerprints
 from shootout.report.site.findings import Failure, Finding
 from shootout.report.site.history import Change
-from shootout.report.site.page import CellsPage, Page, RunPage
+from shootout.report.site.page import CellsPage, Listing, Page, RunPage
 from shootout.report.site.run import Run, WarningEntry
 
 RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
@@ -27,6 +27,7 @@ SETTING_COLUMNS = (
 class OverviewPage(CellsPage):
     runs: Sequence[Run] = ()  # to list, newest first
     changes: Sequence[Change] = ()  # of level, newest first
+    leads: Sequence[Listing] = ()  # what it begins with
     template = "run"
     file = "index.html"
 

@@ -154,7 +154,8 @@ class _Site:
             "runners": [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
             "runs": [overview.run_value(listed) for listed in self._listed],
         }
-        yield from self._parts(overview.FrontPage(run, self._listed, self._changes, index))
+        leads = [listing for listing in self.listings if listing.lead]
+        yield from self._parts(overview.FrontPage(run, self._listed, self._changes, leads, index))
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
