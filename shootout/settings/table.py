@@ -412,6 +412,7 @@ PLANNING = (
 
 # Variables without a setting that newer versions call otherwise.
 RENAMED = {
+    "innodb_undo_logs": "innodb_rollback_segments",
     "log_slow_queries": "slow_query_log",
     "max_statement_time": "max_execution_time",
     "myisam_recover": "myisam_recover_options",

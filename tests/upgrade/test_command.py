@@ -16,6 +16,9 @@ pytestmark = pytest.mark.real
 CNF = """\
 [mysqld]
 query_cache_size = 1M
+innodb_file_format = Barracuda
+innodb_undo_logs = 64
+character_set_server = utf8mb4
 sql_mode = NO_AUTO_CREATE_USER,STRICT_TRANS_TABLES
 max_connections = 50
 innodb_buffer_pool_size = 64M
@@ -32,7 +35,10 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert first.returncode == 0, first.stderr
     path = Path(json.loads(first.stdout)["document"])
     fates = {fate.option: fate for fate in UPGRADES.read(path).options}
-    assert fates["query_cache_size"].new is None
+    assert fates["query_cache_size"].new is fates["innodb_file_format"].new is None
+    assert fates["innodb_undo_logs"].renamed == "innodb_rollback_segments"
+    assert fates["innodb_undo_logs"].new == "64"
+    assert fates["character_set_server"].new == "utf8mb4"
     assert "setting value" in fates["sql_mode"].refused
     assert fates["max_connections"].new == "50"
 
@@ -51,7 +57,8 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert changed["server"] == HEAD
     assert changed["ratio"] is not None
     text = markdown.read_text("utf-8")
-    assert "removed" in text
+    for said in ("removed", "renamed to innodb&#95;rollback&#95;segments", "collation&#95;server"):
+        assert said in text
     assert "Every statement that was compared returns the same rows" in text
     assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()
     assert lab.left() == ([], [])

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
+from benchmarks.showcase import record as showcase
+from benchmarks.upgrade import record
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.report import judgement_cache, site
@@ -168,6 +170,22 @@ def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:
         measure.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
     with pytest.raises(InputError, match="not a count of instructions"):
         measure.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
+
+
+def test_a_recorded_upgrade_comes_with_all_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showcase, "SHOWCASE", tmp_path / "showcase")
+    mine = structs.replace(found(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml")
+    record.recorded(UPGRADES.write(tmp_path, mine.upgrade, mine))
+    showcase.unpacked(tmp_path / "unpacked")
+    (path,) = UPGRADES.find(tmp_path / "unpacked")
+    assert str(tmp_path) not in path.read_text("utf-8")
+    there = UPGRADES.read(path)
+    assert (there.settings, there.workload) == ("my.cnf", "w.toml")
+    answer = judge.read(there, tmp_path / "unpacked")
+    assert answer.unreadable == ()
+    assert report.headline(answer) == report.headline(judge.read(mine, tmp_path))
 
 
 def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
