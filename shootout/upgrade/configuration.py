@@ -82,7 +82,11 @@ def is_kept(fate: OptionFate) -> bool:
     """Whether the new server does with an option what the old one did."""
     if fate.refused or fate.renamed or fate.new is None:
         return fate.old is None and fate.new is None and not fate.refused
-    return fate.old is None or normalise(fate.old) == normalise(fate.new)
+    if fate.old is None:
+        return True
+    if "=" in fate.old and {*fate.old.split(",")} <= {*fate.new.split(",")}:
+        return True  # flags, of which a newer server has more
+    return normalise(fate.old) == normalise(fate.new)
 
 
 def migrated(options: Mapping[str, str], fates_of: tuple[OptionFate, ...]) -> dict[str, str]:

@@ -14,6 +14,7 @@ from shootout.report import circumstances, differing, figures, wording
 from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
+from shootout.settings.differences import VariableDifference
 from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored
 from shootout.upgrade.values import AS_ASKED, LARGE, OptionFate
 from shootout.work.report import count, interval, percent
@@ -27,6 +28,7 @@ MEANING = ", ".join(
         (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
     )
 )  # fmt: skip
+VALUE_MAX = 60  # characters of a variable's value
 SAID_MAX = 12  # rows of a table in terminal and Markdown; the page has all
 
 
@@ -209,7 +211,7 @@ def _explained(answer: Answer) -> Iterator[str]:
         f"With {said}: {_change(worst.left)} instead of {_change(worst.change)} for {worst.change.kind}. "
         "What is left is the code."
     )
-    share = f"{number(100 * answer.explained, 0)}{SPACE}%"
+    share = f"{number(100 * answer.explained, 0)}{SPACE}%" if answer.explained >= 0.005 else "nothing"
     kinds = counted(len(left), "kind that costs", "kinds that cost")
     yield (
         f"Settings explain {share} of a loss: the median of {kinds} more, each by how much of its change "
@@ -310,9 +312,10 @@ def _plans(answer: Answer) -> Topic | None:
         )
         for (workload, _), change in answer.plans.items()
     )  # fmt: skip
-    title = (
-        f"Plans: {counted(len(rows), 'statement')} planned in another way" if rows else "Plans: none changed"
-    )
+    known = {plan.server for plans in answer.counted.document.plans.values() for plan in plans}
+    title = "Plans: none changed" if known.issuperset((answer.old, answer.new)) else "Plans: not compared"
+    if rows:
+        title = f"Plans: {counted(len(rows), 'statement')} planned in another way"
     columns = ("kind", "workload", answer.old, answer.new, "what the new server says")
     plans = tuple((workload, change) for (workload, _), change in answer.plans.items())
     return Topic(title, (), columns, rows, caption="How the servers come to their rows", plans=plans)
@@ -350,8 +353,16 @@ MEANINGS = (
 def _meanings(answer: Answer) -> Iterator[tuple[str, ...]]:
     for variable in answer.variables:
         if variable.name in MEANINGS and variable.origin != "requested":
-            values = (differing.variable_value(variable, text) for text in (variable.base, variable.head))
-            yield (variable.name, "", *values, "another default")
+            yield (variable.name, "", *_values(variable), "another default")
+
+
+def _values(variable: VariableDifference) -> Iterator[str]:
+    return (_short(differing.variable_value(variable, text)) for text in (variable.base, variable.head))
+
+
+def _short(text: str) -> str:
+    """A value that a table has room for; JSON has it whole."""
+    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
 
 
 def _fate(fate: OptionFate) -> tuple[str, ...]:
@@ -363,11 +374,11 @@ def _fate(fate: OptionFate) -> tuple[str, ...]:
         what = "removed"
     else:
         what = "another value"
+    difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)
     return (
         fate.option,
-        fate.value,
-        fate.old or "absent",
-        fate.new or "absent",
+        _short(fate.value),
+        *_values(difference),
         "; ".join(filter(None, (what, fate.told))),
     )
 
@@ -398,7 +409,7 @@ def _settings(answer: Answer) -> Topic | None:
     rows = tuple(
         (
             each.name,
-            *(differing.variable_value(each, text) for text in (each.base, each.head)),
+            *_values(each),
             ORIGINS[each.origin],
         )
         for each in notable
