@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from pathlib import Path
 from statistics import median
 from typing import TypeVar
@@ -27,7 +29,6 @@ from shootout.work.documents import COUNTS
 from shootout.work.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
 
 T = TypeVar("T")
-LOSSES_MAX = 5  # workloads whose losses are looked into: each takes a minute or two
 # What a new server may do beside the statement, and how to have it not do that.
 FEATURES = {
     "performance_schema": "OFF",
@@ -164,13 +165,20 @@ class Answer:
         """The options of the user's my.cnf that the new server takes in another way, or not."""
         return tuple(fate for fate in self.document.options if not is_kept(fate))
 
-    @property
-    def workloads_with_losses(self) -> tuple[str, ...]:
-        """The workloads with the kinds that cost most more, as the command line names them."""
-        worse = [change.workload for change in self.changes if change.verdict is Verdict.REGRESSED]
-        records = self.counted.document.workloads if self.counted else ()
-        written = {record.name: record.written for record in records}
-        return tuple(written[name] for name in [*dict.fromkeys(worse)][:LOSSES_MAX])
+    def workloads_with_losses(self, kinds_max: float) -> tuple[str, ...]:
+        """The workloads with the kinds that cost most more, as the command line names them.
+
+        The first, then those with which there are at most so many kinds.
+        """
+        if self.counted is None:
+            return ()
+        worse = dict.fromkeys(each.workload for each in self.changes if each.verdict is Verdict.REGRESSED)
+        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
+        written = {record.name: record.written for record in self.counted.document.workloads}
+        totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
+        return tuple(
+            written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
+        )
 
     @property
     def changes_of_workloads(self) -> dict[str, float]:

@@ -35,6 +35,7 @@ PROFILE, STATEMENTS = "upgrade", "statements"
 SHARES: Mapping[Part, float] = {"statements": 0.22, "restoring": 0.15}  # of the budget; time gets the rest
 PART_MIN = 1.0  # minutes; less is no time for a part
 TRIALS_MAX = 6
+COUNT_S = 6.0  # that counting a kind takes, once, on one of two servers side by side
 UPGRADE_TIMEOUT_S = 600.0  # of a server that upgrades a data directory
 TOLD_MAX = 8  # lines of its log
 LARGE_ROWS = "200000"  # of each table, if the data is to be larger than memory
@@ -220,7 +221,9 @@ class _Session:
         """Count the new server with old values of the settings that may explain what statements cost more."""
         answer = judge.read(self.document, self.results)
         suspects = answer.suspects[:TRIALS_MAX]
-        losses = answer.workloads_with_losses
+        minutes = self._minutes("restoring")
+        counts = (len(suspects) + 3) * work.STARTS_MIN  # of each kind
+        losses = answer.workloads_with_losses(60 * float(minutes) / (COUNT_S * counts))
         if not suspects or not losses:
             return
         text = self._server(1).partition("=")[2]
@@ -238,7 +241,7 @@ class _Session:
             STATEMENTS,
             servers=",".join(servers),
             workloads=",".join(losses),
-            budget=self._minutes("restoring"),
+            budget=minutes,
         )
         path = work.measure(plan, self.results, self.observe)
         self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})

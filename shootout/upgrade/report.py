@@ -179,7 +179,9 @@ def _settable(answer: Answer) -> Topic | None:
         return None
     useful = [each for each in answer.restorations if each.helped]
     lines = [
-        f"{each.setting}: {_best(each)}" + (f"; costs {_worst(each)}" if each.cost else "") for each in useful
+        f"{each.setting}: {_best(each)}"
+        + (f"; costs {_worst(each)}" if each.cost else "; no kind costs more")
+        for each in useful
     ]
     useless = [each.setting for each in answer.restorations if not each.helped and not each.failed]
     if useless:
@@ -425,6 +427,9 @@ def _untested(answer: Answer) -> Topic:
     document = answer.document
     lines = [f"{part}: {why}" for part, why in document.left_out.items()]
     lines += answer.unreadable
+    known = [each.written for each in answer.counted.document.workloads] if answer.counted else []
+    if known and document.workload not in ("", *known):
+        lines.append(f"Instructions and plans of {document.workload}: the count does not have it.")
     if not document.workload:
         lines.append("Your own statements: learn them from a slow log, and give --workload.")
     if not document.settings:

@@ -15,7 +15,7 @@ from shootout.report import judgement_cache, site
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import DataDirectory, OptionFate, UpgradeDocument
-from shootout.work.documents import COUNTS
+from shootout.work.documents import COUNTS, joined
 from tests import builders
 from tests.report.site.pages import Document
 from tests.work import builders as counts
@@ -101,6 +101,15 @@ def test_features_are_off_on_the_old_server_where_it_has_them_on() -> None:
     answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
     trials = ("performance_schema=OFF", "innodb_log_writer_threads=OFF", "query_cache_type=ON")
     assert answer.features_off(trials) == ("performance_schema=OFF",)
+
+
+def test_as_many_workloads_with_losses_are_counted_again_as_there_is_time_for(tmp_path: Path) -> None:
+    worse = {OLD: counts.BASE, NEW: counts.times(1.2)}
+    documents = [counts.document(worse, run=f"r-{name}", workload=name) for name in ("a", "b")]
+    whole = joined([COUNTS.write(tmp_path, document.run, document) for document in documents])
+    path = COUNTS.write(tmp_path, whole.run, whole)
+    answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
+    assert [len(answer.workloads_with_losses(kinds)) for kinds in (1, 9, 10)] == [1, 1, 2]
 
 
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
