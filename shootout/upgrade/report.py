@@ -309,8 +309,8 @@ def _plans(answer: Answer) -> Topic | None:
         return None
     rows = tuple(
         (
-            change.kind, workload, differing.access(change.base), differing.access(change.head),
-            "; ".join((*differing.rows_read(change), *change.head.warnings)),
+            change.kind, workload, *_accesses(change),
+            "; ".join((*differing.rows_read(change), *_news(change))),
         )
         for (workload, _), change in answer.plans.items()
     )  # fmt: skip
@@ -321,6 +321,24 @@ def _plans(answer: Answer) -> Topic | None:
     columns = ("kind", "workload", answer.old, answer.new, "what the new server says")
     plans = tuple((workload, change) for (workload, _), change in answer.plans.items())
     return Topic(title, (), columns, rows, caption="How the servers come to their rows", plans=plans)
+
+
+def _news(change: PlanChange) -> Iterator[str]:
+    return (text for text in change.head.warnings if text not in change.base.warnings)
+
+
+def _accesses(change: PlanChange) -> tuple[str, ...]:
+    """How each plan comes to its rows, or else what it does with the tables, if that is what changed."""
+    plans = (change.base, change.head)
+    said = tuple(map(differing.access, plans))
+    if len(set(said)) > 1:
+        return said
+    return tuple(
+        "; ".join(
+            " ".join((step.table or "no table", step.select, ", ".join(step.extra))) for step in plan.steps
+        )
+        for plan in plans
+    )
 
 
 def _refused(answer: Answer) -> Topic | None:

@@ -63,6 +63,18 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
         assert said in text
     assert "Every statement that was compared returns the same rows" in text
     assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()
+
+    counted = path.parents[1] / document.statements
+    rest = "settings,data,results,restoring,time"
+    asked = ("upgrade", BASE, HEAD, "--counted", str(counted), "--without", rest)
+    of_count = lab.run(SHOOTOUT, *asked, "--out", str(tmp_path / "counted"), "--json")
+    assert of_count.returncode == 0, of_count.stderr
+    again = ("upgrade", "--again", str(path), "--without", "time")
+    elsewhere = lab.run(SHOOTOUT, *again, "--out", str(tmp_path / "elsewhere"), "--json")
+    assert elsewhere.returncode == 0, elsewhere.stderr
+    for other in (of_count, elsewhere):
+        assert json.loads(other.stdout)["statements"] == printed["statements"]
+    assert (tmp_path / "elsewhere" / "results" / document.statements).exists()
     assert lab.left() == ([], [])
 
 
