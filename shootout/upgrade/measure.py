@@ -258,6 +258,8 @@ class _Session:
             legs = legs[:2]
         for number in range(len(self.document.runs), len(legs)):
             minutes = self._left() / (len(legs) - number)
+            if minutes < PART_MIN and legs[number].endswith(LARGE):
+                return  # the answer says that it was not tested
             if minutes < PART_MIN:
                 raise InputError(f"the budget of {self.document.budget_min:g} minutes is spent; give it more")
             plan = self._plan(

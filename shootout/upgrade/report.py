@@ -130,7 +130,7 @@ def sentence(answer: Answer) -> str:
 def _on(answer: Answer, machine: str) -> str:
     """What became of throughput on a machine."""
     here = [each for each in answer.cells if each[0].header.runner.fingerprint == machine]
-    where = "on this machine" if len(answer.machines) == 1 else f"on {machine}"
+    where = f"on {machine}" if answer.document.elsewhere else "on this machine"
     if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
         return f"{where} {_worst_and_best(changed)}"
     equal = sum(cell.verdict is Verdict.EQUIVALENT for _, cell in here)
