@@ -65,12 +65,17 @@ def value(answer: Answer) -> dict[str, object]:
     return {
         "upgrade": answer.document.upgrade,
         "headline": headline(answer),
-        "cells": [cell for _, cell in answer.cells],
+        "cells": [
+            {"runner": run.header.runner.fingerprint, "settings": settings_of(run), "comparison": cell}
+            for run, cell in answer.cells
+        ],
         "statements": answer.changes,
         "plans": list(answer.plans.values()),
         "options": answer.document.options,
         "variables": answer.variables,
         "restorations": answer.restorations,
+        "losses": answer.losses,
+        "explained": answer.explained,
         "data": answer.document.data,
         "results": answer.document.results,
         "left_out": answer.document.left_out,
