@@ -138,8 +138,10 @@ def _on(answer: Answer, machine: str) -> str:
     where = f"on {machine}" if answer.document.elsewhere else "on this machine"
     if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
         return f"{where} {_worst_and_best(changed)}"
-    equal = sum(cell.verdict is Verdict.EQUIVALENT for _, cell in here)
-    return f"{where}: as fast in {equal} of {counted(len(here), 'cell')}, slower or faster in none"
+    verdicts = [cell.verdict for _, cell in here]
+    same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
+    every = counted(len(here), "cell")
+    return f"{where}: slower or faster in none of {every}, as fast in {same}, undecided in {open_}"
 
 
 def _worst_and_best(changes: Sequence[str]) -> str:
