@@ -183,7 +183,7 @@ class Session:
     def _prime_and_count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
         self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
         self._counter.begin()
-        self._each(lambda unit, show: self._count(unit, costs.get(unit.key), show), units, "measure", 1)
+        self._each(lambda unit, show: self._count(unit, costs.get(unit.key), show), units, "measure", 3)
         self._counter.end()
 
     def plan(self) -> None:
