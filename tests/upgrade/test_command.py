@@ -66,8 +66,8 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
 
     counted = path.parents[1] / document.statements
     rest = "settings,data,results,restoring,time"
-    asked = ("upgrade", BASE, HEAD, "--counted", str(counted), "--without", rest)
-    of_count = lab.run(SHOOTOUT, *asked, "--out", str(tmp_path / "counted"), "--json")
+    with_count = ("upgrade", BASE, HEAD, "--counted", str(counted), "--without", rest)
+    of_count = lab.run(SHOOTOUT, *with_count, "--out", str(tmp_path / "counted"), "--json")
     assert of_count.returncode == 0, of_count.stderr
     again = ("upgrade", "--again", str(path), "--without", "time")
     elsewhere = lab.run(SHOOTOUT, *again, "--out", str(tmp_path / "elsewhere"), "--json")
