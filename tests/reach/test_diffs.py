@@ -1,0 +1,143 @@
+"""A diff touches functions, whatever git's hunk headers name; macros and what is outside are said as such."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shootout.errors import InputError
+from shootout.reach import diffs
+from shootout.reach.diffs import Touches
+from tests.reach.builders import a_repository, git
+
+BODY = "".join(f"  step({n});\n" for n in range(12))
+FIRST = f"int first(int a)\n{{\n{BODY}  return a;\n}}\n"
+SECOND = f"\nint Item::second(int a, char b)\n{{\n{BODY}  return a;\n}}\n"
+THIRD = f"\nstatic void third(void)\n{{\n{BODY}}}\n"
+PLAIN = FIRST + SECOND + THIRD
+
+
+def changed(before: str, after: str, text: str = PLAIN) -> str:
+    assert text.count(before) == 1
+    return text.replace(before, after)
+
+
+def both(folder: Path, before: dict[str, str], after: dict[str, str]) -> list[Touches]:
+    """What the repository says, and what its diff alone says."""
+    repository = a_repository(folder, before, after)
+    text = git(repository, "diff", "before", "after")
+    return [diffs.of_repository(repository, "before", "after"), diffs.touches(diffs.parse(text))]
+
+
+def in_second(text: str) -> str:
+    head, _, tail = text.partition("second(")
+    return head + "second(" + tail.replace("step(6);", "step(60);", 1)
+
+
+NEW = f"\nint fourth(void)\n{{\n{BODY}  return 4;\n}}\n"
+CASES = {
+    "a statement of the second": (PLAIN, in_second(PLAIN), {"Item::second": "changed"}),
+    "its first statement, below its name": (
+        PLAIN,
+        PLAIN.replace("char b)\n{\n  step(0);", "char b)\n{\n  step(100);"),
+        {"Item::second": "changed"},
+    ),
+    "an edited signature": (PLAIN, changed("char b", "char *b"), {"Item::second": "signature"}),
+    "a signature on several lines": (
+        changed("int a, char b", "int a,\n                 char b"),
+        changed("int a, char b", "int a,\n                 long b"),
+        {"Item::second": "signature"},
+    ),
+    "a new function between two": (PLAIN, FIRST + SECOND + NEW + THIRD, {"fourth": "new"}),
+    "a new function at the end": (PLAIN, PLAIN + NEW, {"fourth": "new"}),
+    "a deleted function": (PLAIN, FIRST + THIRD, {"Item::second": "deleted"}),
+    "another name": (
+        PLAIN,
+        changed("Item::second", "Item::other"),
+        {"Item::second": "deleted", "Item::other": "new"},
+    ),
+    "the first line of the file": (PLAIN, changed("first(int a)", "first(long a)"), {"first": "signature"}),
+    "two functions": (
+        PLAIN,
+        in_second(PLAIN).replace("return a;", "return -a;", 1),
+        {"first": "changed", "Item::second": "changed"},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_functions_that_a_diff_touches(name: str, tmp_path: Path) -> None:
+    before, after, expected = CASES[name]
+    for found in both(tmp_path, {"a.cc": before}, {"a.cc": after}):
+        assert {each.name: each.how for each in found.functions} == expected
+        assert (found.macros, found.outside) == ((), ())
+
+
+def test_a_renamed_file_touches_what_changed_in_it(tmp_path: Path) -> None:
+    for found in both(tmp_path, {"a.cc": PLAIN}, {"b.cc": in_second(PLAIN)}):
+        assert [(each.name, each.file, each.how) for each in found.functions] == [
+            ("Item::second", "b.cc", "changed")
+        ]
+
+
+def test_a_function_that_moves_to_another_file_is_one(tmp_path: Path) -> None:
+    before, after = {"a.cc": PLAIN, "b.cc": NEW}, {"a.cc": FIRST + THIRD, "b.cc": NEW + SECOND}
+    for found in both(tmp_path, before, after):
+        assert [(each.name, each.file, each.how) for each in found.functions] == [
+            ("Item::second", "b.cc", "moved")
+        ]
+
+
+MACRO = "#define TWICE(x) \\\n  ((x) + \\\n   (x))\n"
+
+
+def test_macros_headers_and_declarations_are_said_as_such(tmp_path: Path) -> None:
+    header = MACRO + "struct Row {\n  int length;\n};\ninline int width(int n) {\n  return n;\n}\n"
+    after = (
+        header.replace("   (x))", "   (1))")
+        .replace("int length", "long length")
+        .replace("return n", "return 2 * n")
+    )
+    for found in both(tmp_path, {"a.h": header, "x.txt": "1"}, {"a.h": after, "x.txt": "2"}):
+        assert found.macros == (("TWICE", "a.h"),)
+        assert found.outside == ("a.h",)
+        assert [(each.name, each.header) for each in found.functions] == [("width", True)]
+        assert found.others == ("x.txt",)
+
+
+def test_methods_have_their_classes_and_comments_change_nothing(tmp_path: Path) -> None:
+    before = (
+        "namespace n {\nclass C {\n  int one() { return 1; }\n  int two() { return 2; /* two */ }\n};\n}\n"
+    )
+    after = before.replace("return 1", "return 11").replace("/* two */", "/* zwei */")
+    repository = a_repository(tmp_path, {"a.h": before}, {"a.h": after})
+    found = diffs.of_repository(repository, "before", "after")
+    assert [(each.name, each.lines) for each in found.functions] == [("n::C::one", ((3,), (3,)))]
+    assert (found.comments, found.outside) == (("n::C::two",), ())
+
+
+@pytest.mark.parametrize("name", ["ä b.cc", 'quo"te.cc', "tab\t.cc"])
+def test_files_have_any_name(name: str, tmp_path: Path) -> None:
+    for found in both(tmp_path, {name: PLAIN}, {name: in_second(PLAIN)}):
+        assert [each.file for each in found.functions] == [name]
+
+
+def test_a_diff_that_git_did_not_make(tmp_path: Path) -> None:
+    text = "--- a.c\t26\n+++ a.c\t26\n@@ -3,2 +3,2 @@ int first(int a)\n-  two();\n+  three();\n   four();\n"
+    (one,) = diffs.touches(diffs.parse(text)).functions
+    assert (one.name, one.file, one.how) == ("first", "a.c", "changed")
+
+
+@pytest.mark.parametrize("text", ["hello\n", "@@ -1 +1 @@\n-a\n+b\n"])
+def test_what_is_no_diff_is_refused(text: str) -> None:
+    with pytest.raises(InputError, match="not a diff"):
+        diffs.parse(text)
+
+
+def test_a_revision_that_is_not_there(tmp_path: Path) -> None:
+    repository = a_repository(tmp_path, {"a.c": ""}, {"a.c": ""})
+    with pytest.raises(InputError, match="no commit --nowhere"):
+        diffs.of_repository(repository, "before", "--nowhere")
+    with pytest.raises(InputError, match="not a git repository"):
+        diffs.of_repository(tmp_path.parent, "before", "after")
