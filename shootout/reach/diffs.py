@@ -141,6 +141,7 @@ def parse(text: str) -> list[FileDiff]:
             files[-1].hunks.append(Hunk(int(old) + (left[0] == 0), int(new) + (left[1] == 0), header, []))
         elif line.startswith("diff --git "):
             files.append(FileDiff())
+            left = [0, 0]  # a hunk may have fewer lines than it says
         elif line.startswith(("--- ", "+++ ", "rename ", "copy ")):
             _name(files, line)
         elif files and (match := _BLOBS.match(line)):

@@ -6,11 +6,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-
-import tree_sitter_cpp
-from tree_sitter import Language, Node, Parser, Query, QueryCursor
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
 
 from shootout.analysis import function_names
+from shootout.errors import InputError
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, QueryCursor
 
 ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".c++", ".ic", ".inl", ".yy", ".y")
 HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".ic", ".inl")  # whose functions several files compile
@@ -53,7 +56,7 @@ def is_header(path: str) -> bool:
 
 
 def read(text: bytes) -> Source:
-    """What a file defines, also if some of it cannot be parsed."""
+    """What a file defines, also if some of it cannot be parsed. Raises InputError without tree-sitter."""
     parser, query = _tools()
     found = query.captures(parser.parse(text).root_node)
     functions = (_function(node) for node in found.get("function", ()))
@@ -65,6 +68,14 @@ def read(text: bytes) -> Source:
 
 @cache
 def _tools() -> tuple[Parser, QueryCursor]:
+    if find_spec("tree_sitter_cpp") is None:
+        raise InputError(
+            "reading C and C++ needs tree-sitter: `pip install 'shootout[reach]'` installs it; a diff alone "
+            "(--diff) needs none"
+        )
+    import tree_sitter_cpp  # noqa: PLC0415 (of an extra)
+    from tree_sitter import Language, Parser, Query, QueryCursor  # noqa: PLC0415
+
     language = Language(tree_sitter_cpp.language())
     return Parser(language), QueryCursor(Query(language, _FOUND))
 

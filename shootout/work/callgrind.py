@@ -35,6 +35,7 @@ _CALLGRIND = (
     "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
     "--trace-children=yes",  # a script that starts the server
 )  # fmt: skip
+_NAMES = re.compile(r"^c?fn=\(\d+\) (.+)$", re.MULTILINE)
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 _POSITIONS = frozenset("0123456789+-*")  # what a line of costs begins with
 _ALLOCATING = frozenset(("malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc"))
@@ -84,6 +85,7 @@ class Dump:
     """What connections' threads executed between two dumps: one, or as many as were opened."""
 
     texts: Sequence[str] = field(repr=False)
+    others: Sequence[str] = field(repr=False, default=())  # of threads without a connection
 
     @cached_property
     def _totals(self) -> tuple[int, ...]:
@@ -98,6 +100,10 @@ class Dump:
     def system_calls(self) -> int:
         """Raises MeasureError if a file is damaged."""
         return self._totals[1]
+
+    def beside(self) -> set[str]:
+        """The functions that other threads executed."""
+        return {name.partition("'")[0] for text in self.others for name in _NAMES.findall(text)}
 
     def functions(self) -> Functions:
         """Their functions. Raises MeasureError if a file is damaged."""
@@ -135,7 +141,8 @@ class Counter:
         if not texts:
             raise MeasureError(f"Callgrind wrote no file into {self.home}")
         dispatching = [text for text in texts if _DISPATCHES in text]  # none if symbols are stripped
-        return Dump(dispatching or [max(texts, key=totals)])
+        dispatching = dispatching or [max(texts, key=totals)]
+        return Dump(dispatching, [text for text in texts if text not in dispatching])
 
     def _ask(self, command: str) -> None:
         asked = ["vgdb", _channel(self.home), f"--pid={self.pid}", *command.split()]
