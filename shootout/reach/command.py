@@ -13,6 +13,7 @@ from shootout import app, command
 from shootout.capability import Capability, Executed, Skip
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, RESULTS, Option
+from shootout.model.plan import Cell
 from shootout.model.run import REMARK, Warning
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -90,9 +91,12 @@ class Reach(Capability):
         """The plan with the cells first that a change can reach, and a remark for its run document."""
         document = _newest(results)
         reach = _reached(document, _touches(wish), (None, None))
-        last = {kind.workload for kind in document.kinds} - reach.workloads if reach.functions else set()
-        cells = sorted(plan.cells, key=lambda cell: cell.workload in last)
         known = {kind.workload for kind in document.kinds}
+
+        def place(cell: Cell) -> int:
+            return 0 if cell.workload in reach.workloads else 1 if cell.workload not in known else 2
+
+        cells = sorted(plan.cells, key=place)
         text = report.of_run(reach, [*dict.fromkeys(cell.workload for cell in cells)], known)
         *_, head = plan.servers
         told = (*plan.told.get(head, ()), Warning(code=REMARK, text=text))
