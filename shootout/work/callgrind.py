@@ -102,8 +102,9 @@ class Dump:
         return self._totals[1]
 
     def beside(self) -> set[str]:
-        """The functions that other threads executed."""
-        return {name.partition("'")[0] for text in self.others for name in _NAMES.findall(text)}
+        """The named functions that other threads executed, whatever they are a part of."""
+        names = (name for text in self.others for name in _NAMES.findall(text))
+        return {name.partition("'")[0] for name in names if not _ADDRESS.match(name)}
 
     def functions(self) -> Functions:
         """Their functions. Raises MeasureError if a file is damaged."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from shootout.errors import InputError
 from shootout.reach import diffs
@@ -141,3 +145,51 @@ def test_a_revision_that_is_not_there(tmp_path: Path) -> None:
         diffs.of_repository(repository, "before", "--nowhere")
     with pytest.raises(InputError, match="not a git repository"):
         diffs.of_repository(tmp_path.parent, "before", "after")
+
+
+PIECES = (
+    "static int {}(int a)",
+    "void *Item::{}(int a, char *b)",
+    "bool\n{}(int a)",
+    "int n_{}()\n  noexcept",
+)
+EDITS = st.sampled_from(["first line", "last line", "deleted", "new before", "new after", "signature"])
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(forms=st.lists(st.sampled_from(PIECES), min_size=1, max_size=4), edit=EDITS, data=st.data())
+def test_a_diff_alone_says_what_its_repository_says(
+    forms: list[str], edit: str, data: st.DataObject, tmp_path: Path
+) -> None:
+    """One function among others of any form is edited: whole files and hunks name it, and no other."""
+
+    def text(name: str, form: str) -> str:
+        return form.format(name) + f"\n{{\n  first();\n{BODY}  last();\n}}\n\n"
+
+    before = [text(f"f{number}", form) for number, form in enumerate(forms)]
+    at = data.draw(st.integers(0, len(forms) - 1))
+    own = before[at]
+    new = text("added", PIECES[0])
+    after = {
+        "first line": own.replace("first()", "first(1)"),
+        "last line": own.replace("last()", "last(1)"),
+        "deleted": "",
+        "new before": new + own,
+        "new after": own + new,
+        "signature": own.replace("(", "(long c, ", 1),
+    }[edit]
+    files = [{"a.cc": "".join(pieces)} for pieces in (before, [*before[:at], after, *before[at + 1 :]])]
+    shutil.rmtree(tmp_path / "r", ignore_errors=True)
+    found = both(tmp_path / "r", *files)
+    how = {"deleted": "deleted", "signature": "signature", "new before": "new", "new after": "new"}
+    for touches in found:
+        (one,) = touches.functions
+        assert one.how == how.get(edit, "changed")
+        assert one.name.rpartition("::")[2] == ("added" if edit.startswith("new") else own_name(own))
+
+
+def own_name(text: str) -> str:
+    match = re.search(r"(\w+)\(", text)
+    assert match is not None
+    return match[1]
