@@ -53,10 +53,10 @@ def remarks(reach: Reach) -> Iterator[str]:
     if touches.outside:
         files = ", ".join(touches.outside)
         yield f"Lines outside of functions are touched, in {files}: types and variables can change any."
-    if any(each.touched.header and not each.symbols for each in reach.functions):
+    if reach.unseen and not any(each.inlined for each in reach.functions):
         yield (
-            "Functions in headers without a symbol in the map are inlined, or not executed; "
-            "--base-binary and --head-binary with debug information tell which."
+            "A function that none executes may be inlined into others, in headers above all: --base-binary "
+            "and --head-binary tell, with debug information."
         )
     if any(len(each.symbols) > 1 and not each.touched.scoped for each in reach.functions):
         yield "The diff alone does not name all classes: give --repo, --base and --head for exact names."
