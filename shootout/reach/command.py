@@ -141,12 +141,12 @@ def _touches(text: str) -> Touches:
 
 def _reached(document: MapDocument, touches: Touches, binaries: tuple[Path | None, Path | None]) -> Reached:
     """What a change reaches; programs before and after it say where functions are inlined."""
-    found = (
-        symbols.hosts(binary, touches.functions, side)
-        for side, binary in enumerate(binaries)
-        if binary is not None
-    )
-    return judge.reach(document, touches, symbols.merged(found))
+    inlined: dict[str, set[str]] = {}
+    for side, binary in enumerate(binaries):
+        if binary is not None:
+            for name, hosts in symbols.hosts(binary, touches.functions, side).items():
+                inlined.setdefault(name, set()).update(hosts)
+    return judge.reach(document, touches, inlined)
 
 
 CAPABILITY = Reach()

@@ -18,10 +18,12 @@ from shootout.errors import InputError
 from shootout.reach import sources
 from shootout.reach.sources import Source
 
-How = Literal["changed", "signature", "new", "deleted", "moved"]
+How = Literal["changed", "other signature", "new", "deleted", "moved"]
 Form = tuple[tuple[str, ...], tuple[str, ...]]  # signature and body
 
-_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@ ?(.*)")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_LINE_MAX = 500  # characters of a line that may name a function
 _BLOBS = re.compile(r"index ([0-9a-f]+)\.\.([0-9a-f]+)")
 _DEFINES = re.compile(r"\s*#\s*define\s+(\w+)")
 _BEGINS = re.compile(
@@ -99,16 +101,10 @@ class Touches:
 
 def of_repository(folder: Path, base: str, head: str) -> Touches:
     """What differs between two revisions. Raises InputError."""
-    commits = [
-        _git(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
-        .decode()
-        .strip()
-        for revision in (base, head)
-    ]
-    text = _git(folder, "-c", "core.quotePath=false", "diff", *_OPTIONS, *commits, "--")
-    return touches(
-        parse(text.decode("utf-8", errors="replace")), lambda blob: _git(folder, "cat-file", "blob", blob)
-    )
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    commits = [_git(folder, *verify, f"{each}^{{commit}}").decode().strip() for each in (base, head)]
+    text = _git(folder, "diff", *_OPTIONS, *commits, "--").decode("utf-8", errors="replace")
+    return touches(parse(text), lambda blob: _git(folder, "cat-file", "blob", blob))
 
 
 def _git(folder: Path, *arguments: str) -> bytes:
@@ -117,11 +113,8 @@ def _git(folder: Path, *arguments: str) -> bytes:
     except OSError as error:
         raise InputError(f"git cannot be run: {error.strerror}") from None
     if done.returncode != 0:
-        said = (
-            done.stderr.decode(errors="replace").strip()
-            or f"no commit {arguments[-1].removesuffix('^{commit}')}"
-        )
-        raise InputError(f"{folder}: {said}")
+        said = done.stderr.decode(errors="replace").strip()
+        raise InputError(f"{folder}: {said or f'no commit {arguments[-1]}'.removesuffix('^{commit}')}")
     return done.stdout
 
 
@@ -129,7 +122,7 @@ def parse(text: str) -> list[FileDiff]:
     """The files of a unified diff. Raises InputError for a text that is none."""
     files: list[FileDiff] = []
     left = [0, 0]  # lines of the hunk before and after that are still to come
-    for line in text.splitlines():
+    for line in (each.removesuffix("\r") for each in text.split("\n")):  # others are part of a line
         if any(left) and line[:1] in ("", " ", "-", "+"):
             files[-1].hunks[-1].lines.append(line)
             left = [left[0] - (line[:1] != "+"), left[1] - (line[:1] != "-")]
@@ -173,7 +166,13 @@ def _name(files: list[FileDiff], line: str) -> None:
 def _unquoted(path: str) -> str:
     if not path.startswith('"'):
         return path
-    return path[1:-1].encode().decode("unicode_escape").encode("latin-1", "replace").decode(errors="replace")
+    escaped = re.sub(r"\\([0-7]{1,3}|.)", _unescaped, path[1:-1].encode("utf-8").decode("latin-1"))
+    return escaped.encode("latin-1").decode("utf-8", errors="replace")
+
+
+def _unescaped(match: re.Match[str]) -> str:
+    code: str = match[1]
+    return chr(int(code, 8) & 255) if code[0] in "01234567" else _ESCAPES.get(code, code)
 
 
 def touches(files: Sequence[FileDiff], content: Callable[[str], bytes] | None = None) -> Touches:
@@ -224,7 +223,7 @@ def _how(before: Sequence[Form], after: Sequence[Form]) -> How | None:
     if any(body for _, body in before) and sorted(before) == sorted(after):
         return None
     signatures = [{signature for signature, _ in forms if signature} for forms in (before, after)]
-    return "signature" if all(signatures) and signatures[0] != signatures[1] else "changed"
+    return "other signature" if all(signatures) and signatures[0] != signatures[1] else "changed"
 
 
 def _moved(functions: Sequence[Touched]) -> tuple[Touched, ...]:
@@ -241,7 +240,7 @@ def _named(line: str) -> str:
     """The function that begins on a line; empty if none does."""
     if not _BEGINS.match(line):
         return ""
-    names = (match[1] for match in _NAME.finditer(line))
+    names = (match[1] for match in _NAME.finditer(line[:_LINE_MAX]))
     return next((sources.normal(name + "(") for name in names if name not in _NO_NAMES), "")
 
 
@@ -253,9 +252,8 @@ def _says_something(line: str) -> bool:
 class _Side:
     """What changed on one side of a file."""
 
-    touched: defaultdict[str, set[int]] = field(
-        default_factory=lambda: defaultdict(set)
-    )  # lines of functions
+    # Changed lines by function.
+    touched: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     macros: set[str] = field(default_factory=set)
     outside: bool = False
     # Signature and body of each function that is there, of all that share a name.

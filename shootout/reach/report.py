@@ -13,13 +13,6 @@ from shootout.report.judged import Judged, Line, Table
 
 KINDS_MAX = 3  # in a cell of a table
 SPOTS_MAX = 20  # in the terminal; the page lists all
-HOW = {
-    "changed": "changed",
-    "signature": "other signature",
-    "new": "new",
-    "deleted": "deleted",
-    "moved": "moved",
-}
 COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
 PART_COLUMNS = ("part", "#functions", "#executed", "#KiB of code", "#in executed functions")
 SPOT_COLUMNS = ("none executed of", "part", "#functions", "#KiB of code")
@@ -120,7 +113,7 @@ def _row(each: Reached) -> tuple[str, ...]:
     name = each.touched.name
     if len(each.symbols) > 1 and not each.touched.scoped:
         name = f"{name} (one of {len(each.symbols)})"
-    return name, each.touched.file, HOW[each.touched.how] + header, str(len(each.executions)), by
+    return name, each.touched.file, each.touched.how + header, str(len(each.executions)), by
 
 
 def _execution(one: Execution) -> str:

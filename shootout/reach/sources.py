@@ -156,12 +156,13 @@ def _scopes(node: Node) -> list[str]:
 
 
 def _tokens(node: Node) -> Iterator[str]:
-    if node.type == "comment":
-        return
-    if not node.children or node.type.endswith("_literal"):
-        yield _text(node)
-    for child in node.children if not node.type.endswith("_literal") else ():
-        yield from _tokens(child)
+    left = [node]  # no recursion: expressions of generated code are deep
+    while left:
+        node = left.pop()
+        if node.type.endswith("_literal") or not node.children:
+            yield from () if node.type == "comment" else (_text(node),)
+        else:
+            left += reversed(node.children)
 
 
 def _text(node: Node) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from shootout.analysis import function_names
@@ -86,12 +86,3 @@ def _run(*command: str) -> Iterator[str]:
                 yield line.rstrip("\n")
     except OSError as error:
         raise InputError(f"{command[0]} cannot be run: {error.strerror}; apt-get install binutils") from None
-
-
-def merged(found: Iterable[Mapping[str, set[str]]]) -> dict[str, tuple[str, ...]]:
-    """What several programs say."""
-    whole: defaultdict[str, set[str]] = defaultdict(set)
-    for each in found:
-        for name, functions in each.items():
-            whole[name] |= functions
-    return {name: tuple(sorted(functions)) for name, functions in whole.items()}

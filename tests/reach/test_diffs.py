@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -47,11 +48,11 @@ CASES = {
         PLAIN.replace("char b)\n{\n  step(0);", "char b)\n{\n  step(100);"),
         {"Item::second": "changed"},
     ),
-    "an edited signature": (PLAIN, changed("char b", "char *b"), {"Item::second": "signature"}),
+    "an edited signature": (PLAIN, changed("char b", "char *b"), {"Item::second": "other signature"}),
     "a signature on several lines": (
         changed("int a, char b", "int a,\n                 char b"),
         changed("int a, char b", "int a,\n                 long b"),
-        {"Item::second": "signature"},
+        {"Item::second": "other signature"},
     ),
     "a new function between two": (PLAIN, FIRST + SECOND + NEW + THIRD, {"fourth": "new"}),
     "a new function at the end": (PLAIN, PLAIN + NEW, {"fourth": "new"}),
@@ -61,7 +62,16 @@ CASES = {
         changed("Item::second", "Item::other"),
         {"Item::second": "deleted", "Item::other": "new"},
     ),
-    "the first line of the file": (PLAIN, changed("first(int a)", "first(long a)"), {"first": "signature"}),
+    "the first line of the file": (
+        PLAIN,
+        changed("first(int a)", "first(long a)"),
+        {"first": "other signature"},
+    ),
+    "below what only looks like ends of lines": (
+        f"/* \f \v \x1c */\n{PLAIN}",
+        f"/* \f \v \x1c */\n{in_second(PLAIN)}",
+        {"Item::second": "changed"},
+    ),
     "two functions": (
         PLAIN,
         in_second(PLAIN).replace("return a;", "return -a;", 1),
@@ -147,6 +157,18 @@ def test_a_revision_that_is_not_there(tmp_path: Path) -> None:
         diffs.of_repository(tmp_path.parent, "before", "after")
 
 
+LINES = (
+    *("@@ -1,2 +1,3 @@ int f(int a)", "--- a/x.c", '+++ "b/\\303x.c', "+int g()", "-{", " }", "\\", "+;"),
+    *("diff --git a/x.c b/x.c", "rename from x.h", "@@ -1 +0,0 @@", "+#define A \\", "+}", "+++ b/y.cc"),
+)
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=12))
+def test_any_diff_is_read_or_refused(pieces: list[str]) -> None:
+    with suppress(InputError):
+        diffs.touches(diffs.parse("\n".join(pieces)))
+
+
 PIECES = (
     "static int {}(int a)",
     "void *Item::{}(int a, char *b)",
@@ -182,7 +204,7 @@ def test_a_diff_alone_says_what_its_repository_says(
     files = [{"a.cc": "".join(pieces)} for pieces in (before, [*before[:at], after, *before[at + 1 :]])]
     shutil.rmtree(tmp_path / "r", ignore_errors=True)
     found = both(tmp_path / "r", *files)
-    how = {"deleted": "deleted", "signature": "signature", "new before": "new", "new after": "new"}
+    how = {"deleted": "deleted", "signature": "other signature", "new before": "new", "new after": "new"}
     for touches in found:
         (one,) = touches.functions
         assert one.how == how.get(edit, "changed")

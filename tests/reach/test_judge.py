@@ -51,7 +51,7 @@ def test_functions_are_found_by_their_names(name: str, scoped: bool, symbols: tu
 
 
 def test_what_is_reached_is_said() -> None:
-    reach = reached(touched("fts_sync"), touched("flush"), touched("Item::second", "signature"))
+    reach = reached(touched("fts_sync"), touched("flush"), touched("Item::second", "other signature"))
     assert report.headline(reach).replace(SPACE, " ") == (
         "The change touches 3 functions: 1 executed by 3 kinds of statement (most: Item::second, "
         "91 % of w, transaction), 2 by none."

@@ -122,3 +122,8 @@ def test_each_function_is_on_its_own_lines(pieces: list[tuple[str, int]]) -> Non
 def test_any_text_can_be_read(text: str) -> None:
     for extent in sources.read(text.encode()).functions:
         assert 1 <= extent.first <= extent.last <= text.count("\n") + 1
+
+
+def test_deep_expressions_are_read() -> None:
+    (one,) = sources.read(f"int f() {{ return {'(1 + ' * 3000}1{')' * 3000}; }}\n".encode()).functions
+    assert one.name == "f"
