@@ -20,6 +20,8 @@ HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".ic", ".inl")  # whose function
 
 _FOUND = "(function_definition) @function [(preproc_def) (preproc_function_def)] @macro"
 _SCOPES = ("namespace_definition", "class_specifier", "struct_specifier", "union_specifier")
+_OPERATOR = re.compile(r"(.*)\boperator\b ?(.*)")
+_SYMBOL = re.compile(r"\( ?\)|\[ ?\]|[^\s\w(]+")
 _NAMED = (
     "identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name",
     "operator_name", "operator_cast", "template_function",
@@ -128,16 +130,15 @@ def _declared(node: Node | None) -> str | None:
 
 def normal(name: str) -> str:
     """A name as written in a source, as profiles have it: no template arguments, no needless spaces."""
-    name = re.sub(r"\s+", " ", name.partition("(")[0] if "operator" not in name else name)
-    name = re.sub(r" ?(::|~) ?", r"\1", name).strip()
-    if "operator" in name:
-        owner, _, sign = name.rpartition("operator")
-        sign = sign.strip()
-        if sign[:1].isalpha():  # a conversion, new, delete
-            return f"{function_names.plain(owner + 'x')[:-1]}operator {sign.partition('(')[0].strip()}"
-        sign = re.match(r"\(\s*\)|\[\s*\]|[^\s\w(]+", sign)[0] if sign else sign  # type: ignore[index]
-        return f"{function_names.plain(owner + 'x')[:-1]}operator{sign.replace(' ', '')}"
-    return function_names.plain(name)
+    name = re.sub(r"\s*(::|~)\s*", r"\1", re.sub(r"\s+", " ", name)).strip()
+    match = _OPERATOR.fullmatch(name)
+    if match is None:
+        return function_names.plain(name.partition("(")[0])
+    owner, sign = function_names.plain(match[1] + "x")[:-1], match[2]
+    if re.match(r"\w", sign):  # a conversion, new, delete
+        return f"{owner}operator {sign.partition('(')[0].strip()}"
+    symbol = _SYMBOL.match(sign)
+    return f"{owner}operator{symbol[0].replace(' ', '') if symbol else ''}"
 
 
 def _scopes(node: Node) -> list[str]:

@@ -124,6 +124,22 @@ def test_any_text_can_be_read(text: str) -> None:
         assert 1 <= extent.first <= extent.last <= text.count("\n") + 1
 
 
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("a :: b<c> ::  d", "a::b::d"),
+        ("flatten_operator_tree(", "flatten_operator_tree"),
+        ("T<int>::operator ( ) (int", "T::operator()"),
+        ("operator  const char *(", "operator const char *"),
+        ("A::operator->(", "A::operator->"),
+        ("B :: ~ B", "B::~B"),
+        ("operator", "operator"),
+    ],
+)
+def test_names_are_written_as_profiles_have_them(written: str, name: str) -> None:
+    assert sources.normal(written) == name
+
+
 def test_deep_expressions_are_read() -> None:
     (one,) = sources.read(f"int f() {{ return {'(1 + ' * 3000}1{')' * 3000}; }}\n".encode()).functions
     assert one.name == "f"
