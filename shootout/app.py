@@ -130,7 +130,10 @@ def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Pr
     for file in filter(None, (request.markdown, request.junit_xml)):
         with _writing(file):
             files.require_writable(file)
-    return Prepared(request, plan(request.selection, report), acknowledged)
+    planned = plan(request.selection, report)
+    for name, wish in request.wishes.items():
+        planned = capability.load(name).planned(planned, wish, request.out / "results")
+    return Prepared(request, planned, acknowledged)
 
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:

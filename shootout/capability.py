@@ -13,7 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 
 if TYPE_CHECKING:
     from shootout.app import Conclusion
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shootout.inputs.options import Option
     from shootout.measure.plan import Plan
     from shootout.model.plan import Cell
-    from shootout.model.run import Observe, RunHeader
+    from shootout.model.run import Observe, RunHeader, ServerRecord
     from shootout.model.verdict import Comparison, Interval, Verdict
     from shootout.parser import Parser
     from shootout.report.judged import Judged
@@ -36,6 +36,7 @@ NAMES: tuple[str, ...] = (
     "learn",
     "soak",
     "crash",
+    "reach",
 )
 
 Skip = Callable[[str], None]  # receives the reason why something was left out
@@ -80,6 +81,18 @@ class Instrument(Protocol):
         """What its documents in a folder say, by file name, the oldest first. Raises InputError."""
 
 
+@dataclass(frozen=True)
+class Executed:
+    """What an instrument saw a server execute."""
+
+    server: ServerRecord
+    program: Path
+    # By workload and kind of statement, by plain name of a function: its share of the instructions, with what
+    # it calls.
+    shares: Mapping[tuple[str, str], Mapping[str, float]]
+    beside: Collection[str]  # functions that threads without a connection executed meanwhile
+
+
 class Capability:
     """A capability, with what most of them lack."""
 
@@ -111,12 +124,19 @@ class Capability:
         """The pages of its documents in a folder, beside those of these runs; None without any."""
         return None
 
+    def planned(self, plan: Plan, wish: Any, results: Path) -> Plan:
+        """What it makes of the plan of a run that asks for it by its option. Raises InputError."""
+        return plan
+
     def follow(self, conclusion: Conclusion, wish: Any, observe: Observe, skip: Skip) -> None:
         """Go on where a judged run ends; `wish`: the parsed text of its option."""
 
     def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
         """What it found out about a cell of a run. Raises InputError."""
         return None
+
+    def executed(self, results: Path, run: str, started: str, servers: Sequence[Executed]) -> None:
+        """An instrument has written a document with the id `run`. Raises InputError and MeasureError."""
 
     def evidence(self, results: Path, header: RunHeader) -> Section | None:
         """What its documents say of the first two servers and the first workload of a run."""
@@ -177,6 +197,15 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
             if section is not None:
                 found[cell] = (*found.get(cell, ()), section)
     return found
+
+
+def executed(results: Path, run: str, started: str, servers: Sequence[Executed], skip: Skip) -> None:
+    """Tell all capabilities what an instrument saw; `skip` receives why one can do nothing with it."""
+    for each in every():
+        try:
+            each.executed(results, run, started, servers)
+        except (InputError, MeasureError) as error:
+            skip(f"{each.name}: {error}")
 
 
 def evidence(results: Path, header: RunHeader) -> Iterator[Section]:

@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import errno
+import io
+import lzma
 import os
 import stat
 import tempfile
 from pathlib import Path
 from typing import BinaryIO
+
+_XZ = b"\xfd7zXZ\0"  # the first bytes of a packed file
+_UNPACKED_MAX = 256 << 20  # bytes; the run documents of a week take 30 MB
+_MEMORY_MAX = 128 << 20  # bytes that unpacking may take besides
 
 
 def replace(path: Path, content: bytes) -> None:
@@ -39,6 +45,19 @@ def read(path: Path) -> bytes:
     """The content of a regular file. Raises OSError."""
     with opened(path) as file:
         return file.read()
+
+
+def unpacked(file: BinaryIO) -> BinaryIO:
+    """The content of a file that may be packed, in bounded memory. Raises LZMAError for a damaged one."""
+    packed = file.read(len(_XZ)) == _XZ
+    file.seek(0)
+    if not packed:
+        return file
+    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY_MAX)
+    content = decompressor.decompress(file.read(), _UNPACKED_MAX)
+    if not decompressor.eof:
+        raise lzma.LZMAError(f"it was cut, or has more than {_UNPACKED_MAX >> 20} MB in it")
+    return io.BytesIO(content)
 
 
 def require_writable(path: Path) -> None:

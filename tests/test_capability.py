@@ -142,6 +142,19 @@ def test_a_site_begins_with_it_where_no_run_is_and_lists_it_beside_runs(tmp_path
     assert "greetings/index.html" in Document(page.read_text()).links
 
 
+def test_it_may_have_no_use_for_what_was_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    capability.executed(tmp_path, "run", "2026", (), said.append)
+    assert said == []
+
+    def refuse(*_: object) -> None:
+        raise InputError("no")
+
+    monkeypatch.setattr(Greet, "executed", refuse)
+    capability.executed(tmp_path, "run", "2026", (), said.append)
+    assert said == ["greet: no"]
+
+
 def test_it_follows_a_run_and_a_section_that_cannot_be_drawn_costs_no_page(tmp_path: Path) -> None:
     run = builders.a_run()
     path = tmp_path / "results" / journal.new_name(run.header.run)

@@ -16,6 +16,8 @@ _SUFFIX = re.compile(
     r"(?: \[clone [^\]]*\]|@@?[A-Za-z_0-9.]+"
     r"|\.(?:part|isra|constprop|cold|lto_priv|localalias|llvm)(?:\.[0-9]+)*)+$"
 )
+_INNERMOST = re.compile(r"<[^<>()]*>|\([^<>()]*\)")
+_BRACKETS = frozenset("<>()")
 _OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?)|->")
 
 
@@ -25,6 +27,12 @@ def plain(symbol: str) -> str:
     These differ between versions of one function, and between compilers.
     """
     symbol = _SUFFIX.sub("", symbol).replace("(anonymous namespace)", "{anonymous}")
+    if "operator" not in symbol and "->" not in symbol:  # read from the inside: faster, some are very long
+        left = symbol
+        while left != (left := _INNERMOST.sub("", left)):
+            pass
+        if not _BRACKETS.intersection(left):
+            return left.removesuffix(" const").strip().rpartition(" ")[2] or symbol
     kept, depth, at = [], 0, 0
     while at < len(symbol):
         operator = _OPERATOR.match(symbol, at)

@@ -14,7 +14,6 @@ or removed by anything but `Writer`.
 from __future__ import annotations
 
 import hashlib
-import io
 import lzma
 import os
 import secrets
@@ -22,7 +21,7 @@ import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import BinaryIO, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -39,9 +38,6 @@ FORMAT: Literal[5] = 5  # formats.RUN
 _RESERVED_BYTES = 4 << 20
 
 PACKED = ".xz"  # what a packed document's name has in addition
-_XZ = b"\xfd7zXZ\0"  # the first bytes of its file
-_UNPACKED_MAX = 256 << 20  # bytes; the run documents of a week take 30 MB
-_MEMORY_MAX = 128 << 20  # bytes that unpacking may take besides
 
 Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
@@ -115,7 +111,7 @@ class Writer:
                 os.posix_fallocate(probe.fileno(), 0, _RESERVED_BYTES)
             if existing != self.path and resumed:
                 with files.opened(existing) as file:
-                    files.replace(self.path, _content(file).read())
+                    files.replace(self.path, files.unpacked(file).read())
                 existing.unlink()
         except OSError as error:
             raise InputError(f"{folder}: cannot hold the run document: {error.strerror}") from None
@@ -184,7 +180,7 @@ def lines(path: Path) -> Iterator[Line]:
     digest, end = b"", 0
     try:
         with files.opened(path if path.exists() else path.with_name(path.name + PACKED)) as file:
-            for number, line in enumerate(_content(file), 1):
+            for number, line in enumerate(files.unpacked(file), 1):
                 if not line.endswith(b"\n"):
                     break
                 if number == 1:
@@ -201,19 +197,6 @@ def lines(path: Path) -> Iterator[Line]:
         raise InputError(f"{path}: cannot be unpacked: {error}") from None
     if not end:
         raise InputError(f"{path}: not a run document: no complete line")
-
-
-def _content(file: BinaryIO) -> BinaryIO:
-    """The lines of a document, in bounded memory. Raises LZMAError for a packed one that is damaged."""
-    if file.read(len(_XZ)) != _XZ:
-        file.seek(0)
-        return file
-    file.seek(0)
-    decompressor = lzma.LZMADecompressor(lzma.FORMAT_XZ, _MEMORY_MAX)
-    content = decompressor.decompress(file.read(), _UNPACKED_MAX)
-    if not decompressor.eof:
-        raise lzma.LZMAError(f"it was cut, or has more than {_UNPACKED_MAX >> 20} MB in it")
-    return io.BytesIO(content)
 
 
 def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:

@@ -1,7 +1,8 @@
-"""Kinds of documents beside the run documents, each written whole, as JSON."""
+"""Kinds of documents beside the run documents, each written whole, as JSON; `.xz` files are packed."""
 
 from __future__ import annotations
 
+import lzma
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -39,9 +40,12 @@ class Store(Generic[T]):
     def read(self, path: Path) -> T:
         """Read and check a document. Raises InputError."""
         try:
-            document = self.format.document(files.read(path), self.type)
+            with files.opened(path) as file:
+                document = self.format.document(files.unpacked(file).read(), self.type)
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except lzma.LZMAError as error:
+            raise InputError(f"{path}: cannot be unpacked: {error}") from None
         except ValueError as error:
             raise InputError(f"{path}: not {self.name}: {error}") from None
         if fault := self.fault(document):
@@ -63,7 +67,8 @@ class Store(Generic[T]):
     def write_to(self, path: Path, document: T) -> Path:
         """Write a document to that file. Raises MeasureError if it cannot be written."""
         try:
-            files.replace(path, msgspec.json.encode(document) + b"\n")
+            content = msgspec.json.encode(document) + b"\n"
+            files.replace(path, lzma.compress(content) if path.suffix == ".xz" else content)
         except OSError as error:
             raise MeasureError(f"{path}: cannot be written: {error.strerror}") from None
         return path
@@ -72,6 +77,7 @@ class Store(Generic[T]):
         """Whether a file's first line is an object of this kind; False where it cannot be read."""
         try:
             with files.opened(path) as file:
-                return self.key in msgspec.json.decode(file.readline(), type=dict[str, msgspec.Raw])
-        except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+                first = files.unpacked(file).readline()
+            return self.key in msgspec.json.decode(first, type=dict[str, msgspec.Raw])
+        except (OSError, lzma.LZMAError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return False

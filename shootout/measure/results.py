@@ -67,14 +67,15 @@ def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
 
     Call this from the main thread. Raises InputError for servers that shootout does not start itself.
     """
-    told: dict[str, list[Warning]] = {}
+    told: dict[str, list[Warning]] = {}  # of this alone
     try:
         for found in compared(plan, observe):
             told.setdefault(found.server, []).append(Warning(code=OTHER_ROWS, text=str(found)))
     except MeasureError as error:
         told[plan.base] = [Warning(code=NOT_COMPARED, text=f"results are not compared: {error}")]
+    together = {label: (*plan.told.get(label, ()), *told.get(label, ())) for label in {**plan.told, **told}}
     said = [warning.text for warnings in told.values() for warning in warnings]
-    return replace(plan, given={**plan.given, COMPARES: ""}, told=told), said
+    return replace(plan, given={**plan.given, COMPARES: ""}, told=together), said
 
 
 def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:

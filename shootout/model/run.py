@@ -17,6 +17,9 @@ COMPARES: Final = "--check-results"
 OTHER_ROWS, NOT_COMPARED = "other-rows", "not-compared"
 
 
+REMARK: Final = "remark"  # warning code of what a capability says of a run before it is measured
+
+
 class Warning(Value):
     """A reason to doubt a result; it travels with the result."""
 

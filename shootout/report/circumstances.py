@@ -9,7 +9,7 @@ from msgspec import structs
 
 from shootout.analysis.warnings import OTHER_BASE
 from shootout.model.plan import Load
-from shootout.model.run import RunHeader, ServerRecord
+from shootout.model.run import REMARK, RunHeader, ServerRecord
 from shootout.model.verdict import Comparison
 from shootout.numbers import number
 from shootout.report.figures import counted
@@ -65,6 +65,12 @@ def setup(comparison: Comparison) -> str:
     warnings = [warning for c in comparison.cells for warning in c.warnings]
     parts += dict.fromkeys(warning.text for warning in warnings if warning.code == OTHER_BASE)
     return ", ".join(filter(None, parts))
+
+
+def remarks(comparison: Comparison) -> list[str]:
+    """What capabilities said of the run before it was measured."""
+    warnings = (warning for c in comparison.cells for warning in c.warnings)
+    return [*dict.fromkeys(warning.text for warning in warnings if warning.code == REMARK)]
 
 
 def _starts(low: int, high: int) -> str:

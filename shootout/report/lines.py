@@ -29,6 +29,7 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     if load := circumstances.conditions(comparison.header):
         yield Line(f"load: {load}")
     yield Line(circumstances.setup(comparison))
+    yield from map(Line, circumstances.remarks(comparison))
     if comparison.end is None or comparison.end.interrupted:
         yield Line(CUT_SHORT, "yellow")
     yield from map(Line, circumstances.setting_differences(comparison))

@@ -69,6 +69,8 @@ class ServerCounts:
     record: ServerRecord
     counts: list[WorkCount] = field(default_factory=list)
     last: dict[Key, Dump] = field(default_factory=dict)
+    shares: dict[Key, dict[str, float]] = field(default_factory=dict)  # of functions, by plain name
+    beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[WorkFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
     plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload

@@ -36,6 +36,7 @@ _CALLGRIND = (
     "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
     "--trace-children=yes",  # a script that starts the server
 )  # fmt: skip
+_NAMES = re.compile(r"^c?fn=\(\d+\) (.+)$", re.MULTILINE)
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
 _POSITIONS = frozenset("0123456789+-*")  # what a line of costs begins with
 _ALLOCATING = frozenset(("malloc", "calloc", "realloc", "memalign", "posix_memalign", "aligned_alloc"))
@@ -85,6 +86,7 @@ class Dump:
     """What connections' threads executed between two dumps: one, or as many as were opened."""
 
     texts: Sequence[str] = field(repr=False)
+    others: Sequence[str] = field(repr=False, default=())  # of threads without a connection
 
     @cached_property
     def _totals(self) -> tuple[int, ...]:
@@ -99,6 +101,11 @@ class Dump:
     def system_calls(self) -> int:
         """Raises MeasureError if a file is damaged."""
         return self._totals[1]
+
+    def beside(self) -> set[str]:
+        """The named functions that other threads executed, whatever they are a part of."""
+        names = (name for text in self.others for name in _NAMES.findall(text))
+        return {name.partition("'")[0] for name in names if not _ADDRESS.match(name)}
 
     def functions(self) -> Functions:
         """Their functions. Raises MeasureError if a file is damaged."""
@@ -136,7 +143,8 @@ class Counter:
         if not texts:
             raise MeasureError(f"Callgrind wrote no file into {self.home}")
         dispatching = [text for text in texts if _DISPATCHES in text]  # none if symbols are stripped
-        return Dump(dispatching or [max(texts, key=totals)])
+        dispatching = dispatching or [max(texts, key=totals)]
+        return Dump(dispatching, [text for text in texts if text not in dispatching])
 
     def _ask(self, command: str) -> None:
         asked = ["vgdb", _channel(self.home), _AT_ONCE, f"--pid={self.pid}", *command.split()]

@@ -15,27 +15,33 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 
 import msgspec
 import pymysql
 
-from shootout import __version__
+from shootout import __version__, capability
+from shootout.analysis import function_names
+from shootout.capability import Executed
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
+from shootout.servers.native import Tree
 from shootout.work import callgrind
 from shootout.work.bench import ONCE, PASSES, Bench, Key, Session, Watcher
-from shootout.work.callgrind import Dump
+from shootout.work.callgrind import Dump, Functions
 from shootout.work.documents import COUNTS
 from shootout.work.pace import START, Pace
 from shootout.work.units import Unit, kinds_of, repetition, units
 from shootout.work.values import WorkDocument, WorkFunctions, WorkKind
 
 AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's transactions
+_plain = cache(function_names.counted)
+
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
@@ -70,7 +76,14 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
     document = _document(plan, started, valgrind, every, benches)
     elapsed_s = round(time.monotonic() - began_s, 3)
     document = msgspec.structs.replace(document, elapsed_s=elapsed_s)
-    return COUNTS.write(results, document.run, document)
+    path = COUNTS.write(results, document.run, document)
+
+    def skip(reason: str) -> None:
+        observe(Progress(stage="note", detail=f"left out: {reason}"))
+
+    executed = [each for bench in benches for each in _executed(bench)]
+    capability.executed(results, document.run, document.started, executed, skip)
+    return path
 
 
 def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
@@ -185,11 +198,13 @@ def _document(
         for kind in kinds_of(counted)
     }
     names: dict[str, int] = {}
-    profiles = [
-        _functions(bench.server.label, kinds[key], dump, names)
-        for bench in benches
-        for key, dump in bench.counted.last.items()
-    ]
+    profiles = []
+    for bench in benches:
+        for key, dump in bench.counted.last.items():
+            functions = dump.functions()
+            profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
+            bench.counted.shares[key] = _shares(functions, dump.instructions)
+            bench.counted.beside |= {*map(_plain, dump.beside())}
     return WorkDocument(
         format=2,
         run=journal.new_run(started),
@@ -218,8 +233,24 @@ def _document(
     )
 
 
-def _functions(server: str, kind: WorkKind, dump: Dump, names: dict[str, int]) -> WorkFunctions:
-    functions = dump.functions()
+def _executed(bench: Bench) -> Iterator[Executed]:
+    """What a server executed; nothing if it was not counted."""
+    counted, program = bench.counted, bench.server.program
+    if counted.shares and isinstance(program, Tree):
+        yield Executed(counted.record, program.files.mysqld, counted.shares, counted.beside)
+
+
+def _shares(functions: Functions, instructions: int) -> dict[str, float]:
+    """Shares by plain name; clones and overloads of a function call one another."""
+    shares: dict[str, float] = {}
+    for name, cost in functions.inclusive.items():
+        shares[_plain(name)] = max(shares.get(_plain(name), 0.0), cost / instructions)
+    return shares
+
+
+def _functions(
+    server: str, kind: WorkKind, dump: Dump, functions: Functions, names: dict[str, int]
+) -> WorkFunctions:
     kept = [
         name
         for name, cost in sorted(functions.inclusive.items(), key=lambda item: -item[1])

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout import files
 from shootout._engine import Histogram
 from shootout.analysis.metrics import METRICS
 from shootout.document import journal, merge, packed, resume
@@ -178,7 +179,7 @@ def test_a_full_disk_leaves_the_journal(tmp_path: Path, monkeypatch: pytest.Monk
 def test_damage_is_noticed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Any, message: str
 ) -> None:
-    monkeypatch.setattr(journal, "_UNPACKED_MAX", 1 << 20)
+    monkeypatch.setattr(files, "_UNPACKED_MAX", 1 << 20)
     left = packed.pack(written(tmp_path))
     left.write_bytes(damage(left.read_bytes()))
     with pytest.raises(InputError, match=message):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -11,7 +12,8 @@ from shootout.document import journal
 from shootout.inputs import workload
 from shootout.measure import results, statements
 from shootout.model.plan import Dataset
-from shootout.model.run import OTHER_ROWS
+from shootout.model.run import OTHER_ROWS, REMARK, Warning
+from tests.plans import planned
 from tests.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
 pytest_plugins = ["tests.runs"]
@@ -147,3 +149,12 @@ def test_a_head_that_lacks_rows_has_no_verdict(lab: Lab, tmp_path: Path) -> None
     said = rf"it returns other rows than {re.escape(BASE)}: `row` returns or changes 0\.[45]"  # half of them
     assert re.search(said, done.stdout), done.stdout
     assert "rows per execution instead of 1\n" in done.stdout  # SHOW depends on the version
+
+
+def test_what_was_said_of_servers_before_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = results.RowDifference("w", "k", HEAD, BASE, 1, 2, "3")
+    monkeypatch.setattr(results, "compared", lambda plan, observe: (found,))
+    before = Warning(code=REMARK, text="said before")
+    plan, said = results.checked(replace(planned(), told={HEAD: (before,)}), lambda progress: None)
+    assert [warning.code for warning in plan.told[HEAD]] == [REMARK, OTHER_ROWS]
+    assert said == [str(found)]

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout.analysis.function_names import UNNAMED
 from shootout.errors import InputError, MeasureError
 from shootout.servers import reference
 from shootout.work import callgrind
@@ -131,6 +132,12 @@ totals: 390 2 5
 def test_a_damaged_file_is_a_measure_error(text: str, message: str) -> None:
     with pytest.raises(MeasureError, match=message):
         callgrind.parse(text)
+
+
+def test_other_threads_have_functions_without_instructions() -> None:
+    assert callgrind.Dump((FILE,)).beside() == set()
+    named = {name.partition(" [")[0] for name in callgrind.parse(FILE).inclusive} - {UNNAMED}
+    assert callgrind.Dump((), (FILE,)).beside() == named
 
 
 def test_the_threads_of_several_connections_are_summed() -> None:

@@ -39,6 +39,8 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
         yield ""
     yield escaped(circumstances.setup(comparison))
     yield ""
+    for remark in circumstances.remarks(comparison):
+        yield from (escaped(remark), "")
     if standing := wording.standing(comparison):
         yield escaped(standing)
         yield ""

@@ -1,0 +1,184 @@
+"""The words of what a change reaches, and of what a map covers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from shootout.numbers import number, share
+from shootout.reach.judge import Execution, Reach, Reached
+from shootout.reach.values import MapDocument, MapServer
+from shootout.report.figures import counted
+from shootout.report.github import markdown
+from shootout.report.judged import Judged, Line, Table
+
+KINDS_MAX = 3  # in a cell of a table
+SPOTS_MAX = 20  # in the terminal; the page lists all
+COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
+PART_COLUMNS = ("part", "#functions", "#executed", "#KiB of code", "#in executed functions")
+SPOT_COLUMNS = ("none executed of", "part", "#functions", "#KiB of code")
+NOTHING = "no workload executes what changed"
+
+
+def headline(reach: Reach) -> str:
+    """What the change reaches, in a sentence."""
+    functions, executed, unseen = reach.functions, reach.executed, reach.unseen
+    if not functions:
+        return "The change touches no function in C or C++."
+    said = f"The change touches {counted(len(functions), 'function')}"
+    if not executed:
+        return f"{said}: {NOTHING}."
+    kinds = counted(len(reach.kinds), "kind")
+    most = executed[0]
+    largest = f"most: {most.touched.name}, {_execution(most.executions[0])}"
+    if not unseen:
+        return f"{said}, executed by {kinds} of statement ({largest})."
+    return f"{said}: {len(executed)} executed by {kinds} of statement ({largest}), {len(unseen)} by none."
+
+
+def remarks(reach: Reach) -> Iterator[str]:
+    """What the headline cannot say."""
+    if reach.unseen and reach.executed:
+        yield "A gate on the workloads of this map does not see what none of them executes."
+    touches = reach.touches
+    if touches.macros:
+        names = ", ".join(dict.fromkeys(name for name, _ in touches.macros))
+        yield f"Macros are touched: {names}. Which functions use them cannot be told by function."
+    if touches.outside:
+        files = ", ".join(touches.outside)
+        yield f"Lines outside of functions are touched, in {files}: types and variables can change any."
+    if reach.unseen and not any(each.inlined for each in reach.functions):
+        yield (
+            "A function that none executes may be inlined into others, in headers above all: --base-binary "
+            "and --head-binary tell, with debug information."
+        )
+    if any(len(each.symbols) > 1 and not each.touched.scoped for each in reach.functions):
+        yield "The diff alone does not name all classes: give --repo, --base and --head for exact names."
+    if touches.comments:
+        yield f"Only comments or spaces differ in {', '.join(touches.comments)}."
+    if touches.others:
+        yield f"Not C or C++, and not looked at: {counted(len(touches.others), 'file')}."
+
+
+def of_run(reach: Reach, workloads: Sequence[str], known: Collection[str]) -> str:
+    """What a run's page says of a change: one sentence, and which of its workloads can be reached."""
+    said = headline(reach)
+    if reach.elsewhere:
+        said += " Macros, types or variables are touched, too: what they reach cannot be told."
+    if unknown := [name for name in workloads if name not in known]:
+        said += f" The map does not know {', '.join(unknown)}."
+    reached = [name for name in workloads if name in reach.workloads]
+    if reached and (others := [name for name in workloads if name in known and name not in reached]):
+        said += f" First {', '.join(reached)}; {', '.join(others)} last: they execute none of it."
+    elif reach.executed and not reached:
+        said += " No workload of this run executes them."
+    return said
+
+
+def judged(reach: Reach) -> Judged:
+    """What a change reaches, in all forms."""
+    rows = [_row(each) for each in reach.functions]
+    said = [headline(reach), *remarks(reach), _map(reach.map)]
+    text: list[Line | Table] = [Line(), Line(said[0], "bold"), Line()]
+    if rows:
+        text += [Table(COLUMNS, tuple(rows)), Line()]
+    text += map(Line, said[1:])
+    lines = [f"**{markdown.escaped(said[0])}**", ""]
+    if rows:
+        lines += [*markdown.table(COLUMNS, [tuple(map(markdown.escaped, row)) for row in rows]), ""]
+    lines += (f"- {markdown.escaped(line)}" for line in said[1:])
+    return Judged(tuple(text), value(reach), markdown="\n".join(lines) + "\n")
+
+
+def value(reach: Reach) -> dict[str, object]:
+    """A reach as JSON has it."""
+    return {
+        "map": reach.map.run,
+        "headline": headline(reach),
+        "remarks": [*remarks(reach)],
+        "functions": reach.functions,
+        "macros": reach.touches.macros,
+        "outside": reach.touches.outside,
+        "workloads": sorted(reach.workloads),
+    }
+
+
+def _row(each: Reached) -> tuple[str, ...]:
+    shown = [_execution(one) for one in each.executions[:KINDS_MAX]]
+    more = len(each.executions) - len(shown)
+    by = "; ".join(shown) + (f"; {more} more" if more else "")
+    by = by or ("threads without a connection" if each.beside else "none")
+    if each.inlined:
+        by += f"; inlined into {', '.join(each.inlined)}"
+    header = ", in a header" if each.touched.header else ""
+    name = each.touched.name
+    if len(each.symbols) > 1 and not each.touched.scoped:
+        name = f"{name} (one of {len(each.symbols)})"
+    return name, each.touched.file, each.touched.how + header, str(len(each.executions)), by
+
+
+def _execution(one: Execution) -> str:
+    much = share(one.share) if one.share else "less than 0.1 %"
+    return f"{much} of {one.kind.workload}, {one.kind.name}"
+
+
+def _map(document: MapDocument) -> str:
+    servers = ", ".join(server.label for server in document.mapped)
+    kinds = counted(len(document.kinds), "kind")
+    functions = counted(len(document.functions), "function")
+    return f"Map {document.run}: {kinds} of statement, {functions}, of {servers}."
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+def covered(server: MapServer) -> str:
+    """How much of a server's program is executed, in a sentence."""
+    functions = sum(part.functions for part in server.parts)
+    executed = sum(part.executed for part in server.parts)
+    if not functions:
+        return f"{server.label}: its program has no symbols, so its functions are not known."
+    return (
+        f"{server.label}: {number(executed, 0)} of {number(functions, 0)} functions are executed "
+        f"({share(round(executed / functions, 3))})."
+    )
+
+
+def part_rows(server: MapServer) -> list[tuple[str, ...]]:
+    """A row for each part of a server."""
+    return [
+        (
+            part.name,
+            number(part.functions, 0),
+            number(part.executed, 0),
+            number(part.bytes // 1024, 0),
+            share(round(part.executed_bytes / max(part.bytes, 1), 3)),
+        )
+        for part in server.parts
+    ]
+
+
+def spot_rows(server: MapServer) -> list[tuple[str, ...]]:
+    """A row for each blind spot."""
+    return [
+        (spot.name, spot.part, number(spot.functions, 0), number(spot.bytes // 1024, 0))
+        for spot in server.blind
+    ]
+
+
+def coverage(document: MapDocument) -> Judged:
+    """What a map covers, in all forms."""
+    text: list[Line | Table] = [Line(), Line(_map(document))]
+    lines = []
+    for server in document.mapped:
+        text += [Line(), Line(covered(server), "bold")]
+        lines += [f"**{markdown.escaped(covered(server))}**", ""]
+        for columns, rows in (
+            (PART_COLUMNS, part_rows(server)),
+            (SPOT_COLUMNS, spot_rows(server)[:SPOTS_MAX]),
+        ):
+            if rows:
+                text += [Line(), Table(columns, tuple(rows))]
+                lines += [*markdown.table(columns, [tuple(map(markdown.escaped, row)) for row in rows]), ""]
+    said = {server.label: {"parts": server.parts, "blind": server.blind} for server in document.mapped}
+    value = {"map": document.run, "kinds": document.kinds, "servers": said}
+    return Judged(tuple(text), value, markdown="\n".join(lines))

@@ -1,0 +1,89 @@
+"""Maps are small files, of all functions that were executed."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from shootout.capability import Executed
+from shootout.errors import InputError
+from shootout.reach import documents, symbols
+from shootout.reach.diffs import Touched
+from shootout.reach.documents import MAPS
+from tests.reach.builders import a_map
+from tests.work.builders import server
+
+SOURCES = {
+    "a.h": "static inline int twice(int x) {\n  int y = x * 3;\n  return y + x;\n}\n",
+    "a.c": '#include "a.h"\nstatic int helper(int v) {\n  return twice(v) ^ v;\n}\n'
+    "int entry(int v) {\n  return helper(v) + 1;\n}\nint unused(int v) {\n  return v - 1;\n}\n",
+}
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with debug information, two of whose functions are inlined."""
+    folder = tmp_path_factory.mktemp("built")
+    for name, text in SOURCES.items():
+        (folder / name).write_text(text)
+    compiler = shutil.which("cc")
+    assert compiler is not None, "a C compiler is missing"
+    command = (compiler, "-g", "-O2", "-shared", "-fPIC", "-o", "lib.so", "a.c")
+    subprocess.run(command, cwd=folder, check=True)
+    return folder / "lib.so"
+
+
+def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path, tmp_path: Path) -> None:
+    shares = {("w", "point"): {"entry": 0.12345, "other": 0.0001}, ("w", "all"): {"entry": 1.0000001}}
+    executed = [Executed(server("a"), program, shares, {"entry", "flush"})]
+    document = documents.of("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
+    assert document.functions == ("entry", "flush", "other")
+    (mapped,) = document.mapped
+    assert mapped.shares == ((123, 1000), (-1, -1), (0, -1))
+    assert mapped.beside == (1,)
+    assert [(part.functions, part.executed) for part in mapped.parts if part.executed] != []
+    assert "unused" in {spot.name for spot in mapped.blind}
+    path = MAPS.write(tmp_path, document.run, document)
+    assert path.name.endswith(".json.xz")
+    assert MAPS.read(path) == document
+    assert MAPS.owns(path)
+
+
+def test_lines_that_are_inlined_lie_in_the_functions_around_them(program: Path) -> None:
+    def touched(name: str, file: str, line: int) -> Touched:
+        return Touched(name, file, "changed", True, ((), (line,)))
+
+    changed = [touched("twice", "a.h", 2), touched("helper", "a.c", 3), touched("entry", "a.c", 6)]
+    assert symbols.hosts(program, changed, 1) == {"twice": {"entry"}, "helper": {"entry"}}
+    stripped = program.with_name("stripped.so")
+    subprocess.run(("strip", "-o", str(stripped), str(program)), check=True)
+    with pytest.raises(InputError, match="no debug information"):
+        symbols.hosts(stripped, changed, 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mapped": ()},
+        {"functions": ("one",)},
+        {"mapped": (structs.replace(a_map().mapped[0], beside=(99,)),)},
+    ],
+)
+def test_a_damaged_map_is_refused(change: dict[str, object], tmp_path: Path) -> None:
+    path = MAPS.write(tmp_path, "x", structs.replace(a_map(), **change))
+    with pytest.raises(InputError, match="not a map of functions"):
+        MAPS.read(path)
+
+
+def test_a_file_that_is_cut_is_refused(tmp_path: Path) -> None:
+    path = MAPS.write(tmp_path, "x", a_map())
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        MAPS.read(path)
+    path.write_bytes(lzma.compress(b"{}"))
+    assert not MAPS.owns(path)
