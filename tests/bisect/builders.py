@@ -14,6 +14,7 @@ from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
 from shootout.document import journal
 from shootout.model.plan import Block
 from shootout.model.run import FailureRecord, RunDocument, ServerRecord, Warning
+from tests import builders as of_all
 from tests.analysis import builders
 
 LABELS = tuple("abcdefgh")
@@ -83,3 +84,38 @@ def written(results: Path, bisection: Bisection, *documents: RunDocument) -> Pat
         header = replace(document.header, run=run, started="2026-11-24T10:00:00+00:00")
         (path.parent / journal.new_name(run)).write_bytes(journal.encoded(replace(document, header=header)))
     return path
+
+
+def weeks(
+    results: Path, commits: Sequence[str], ratios: Sequence[float], *, first: int = 0, **changes: object
+) -> None:
+    """A stored run for each week from the `first` on: `trunk`, built of a commit, as a ratio to an anchor.
+
+    `changes` are those of the trunk's record.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    servers = "mysql-5.7.22", "trunk"
+    for week, (commit, ratio) in enumerate(zip(commits, ratios, strict=True), first):
+        dice = np.random.default_rng(week)
+        run = f"202601{week + 1:02}T000000Z-000000"
+        block = of_all.a_block(servers=servers)
+        header = replace(
+            of_all.a_header(servers, ("oltp_point_select",), (1,)),
+            run=run,
+            started=f"2026-01-{week + 1:02}T00:00:00+00:00",
+            workloads=(of_all.a_record("oltp_point_select"),),
+            servers=(of_all.a_server(servers[0]), of_all.a_server("trunk", commit=commit, **changes)),
+        )
+        starts = [
+            builders.a_start(
+                number,
+                *(
+                    builders.a_sample(server, (level * dice.normal(1, 0.003, 10)).tolist())
+                    for server, level in zip(servers, (1000.0, 1000.0 * ratio), strict=True)
+                ),
+                block=block,
+            )
+            for number in range(1, 6)
+        ]
+        document = RunDocument(header=header, starts=tuple(starts), failures=(), end=builders.AN_END)
+        (results / journal.new_name(run)).write_bytes(journal.encoded(document))
