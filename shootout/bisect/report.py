@@ -82,7 +82,7 @@ def _proven(answer: Answer) -> Iterator[str]:
     found = answer.proof
     if found is None:
         return
-    yield from (f"What {answer.last} changed: {each}." for each in found.differences)
+    yield from (f"What {answer.last} changed, in {answer.measure}: {each}." for each in found.differences)
     if found.ratio is None or found.without is None:
         yield f"No proof by revert: {found.reason}."
         return
