@@ -1,24 +1,35 @@
-"""What the history confirms is bisected by real servers built of commits; its issue says what was found."""
+"""What the history confirms is bisected by hand: several steps, or none; test_weekly.py has one step."""
 
 from __future__ import annotations
 
+import argparse
 import html
 import json
 import subprocess
-from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from benchmarks.bisect import commits
+from shootout.bisect import since
+from shootout.bisect.command import CAPABILITY, _answer, _question
+from shootout.bisect.values import Answer
+from shootout.measure import campaign
+from shootout.model.history import Regression
+from shootout.parser import Parser
 from tests import builders
-from tests.bisect.builders import weeks
+from tests.analysis.test_acknowledgements import known
+from tests.bisect.builders import STEP, weeks
+from tests.bisect.test_instruments import Cycles, offered
+from tests.bisect.test_measure import Runs
 from tests.report.github.github_server import GitHub
+from tests.report.github.test_issues import a_loss
 from tests.runs import SHOOTOUT, Lab
+from tests.servers.test_builds import MAKE, Repository
 
 pytest_plugins = ["tests.runs", "tests.report.github.github_server"]
-pytestmark = pytest.mark.real
 
 COUNTED = """\
 description = "Point selects of a small table, counted"
@@ -37,8 +48,8 @@ starts_max = 2
 [policy]
 margin = 0.02
 """
-STEP = 2_000  # pairs of instructions: some 6 % of a statement's
-GOOD, BAD, AFTER = 8, 5, 3  # weeks
+GOOD, BAD = 8, 5  # weeks
+PATIENCE_S = 1800.0  # for what takes two minutes on an idle machine
 
 
 @dataclass
@@ -57,26 +68,25 @@ class Place:
     def results(self) -> Path:
         return self.folder / "out" / "results"
 
-    def bisected(self, *more: str) -> subprocess.CompletedProcess[str]:
+    def bisected(self) -> subprocess.CompletedProcess[str]:
         profile = self.folder / "counted.toml"
         profile.write_text(COUNTED.format(settings=self.lab.folder / "small.toml"), "utf-8")
-        return self.lab.run(
+        command = (
             *(SHOOTOUT, "bisect", "--since-history", "--work", "--repo", str(self.repository)),
             *("--build", commits.BUILD, "--tree", commits.TREE, "--profile", str(profile), "--json"),
-            *("--out", str(self.folder / "out"), "--url", "https://github.com/me/it/commit/{commit}", *more),
+            *("--out", str(self.folder / "out"), "--url", "https://github.com/me/it/commit/{commit}"),
+        )
+        return subprocess.run(
+            command,
+            env=self.lab.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
         )
 
     def issues(self, *more: str) -> list[str]:
-        command = (SHOOTOUT, "github", "issues", "--results", str(self.results), "--json", *more)
-        done = subprocess.run(
-            command,
-            env=self.lab.environment | self.hub.environment,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return [line.split()[0] for line in json.loads(done.stdout)["done"]]
+        return synced(self.lab, self.hub, self.results, *more)
 
     def slower(self, good: str, bad: str, newest: str, **changes: object) -> None:
         """Weeks of which the newest are 5 % slower."""
@@ -84,61 +94,25 @@ class Place:
         weeks(self.results, [bad, *[newest] * (BAD - 1)], [0.95] * BAD, first=GOOD, **changes)
 
 
+def synced(lab: Lab, hub: GitHub, results: Path, *more: str) -> list[str]:
+    """What becomes of the issues."""
+    done = subprocess.run(
+        (SHOOTOUT, "github", "issues", "--results", str(results), "--json", *more),
+        env=lab.environment | hub.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [line.split()[0] for line in json.loads(done.stdout)["done"]]
+
+
 @pytest.fixture
 def place(lab: Lab, hub: GitHub, tmp_path: Path) -> Place:
     return Place(lab, hub, tmp_path)
 
 
-def continued(folder: Path, subjects: Sequence[tuple[str, int | None]]) -> dict[str, str]:
-    return {subject: commits.commit(folder, subject, pairs) for subject, pairs in subjects}
-
-
-def test_a_commit_is_found_explained_proven_and_its_issue_closed_after_the_mend(place: Place) -> None:
-    folder = place.repository
-    *_, good = commits.repository(folder, [0] * 27)
-    commits.git(folder, "switch", "--quiet", "--create", "branch")
-    commits.commit(folder, "on a branch", 0)
-    commits.git(folder, "switch", "--quiet", "main")
-    commits.commit(folder, "beside it", 0)
-    commits.git(folder, "merge", "--quiet", "--no-ff", "--message", "Merge pull request #7", "branch")
-    before = (("half a change", None), ("the other half", 0), ("a mistake", 0))
-    continued(folder, before)
-    found = continued(folder, [("Check each command (#12)", STEP), ("tidy", STEP), ("half again", None)])
-    commits.git(folder, "revert", "--no-edit", "HEAD~3")  # the mistake
-    found |= continued(folder, [("whole", STEP), ("more", STEP), ("newest", STEP)])
-    assert int(commits.git(folder, "rev-list", "--count", "HEAD")) == 40
-    place.slower(good, found["more"], found["newest"])
-
-    assert place.issues("--hold") == ["held"]
-    done = place.bisected()
-    assert done.returncode == 1, done.stderr
-    (answer,) = json.loads(done.stdout)["bisections"]
-    step = found["Check each command (#12)"]
-    assert (answer["answer"], answer["first"], answer["last"]) == ("step", step[:10], step[:10])
-    assert answer["size"]["low"] > 1
-    assert answer["proof"]["ratio"]["estimate"] > 1.04
-    assert answer["proof"]["without"]["estimate"] == pytest.approx(1, abs=0.02)
-    assert len(answer["documents"]) == 1  # builds of the same files are counted once
-
-    assert place.issues("--hold", "--link", "https://github.com/me/it/actions/runs/1") == ["opened"]
-    (issue,) = place.hub.issues
-    print(issue["body"])
-    said = html.unescape(issue["body"]).replace("\u200b", "")
-    link = f"[{step[:10]}](https://github.com/me/it/commit/{step})"
-    pull = "[pull request 12](https://github.com/me/it/pull/12)"
-    assert f"- {link}: Check each command (#12), Some Engineer, " in said
-    assert f": {pull}\n" in said
-    assert " in extra_work [extra]." in said
-    assert f"Proof by revert: {found['newest'][:10]} without it has " in said
-    assert f"--good {good} --bad {found['more']}" in said
-
-    again = place.bisected()  # the next week: nothing is built or counted again
-    assert (json.loads(again.stdout)["bisections"], place.issues("--hold")) == ([answer], ["updated"])
-    weeks(place.results, [found["newest"]] * BAD, [1.0] * BAD, first=GOOD + BAD)
-    assert place.issues("--hold") == ["closed"]
-    assert issue["state_reason"] == "completed"
-
-
+@pytest.mark.real
 def test_of_a_drift_the_steps_are_named(place: Place) -> None:
     good, _, _, bad = commits.repository(place.repository, [0, STEP // 2, STEP, STEP])
     place.slower(good, bad, bad)
@@ -146,12 +120,12 @@ def test_of_a_drift_the_steps_are_named(place: Place) -> None:
     assert done.returncode == 1, done.stderr
     assert [each["answer"] for each in json.loads(done.stdout)["bisections"]] == ["several"]
     assert place.issues("--hold") == ["opened"]
-    print(place.hub.issues[0]["body"])
     said = html.unescape(place.hub.issues[0]["body"]).replace("\u200b", "")
     assert "more than one step, or a drift, between" in said
     assert f"- {bad[:10]}" not in said
 
 
+@pytest.mark.real
 @pytest.mark.parametrize("same", [True, False])
 def test_what_no_commit_changed_is_held_back_or_says_what_changed_instead(place: Place, same: bool) -> None:
     """Builds of the same files need no count."""
@@ -165,7 +139,6 @@ def test_what_no_commit_changed_is_held_back_or_says_what_changed_instead(place:
     assert place.issues("--hold") == ["held"]
     assert place.hub.issues == []
     assert place.issues() == ["opened"]
-    print(place.hub.issues[0]["body"])
     said = html.unescape(place.hub.issues[0]["body"]).replace("\u200b", "")
     changed = "trunk: buffer_pool_bytes 536870912 → –"
     if same:
@@ -174,3 +147,69 @@ def test_what_no_commit_changed_is_held_back_or_says_what_changed_instead(place:
         assert found in done.stderr
     else:
         assert f"So it is not in the server. It changed with: {changed}." in said
+
+
+# --- without servers ------------------------------------------------------------------------------
+
+
+def between(good: str, bad: str, **changes: object) -> Regression:
+    return a_loss(good_commit=good, bad_commit=bad, newest_commit=bad, **changes)
+
+
+def test_the_worst_between_two_commits_is_bisected_and_the_worst_of_all_first() -> None:
+    worst, worse, other = (
+        between("b", "c", after=0.5),
+        between("a", "b", after=0.8),
+        between("a", "b", after=0.9),
+    )
+    left = [between("a", "a"), between("", "b"), between("c", "d", acknowledged=known())]
+    assert since.cases([other, *left, worse, worst]) == [worst, worse]
+
+
+@dataclass
+class Timed:
+    """A repository of servers that never start, and an instrument that cannot tell them apart."""
+
+    args: argparse.Namespace
+    regression: Regression
+    commits: list[str]
+    cycles: Cycles
+
+    def search(self, budget_min: float = 60.0) -> list[Answer]:
+        instruments = (self.cycles, None)
+        ask = partial(_question, link="")
+        found = since.Search(self.args, budget_min, instruments, _answer, ask, lambda progress: None)
+        return [_answer(path) for path in found.run([self.regression])]
+
+
+@pytest.fixture
+def timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Timed:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    repository = Repository(tmp_path / "repository")
+    made = [repository.commit(f"{number}", code=f"{number}", **{f"n{number}": ""}) for number in range(4)]
+    parser = Parser(allow_abbrev=False)
+    CAPABILITY.command(parser)
+    args = parser.parse_args(
+        ["--repo", str(repository.folder), "--build", MAKE, "--tree", "out", "--out", str(tmp_path / "out")]
+    )
+    args.resume, args.profile = True, None
+    options = {"--profile": "bisect", "--workloads": "oltp_point_select", "--threads": "1", "--seed": "7"}
+    cycles = offered(monkeypatch)
+    return Timed(args, between(made[0], made[-1], options=options), made, cycles)
+
+
+def test_what_a_count_does_not_show_is_looked_for_by_time(
+    timed: Timed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slower = {commit[:10]: -0.05 for commit in timed.commits[2:]}
+    runs = Runs(slower)
+    monkeypatch.setattr(campaign, "measure", runs.measure)
+    assert timed.search(budget_min=0.0) == []
+    (found,) = timed.search()
+    assert (found.kind, found.first, found.bisection.instrument) == ("step", timed.commits[2][:10], "time")
+    assert len(timed.cycles.seen) == 1
+    assert found.proof is not None
+    assert found.proof.reason == f"{found.first} cannot be reverted on {timed.commits[-1][:10]}"
+    monkeypatch.setattr(campaign, "measure", None)
+    assert timed.search() == [found]  # in the next week
+    assert len(timed.cycles.seen) == 1
