@@ -183,7 +183,7 @@ def judged(answer: Answer) -> Judged:
             *([Line(f"go on         {more}")] if (more := go_on(answer)) else []),
         ),
         value=_value(answer),
-        exit_code=exit_code(failed=False, regressed=_is_worse(answer), undecided=answer.kind == "open"),
+        exit_code=exit_code(failed=False, regressed=answer.is_worse, undecided=answer.kind == "open"),
         markdown=_markdown(answer),
     )
 
@@ -191,14 +191,6 @@ def judged(answer: Answer) -> Judged:
 def _cells(answer: Answer, finding: RevisionFinding) -> tuple[Line, ...]:
     style = "magenta" if finding.reason else ""
     return tuple(Line(cell, style) for cell in row(answer, finding))
-
-
-def _is_worse(answer: Answer) -> bool:
-    """Whether the newest revision that was measured, or what follows the step, is a loss."""
-    if answer.kind == "several":
-        last = next((finding.ratio for finding in reversed(answer.findings) if finding.ratio), None)
-        return last is not None and answer.bisection.is_worse(last)
-    return answer.kind == "step" and answer.bisection.is_worse(answer.size)
 
 
 def _value(answer: Answer) -> dict[str, object]:
@@ -254,7 +246,7 @@ def origin(answer: Answer, regression: Regression) -> Origin:
     there = answer.bisection.revisions[0].server.partition("git:")[2].rpartition("#")[0]
     asked = [(title, command.replace(there, ".")) for title, command in commands_.items()]
     lines += [f"- {title}: {span(command)}" for title, command in asked if command]
-    return Origin(answer.kind in ("step", "several"), tuple(lines))
+    return Origin(answer.is_worse, tuple(lines))
 
 
 def elsewhere(regression: Regression) -> Origin:

@@ -57,11 +57,10 @@ def stored(results: Path, regression: Regression, skip: Callable[[str], None]) -
 
 
 def known(results: Path, regression: Regression, read: Read) -> Answer | None:
-    """What bisections between its commits say: of the newest that found something, or of the newest."""
+    """What bisections between its commits say: of the newest that found a loss, or of the newest."""
     found = stored(results, regression, lambda reason: None)
     answers = [read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
-    changed = (answer for answer in answers if answer.kind in ("step", "several"))
-    return next(changed, answers[0] if answers else None)
+    return next((answer for answer in answers if answer.is_worse), answers[0] if answers else None)
 
 
 @dataclass(frozen=True)
@@ -89,10 +88,9 @@ class Search:
             answer = known(self.results, regression, self.read)
             if not self._is_over(answer) and begun < self.args.regressions and ends_s > time.monotonic():
                 try:
-                    if answer is None or answer.kind != "step":
+                    if answer is None or not answer.is_worse:
                         answer = self._bisected(regression, ends_s)
-                    if answer is not None and answer.kind == "step" and ends_s > time.monotonic():
-                        answer = self._proven(regression, answer)
+                    answer = self._proven(regression, answer, ends_s)
                     begun += 1
                 except (InputError, MeasureError) as error:
                     command.left_out(f"{regression.server}, {regression.workload}: {error}")
@@ -101,21 +99,18 @@ class Search:
         return paths
 
     def _is_over(self, answer: Answer | None) -> bool:
-        if answer is None or answer.kind == "open":
+        if answer is None or not answer.bisection.finished:
             return False
-        if answer.kind == "none":
-            last = self.instruments[-1]
-            return answer.bisection.instrument == (last.name if last else TIME)
-        return answer.kind == "several" or WITHOUT in answer.bisection.builds
+        if answer.is_worse:
+            return answer.kind == "several" or WITHOUT in answer.bisection.builds
+        return answer.bisection.instrument == _name(self.instruments[-1])
 
-    def _bisected(self, regression: Regression, ends_s: float) -> Answer | None:
-        """The answer of the first instrument that finds a change."""
+    def _bisected(self, regression: Regression, ends_s: float) -> Answer:
+        """The answer of the first instrument that finds a loss."""
         commits = builds.history(self.args.repo, *ends(regression))
         servers = proof.of_commits(self.args.repo, commits)
-        answer = None
         for instrument in self.instruments:
-            if answer is not None and answer.kind != "none":
-                break
+            is_last = instrument is self.instruments[-1]
             try:
                 plan = self._planned(regression, instrument, servers)
                 question = self.ask(plan, commits, instrument)
@@ -125,16 +120,21 @@ class Search:
                 profile = structs.replace(plan.profile, sampling=sampling)
                 question = replace(question, plan=replace(plan, profile=profile))
                 answer = self.read(measure.bisect(question, self.results, self.observe))
+                if is_last or answer.is_worse or not answer.bisection.finished:
+                    break
             except (InputError, MeasureError) as error:
-                if instrument is self.instruments[-1]:
+                if is_last:
                     raise
                 command.left_out(f"{regression.server}, {regression.workload}: {error}")
         return answer
 
-    def _proven(self, regression: Regression, answer: Answer) -> Answer:
-        path = BISECTIONS.path_of(self.results, answer.bisection.id)
-        used = answer.bisection.instrument
-        instrument = next(each for each in self.instruments if (each.name if each else TIME) == used)
+    def _proven(self, regression: Regression, answer: Answer, ends_s: float) -> Answer:
+        """The answer; of a loss with one step, with its proof."""
+        used, instruments = answer.bisection.instrument, {_name(each): each for each in self.instruments}
+        wanted = answer.is_worse and answer.kind == "step" and used in instruments
+        if not wanted or ends_s <= time.monotonic():
+            return answer
+        path, instrument = BISECTIONS.path_of(self.results, answer.bisection.id), instruments[used]
         newest = builds.find(self.args.repo, regression.newest_commit or regression.bad_commit)
         planned = partial(self._planned, regression, instrument)
         proof.prove(answer, path, newest, planned, instrument=instrument, observe=self.observe)
@@ -152,3 +152,7 @@ class Search:
         own = {name for name in given if name != "profile" and getattr(self.args, name, None) is not None}
         changed = {name: text for name, text in given.items() if name not in own}
         return app.plan(command.request(self.args, servers=servers, **changed).selection, command.preparing)
+
+
+def _name(instrument: Instrument | None) -> str:
+    return instrument.name if instrument else TIME

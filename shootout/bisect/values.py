@@ -103,3 +103,10 @@ class Answer(Value):
     documents: tuple[str, ...]  # file names
     measure: str = "throughput"  # or what was counted
     proof: Proof | None = None  # None: not looked for
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether what follows the step, or the newest revision that was measured, is a loss."""
+        last = next((finding.ratio for finding in reversed(self.findings) if finding.ratio), None)
+        changed = {"step": self.size, "several": last}.get(self.kind)
+        return changed is not None and self.bisection.is_worse(changed)

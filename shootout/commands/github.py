@@ -79,7 +79,7 @@ def _declare_github(github: Parser) -> None:
     issues_ = command.add(
         steps, "issues", _github_issues, "open, update and close the issues about regressions"
     )
-    hold = "open only those that a capability confirms, such as a bisection"
+    hold = "open only those whose commit, or commits, were found"
     issues_.add_argument("--hold", action="store_true", help=hold)
     command.add_options(issues_, (RESULTS, ANCHOR))
     for each in (annotate, comment):

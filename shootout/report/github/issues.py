@@ -81,7 +81,7 @@ def sync(
         existing.setdefault((old.body or "").removeprefix(MARKER).partition(" ")[0], old)
     missing = [new for key, new in wanted.items() if key not in existing]
     if held := [new for new in missing if hold and not new.confirmed]:
-        yield f"held back, as no bisection confirms them: {len(held)}"
+        yield f"held back, as nothing confirms them yet: {len(held)}"
         missing = [new for new in missing if new.confirmed]
     for new in missing[:OPENED_MAX]:
         yield f"opened {repository.open(new.title, new.body, LABEL)}"
