@@ -20,10 +20,12 @@ if TYPE_CHECKING:
     from shootout.document.store import Store
     from shootout.inputs.options import Option
     from shootout.measure.plan import Plan
+    from shootout.model.history import Regression
     from shootout.model.plan import Cell
     from shootout.model.run import Observe, RunHeader, ServerRecord
     from shootout.model.verdict import Comparison, Interval, Verdict
     from shootout.parser import Parser
+    from shootout.report.github.issues import Origin
     from shootout.report.judged import Judged
     from shootout.report.sections import Section
     from shootout.report.site.page import Listing
@@ -79,6 +81,9 @@ class Instrument(Protocol):
 
     def counted(self, results: Path, base: str) -> dict[str, Counted]:
         """What its documents in a folder say, by file name, the oldest first. Raises InputError."""
+
+    def differences(self, results: Path, older: str, newer: str) -> tuple[str, ...]:
+        """The statements and functions by which two servers differ most, in words, of documents with both."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +145,10 @@ class Capability:
 
     def evidence(self, results: Path, header: RunHeader) -> Section | None:
         """What its documents say of the first two servers and the first workload of a run."""
+        return None
+
+    def origin(self, results: Path, regression: Regression) -> Origin | None:
+        """What its documents in a folder say of where a regression comes from. Raises InputError."""
         return None
 
 
@@ -214,3 +223,14 @@ def evidence(results: Path, header: RunHeader) -> Iterator[Section]:
         section = each.evidence(results, header)
         if section is not None:
             yield section
+
+
+def origin(results: Path, regression: Regression, skip: Skip) -> Origin | None:
+    """Where a regression comes from, by the first capability that knows; `skip`: why one cannot be read."""
+    for each in every():
+        try:
+            if (found := each.origin(results, regression)) is not None:
+                return found
+        except InputError as error:
+            skip(str(error))
+    return None

@@ -36,20 +36,24 @@ def repository(
     (folder / "extra.c").write_text(preload.SOURCE, "utf-8")
     makefile = _MAKEFILE.format(share=share, options=" ".join(preload.COMPILE), library=preload.LIBRARY)
     (folder / "Makefile").write_text(makefile, "utf-8")
-    _git(folder, "init", "--quiet", "--initial-branch=main")
-    commits = []
-    for number, each in enumerate(pairs):
-        line = "#error not finished" if each is None else f"#define PAIRS {each}"
-        text = f'const char change[] = "{number if differing else ""}";\n{line}\n'
-        (folder / "pairs.h").write_text(text, "utf-8")
-        (folder / "notes").write_text(f"change {number}\n", "utf-8")
-        _git(folder, "add", ".")
-        _git(folder, "commit", "--quiet", "--message", f"change {number}")
-        commits.append(_git(folder, "rev-parse", "HEAD").strip())
-    return commits
+    git(folder, "init", "--quiet", "--initial-branch=main")
+    numbered = ((f"change {number}", number if differing else "") for number in range(len(pairs)))
+    return [commit(folder, name, each, text) for (name, text), each in zip(numbered, pairs, strict=True)]
 
 
-def _git(folder: Path, *arguments: str) -> str:
+def commit(folder: Path, subject: str, pairs: int | None, differing: object = "") -> str:
+    """Commit so many pairs of instructions, and a file of its own: so any commit can be reverted."""
+    line = "#error not finished" if pairs is None else f"#define PAIRS {pairs}"
+    (folder / "pairs.h").write_text(f'const char change[] = "{differing}";\n{line}\n', "utf-8")
+    (folder / "notes").mkdir(exist_ok=True)
+    (folder / "notes" / subject).write_text(f"{subject}\n", "utf-8")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", subject)
+    return git(folder, "rev-parse", "HEAD").strip()
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """What git says, as some engineer."""
     who = {f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER") for what, text in _WHO.items()}
     return subprocess.run(
         ["git", "-C", str(folder), *arguments],

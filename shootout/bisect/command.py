@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from shootout import capability, command
-from shootout.bisect import counts, judge, measure, page, report
+from shootout import app, capability, command
+from shootout.bisect import counts, judge, measure, page, proof, report, since
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.values import Answer, Revision
 from shootout.capability import Capability, Instrument, Skip
 from shootout.errors import InputError
-from shootout.inputs.options import MARKDOWN, MEASURING, OUT
+from shootout.inputs import acknowledgements, texts
+from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, MARKDOWN, MEASURING, OUT
+from shootout.model.history import Regression
+from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
@@ -24,6 +29,7 @@ from shootout.servers import builds
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan
+    from shootout.report.github.issues import Origin
     from shootout.report.site.page import Listing
 
 PROFILE = "bisect"
@@ -48,13 +54,25 @@ class Bisect(Capability):
             flag = f"--{instrument.name}"
             parser.add_argument(flag, dest="instrument", action="store_const", const=instrument, help=exact)
         parser.set_defaults(instrument=None)
+        since = "instead of --good and --bad: what the history in --out confirms; by instructions first"
+        parser.add_argument("--since-history", action="store_true", help=since)
+        worst = (
+            "with --since-history: bisect at most so many that are not decided, the worst first (default: 1)"
+        )
+        parser.add_argument("--regressions", metavar="N", default=1, type=_count, help=worst)
+        key = "with --since-history: the regression of this key alone, from an issue's first line"
+        parser.add_argument("--regression", metavar="KEY", default="", help=key)
         url = "address of a commit, with {commit} in it, for pages and --markdown"
         parser.add_argument("--url", metavar="TEMPLATE", default="", help=url)
         names = (option.name for option in MEASURING if option.name not in ("servers", "shard"))
         command.add_measuring(parser, PROFILE, names)
-        command.add_options(parser, (OUT, MARKDOWN))
+        command.add_options(parser, (OUT, MARKDOWN, ANCHOR, ACKNOWLEDGED))
+        history = "with --since-history: the folder of the history's runs (default: results/ in --out)"
+        parser.add_argument("--results", metavar="DIR", type=Path, help=history)
 
     def _run(self, args: argparse.Namespace) -> int:
+        if args.since_history:
+            return self._since_history(args)
         versions, named = args.over is not None, (args.repo, args.good, args.bad)
         if versions == (named != (None, None, None)) or (not versions and None in named):
             raise InputError("expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD")
@@ -63,17 +81,48 @@ class Bisect(Capability):
         instrument: Instrument | None = args.instrument
         prepared = command.prepare(
             args,
-            servers=args.over if versions else ",".join(_reference(args.repo, commit) for commit in commits),
+            servers=args.over if versions else proof.of_commits(args.repo, commits),
             profile=instrument.profile if instrument and args.profile == PROFILE else args.profile,
         )
-        question = _question(prepared.plan, commits, link, instrument)
-        with command.progress() as observe:
-            try:
-                path = measure.bisect(question, prepared.results, observe)
-            except KeyboardInterrupt:
-                kept = "what was built and measured is kept, and --resume goes on"
-                raise KeyboardInterrupt(kept) from None
+        question = _question(prepared.plan, commits, instrument, link)
+        with _keeping() as observe:
+            path = measure.bisect(question, prepared.results, observe)
         return command.conclude(self, path, prepared, args)
+
+    def _since_history(self, args: argparse.Namespace) -> int:
+        if args.repo is None or (args.over, args.good, args.bad) != (None, None, None):
+            raise InputError(
+                "--since-history: expected --repo DIR and --build CMD, without --over, --good, --bad"
+            )
+        link = http.checked_url("--url", args.url) if args.url else ""
+        args.resume, args.profile = True, None if args.profile == PROFILE else args.profile
+        request = command.request(args, profile=args.profile or PROFILE)
+        results = args.results or request.out / "results"
+        lost = app.open_regressions(results, args.anchor, request.acknowledged, command.left_out)
+        wanted = [each for each in lost if args.regression in ("", each.issue)]
+        instruments = (args.instrument,) if args.instrument else (*_instruments(), None)
+        with _keeping() as observe:
+            ask = partial(_question, link=link)
+            budget_min = request.selection.sampling.budget or since.BUDGET_MIN
+            paths = since.Search(args, budget_min, instruments, _answer, ask, observe).run(wanted)
+        for each in wanted:
+            if each.good_commit and each.good_commit == each.bad_commit:
+                command.warn(f"{each.workload}, {each.threads} threads: {report.not_in_server(each)}")
+        judged = report.joined([self.judge(path) for path in paths])
+        request.write_markdown(judged.markdown, command.left_out)
+        if paths:
+            app.published(
+                request.out, acknowledgements.load_acknowledged(request.acknowledged), command.left_out
+            )
+        return command.show(judged, args)
+
+    def origin(self, results: Path, regression: Regression) -> Origin | None:
+        """The commit that a regression began with, by the bisections of its two runs."""
+        good, bad = since.ends(regression)
+        if good and good == bad:
+            return report.elsewhere(regression)
+        answer = since.known(results, regression, _answer) if good and bad else None
+        return report.origin(answer, regression) if answer else None
 
     def judge(self, path: Path, base: str | None = None) -> Judged:
         """Judge a bisection; its base is always its first revision."""
@@ -88,18 +137,29 @@ class Bisect(Capability):
         return page.listing(_answers(results, skip))
 
 
+@contextmanager
+def _keeping() -> Iterator[Observe]:
+    """What shows progress; an interruption says what is kept."""
+    with command.progress() as observe:
+        try:
+            yield observe
+        except KeyboardInterrupt:
+            kept = "what was built and measured is kept, and --resume goes on"
+            raise KeyboardInterrupt(kept) from None
+
+
+def _count(text: str) -> int:
+    return texts.integer("--regressions", text, range(1, 1000))
+
+
 def _instruments() -> Iterator[Instrument]:
     for other in capability.every():
         if other.instrument is not None:
             yield other.instrument
 
 
-def _reference(repository: str, commit: builds.Commit) -> str:
-    return f"{commit.hash[:10]}=git:{repository}#{commit.hash}"
-
-
 def _question(
-    plan: Plan, commits: Sequence[builds.Commit], link: str, instrument: Instrument | None
+    plan: Plan, commits: Sequence[builds.Commit], instrument: Instrument | None, link: str
 ) -> measure.Question:
     """The history of a plan's servers, or of commits, which the servers are built of. Raises InputError."""
     build = plan.profile.build or None
@@ -130,11 +190,13 @@ def _answer(path: Path) -> Answer:
     """What a bisection says. Raises InputError."""
     bisection = BISECTIONS.read(path)
     if not bisection.is_exact:
-        return judge.Timed(bisection, runs(path.parent)).answer
+        answer = judge.Timed(bisection, runs(path.parent)).answer
+        return structs.replace(answer, proof=proof.read(answer, path, None))
     for instrument in _instruments():
         if instrument.name == bisection.instrument:
             counted = instrument.counted(path.parent, bisection.revisions[0].label)
-            return counts.Halved(bisection, counted, instrument.title).answer
+            answer = counts.Halved(bisection, counted, instrument.title).answer
+            return structs.replace(answer, proof=proof.read(answer, path, instrument))
     raise InputError(f"{path}: bisected by {bisection.instrument!r}, which this shootout does not have")
 
 

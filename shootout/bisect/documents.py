@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shootout.bisect.values import Bisection
+from shootout.bisect.values import WITHOUT, Bisection
 from shootout.document import journal
 from shootout.document.formats import Format
 from shootout.document.store import Store
@@ -18,7 +18,7 @@ def runs(folder: Path) -> dict[str, RunDocument]:
 
 def _fault(bisection: Bisection) -> str:
     labels = {revision.label for revision in bisection.revisions}
-    sound = len(labels) == len(bisection.revisions) >= 2 and labels >= bisection.builds.keys()
+    sound = len(labels) == len(bisection.revisions) >= 2 and labels >= bisection.builds.keys() - {WITHOUT}
     return "" if sound else "its revisions are damaged"
 
 

@@ -112,9 +112,11 @@ def left_out(bisection: Bisection, attempts: Iterable[Attempt]) -> dict[str, str
 
     A server may fail by chance: one that gave a start is left out once it fails in two batches in a row.
     """
-    reasons = {label: build.reason for label, build in bisection.builds.items() if build.reason}
+    labels = [revision.label for revision in bisection.revisions]  # and none of a proof
+    known = {label: bisection.builds[label].reason for label in labels if label in bisection.builds}
+    reasons = {label: reason for label, reason in known.items() if reason}
     batches = [*attempts]
-    for label in (revision.label for revision in bisection.revisions):
+    for label in labels:
         tried = [batch.failed.get(label, "") for batch in batches if label in {*batch.failed, *batch.started}]
         never = not any(label in batch.started for batch in batches)
         if tried and all(tried[-2:]) and (never or len(tried) > 1):

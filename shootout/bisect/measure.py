@@ -76,9 +76,13 @@ class Question:
 
 
 def _asked(bisection: Bisection) -> Bisection:
-    """Without what may differ between two that ask the same."""
+    """Without what may differ between two that ask the same, such as where the repository lies."""
     given = {flag: text for flag, text in bisection.given.items() if flag not in OF_THE_MOMENT}
-    return structs.replace(bisection, given=given, started="", builds={}, finished=False)
+    revisions = tuple(
+        structs.replace(revision, server="" if revision.commit else revision.server)
+        for revision in bisection.revisions
+    )
+    return structs.replace(bisection, given=given, revisions=revisions, started="", builds={}, finished=False)
 
 
 def bisect(question: Question, results: Path, observe: Observe) -> Path:
@@ -108,12 +112,12 @@ def _by_time(question: Question, results: Path, observe: Observe) -> Path:
             said = len(known.evidence.starts)
             observe(Progress(stage="note", detail=_so_far(known.answer)))
         batch = _batch(question, known)
-        built = build(question, results, bisection, batch.revisions, observe)
-        if built != bisection:  # perhaps some failed, or are the same files as others
-            bisection = built
+        made = build(question, results, bisection, batch.revisions, observe)
+        if made != bisection:  # perhaps some failed, or are the same files as others
+            bisection = made
             continue
         labels = [bisection.revisions[number].label for number in batch.revisions]
-        planned = _planned(question.plan, labels, batch.starts, left_s, len(documents))
+        planned = run_of(question.plan, labels, batch.starts, left_s, len(documents))
         run = campaign.measure(planned, path.parent, observe)
         documents[run.name] = journal.read(run)
 
@@ -132,9 +136,9 @@ def _by_counts(question: Question, instrument: Instrument, results: Path, observ
             return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=not numbers))
         if question.build is None and not documents and len(bisection.revisions) <= SERVERS_MAX:
             numbers = tuple(range(1, len(bisection.revisions)))
-        built = build(question, results, bisection, (0, *numbers), observe)
-        if built != bisection:  # perhaps some failed, or are the same files as others
-            bisection = built
+        made = build(question, results, bisection, (0, *numbers), observe)
+        if made != bisection:  # perhaps some failed, or are the same files as others
+            bisection = made
             continue
         labels = [bisection.revisions[number].label for number in (0, *numbers)]
         observe(Progress(stage="note", detail=f"counting {', '.join(labels)}"))
@@ -206,13 +210,14 @@ def build(
         if question.build is not None and label not in bisection.builds:
             observe(Progress(stage="prepare", detail=f"{label}: building"))
             source = Source.parse(question.plan.servers[label].reference.target)
-            record = _built(source, question.build)
+            record = try_to_build(source, question.build)
             bisection = structs.replace(bisection, builds={**bisection.builds, label: record})
             BISECTIONS.write(results, bisection.id, bisection)
     return bisection
 
 
-def _built(source: Source, build: Build) -> BuildRecord:
+def try_to_build(source: Source, build: Build) -> BuildRecord:
+    """What building a commit gives."""
     began_s = time.monotonic()
     try:
         digest, reason = builds.digest(builds.fetch(source, build, cache_folder())), ""
@@ -221,7 +226,7 @@ def _built(source: Source, build: Build) -> BuildRecord:
     return BuildRecord(seconds=round(time.monotonic() - began_s, 3), digest=digest, reason=reason)
 
 
-def _planned(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, number: int) -> Plan:
+def run_of(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, number: int) -> Plan:
     """An ordinary run of these servers, with so many starts."""
     chosen = plan.only({cell for cell in plan.cells if cell.server in labels})
     sampling = structs.replace(

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from shootout import capability, numbers
 from shootout.analysis.exit_codes import exit_code
+from shootout.bisect import proof
 from shootout.bisect.values import Answer, Revision, RevisionFinding
+from shootout.model.history import Regression
 from shootout.model.verdict import Interval
 from shootout.report import commands, figures
-from shootout.report.github.markdown import code, escaped, table
+from shootout.report.github.issues import Origin
+from shootout.report.github.markdown import code, escaped, folded, span, table
 from shootout.report.judged import Judged, Line, Table
 
 COLUMNS = ("revision", "#step here", "#to the base", "#to the one before", "#starts", "what")
@@ -56,7 +60,7 @@ def steps(answer: Answer) -> tuple[str, ...]:
 
 def notes(answer: Answer) -> Iterator[str]:
     """What else there is to say."""
-    last = answer.bisection.revisions[_run(answer)[1]]
+    last = answer.bisection.revisions[proof.place(answer)[1]]
     if answer.kind == "step" and answer.first != answer.last:
         yield f"What lies between {answer.first} and {answer.last} cannot be measured apart."
     if answer.kind == "step" and last.parents > 1:
@@ -64,6 +68,7 @@ def notes(answer: Answer) -> Iterator[str]:
             f"{last.label} is a merge. Bisect its branch: "
             f"--good $(git merge-base {last.commit}^1 {last.commit}^2) --bad {last.commit}^2"
         )
+    yield from _proven(answer)
     if failed := sum(bool(finding.reason) for finding in answer.findings):
         yield f"{failed} of {len(answer.findings)} revisions cannot be measured."
     yield (
@@ -72,15 +77,28 @@ def notes(answer: Answer) -> Iterator[str]:
     )
 
 
+def _proven(answer: Answer) -> Iterator[str]:
+    """What the neighbours of a step differ in, and what becomes of it without its commits."""
+    found = answer.proof
+    if found is None:
+        return
+    yield from (f"What {answer.last} changed, in {answer.measure}: {each}." for each in found.differences)
+    if found.ratio is None or found.without is None:
+        yield f"No proof by revert: {found.reason}."
+        return
+    without, now = (_interval(ratio) for ratio in (found.without, found.ratio))
+    yield (
+        f"Proof by revert: {found.newest} without it has {without} {answer.measure} instead of {now}, "
+        f"beside {found.before}."
+    )
+
+
 def why(answer: Answer) -> str:
     """The command that asks what the neighbours of a step differ in; empty without one."""
     if answer.kind != "step":
         return ""
-    first, last = _run(answer)
-    before = next(
-        finding for finding in reversed(answer.findings[:first]) if finding.starts and not finding.reason
-    )
-    bisection = answer.bisection
+    _, last = proof.place(answer)
+    bisection, before = answer.bisection, proof.before(answer)
     omitted = ("--servers", "--threads", "--seed", *commands.OF_THE_RUN, *commands.OF_THE_MACHINE)
     given = {flag: text for flag, text in bisection.given.items() if flag not in omitted}
     servers = f"{before.revision.server},{bisection.revisions[last].server}"
@@ -93,9 +111,13 @@ def why(answer: Answer) -> str:
 
 def go_on(answer: Answer) -> str:
     """The command that continues an undecided bisection, to twice its time; empty if it is decided."""
+    budget = {"--resume": "", "--budget": str(math.ceil(answer.spent_s / 30))}
+    return again(answer, budget) if answer.kind == "open" else ""
+
+
+def again(answer: Answer, changed: Mapping[str, str]) -> str:
+    """The command that asks the same, with these options."""
     bisection, first, last = answer.bisection, answer.bisection.revisions[0], answer.bisection.revisions[-1]
-    if answer.kind != "open":
-        return ""
     if first.commit:
         repository = first.server.partition("git:")[2].rpartition("#")[0]
         asked = {"--repo": repository, "--good": first.commit, "--bad": last.commit}
@@ -103,8 +125,7 @@ def go_on(answer: Answer) -> str:
         asked = {"--over": ",".join(revision.server for revision in bisection.revisions)}
     counted = {f"--{bisection.instrument}": ""} if bisection.is_exact else {}
     given = {flag: text for flag, text in bisection.given.items() if flag not in ("--budget", "--resume")}
-    budget = {"--resume": "", "--budget": str(math.ceil(answer.spent_s / 30))}
-    return commands.line("bisect", asked | given | counted | budget)
+    return commands.line("bisect", asked | given | counted | {**changed})
 
 
 def shown(answer: Answer) -> tuple[RevisionFinding, ...]:
@@ -162,7 +183,7 @@ def judged(answer: Answer) -> Judged:
             *([Line(f"go on         {more}")] if (more := go_on(answer)) else []),
         ),
         value=_value(answer),
-        exit_code=exit_code(failed=False, regressed=_is_worse(answer), undecided=answer.kind == "open"),
+        exit_code=exit_code(failed=False, regressed=answer.is_worse, undecided=answer.kind == "open"),
         markdown=_markdown(answer),
     )
 
@@ -170,14 +191,6 @@ def judged(answer: Answer) -> Judged:
 def _cells(answer: Answer, finding: RevisionFinding) -> tuple[Line, ...]:
     style = "magenta" if finding.reason else ""
     return tuple(Line(cell, style) for cell in row(answer, finding))
-
-
-def _is_worse(answer: Answer) -> bool:
-    """Whether the newest revision that was measured, or what follows the step, is a loss."""
-    if answer.kind == "several":
-        last = next((finding.ratio for finding in reversed(answer.findings) if finding.ratio), None)
-        return last is not None and answer.bisection.is_worse(last)
-    return answer.kind == "step" and answer.bisection.is_worse(answer.size)
 
 
 def _value(answer: Answer) -> dict[str, object]:
@@ -200,19 +213,96 @@ def _value(answer: Answer) -> dict[str, object]:
         "spent_s": answer.spent_s,
         "revisions": answer.findings,
         "documents": answer.documents,
+        "proof": answer.proof,
     }
 
 
-def _markdown(answer: Answer) -> str:
-    """The answer and its table, for an issue or a step summary."""
-    lines = [f"## {escaped(headline(answer))}", ""]
-    lines += [f"- {escaped(step)}" for step in steps(answer)] + [""]
+def joined(judged: Sequence[Judged]) -> Judged:
+    """The answers of several bisections, or that there is none."""
+    nothing = Line("The history has no regression between two commits that is to be bisected.")
+    return Judged(
+        text=tuple(line for each in judged for line in each.text) or (nothing,),
+        value={"bisections": [each.value for each in judged]},
+        exit_code=min((each.exit_code for each in judged if each.exit_code), default=0),
+        markdown="\n".join(each.markdown for each in judged) or f"{nothing.text}\n",
+    )
+
+
+# --- an issue about a regression ------------------------------------------------------------------
+
+
+def origin(answer: Answer, regression: Regression) -> Origin:
+    """What an issue says of the commit that a regression began with."""
+    lines = [f"**{escaped(headline(answer))}**", ""]
+    if answer.kind == "step":
+        first, last = proof.place(answer)
+        lines += [
+            f"- {_commit(answer, revision)}" for revision in answer.bisection.revisions[first : last + 1]
+        ]
+    lines += [f"- {escaped(step)}" for step in steps(answer)]
+    lines += [f"- {escaped(note)}" for note in (*_left(answer, regression), *notes(answer))]
+    lines += ["", *folded("The commits", [*_table(answer), ""])]
+    commands_ = {"Bisect again": again(answer, {}), "Look for the reason": why(answer)}
+    there = answer.bisection.revisions[0].server.partition("git:")[2].rpartition("#")[0]
+    asked = [(title, command.replace(there, ".")) for title, command in commands_.items()]
+    lines += [f"- {title}: {span(command)}" for title, command in asked if command]
+    return Origin(answer.is_worse, tuple(lines))
+
+
+def elsewhere(regression: Regression) -> Origin:
+    """What an issue says of a regression between two runs of one commit."""
+    return Origin(confirmed=False, lines=(f"**{escaped(not_in_server(regression))}**",))
+
+
+def not_in_server(regression: Regression) -> str:
+    """What a regression between two runs of one commit began with."""
+    changed = "; ".join(regression.conditions) or "nothing that shootout records"
+    return (
+        f"Not in the server: {regression.server} had the same commit {regression.bad_commit[:12]} in the "
+        f"last good and the first bad run. What changed: {changed}."
+    )
+
+
+def _left(answer: Answer, regression: Regression) -> Iterator[str]:
+    """What an answer without a commit means."""
+    if answer.kind == "open":
+        yield "The next weekly run goes on."
+    elif answer.kind == "none" and regression.conditions:
+        yield f"So it is not in the server. It changed with: {'; '.join(regression.conditions)}."
+    elif answer.kind == "none":
+        yield "Not found: no commit between the last good and the first bad run shows it."
+
+
+def _commit(answer: Answer, revision: Revision) -> str:
+    """A commit: its address, what it is, its probability, and its pull request."""
+    address, name = link(answer, revision), escaped(revision.label)
+    found = next(finding for finding in answer.findings if finding.revision == revision)
+    chance = "" if answer.bisection.is_exact else f", {chance_text(found.probability)}"
+    said = f"[{name}]({address})" if address else name
+    pull = _PULL.search(revision.subject)
+    if pull and address.endswith(f"/commit/{revision.commit}"):  # as GitHub has it
+        base = address.removesuffix(f"/commit/{revision.commit}")
+        return f"{said}: {escaped(what(revision) + chance)}: [pull request {pull[1]}]({base}/pull/{pull[1]})"
+    return f"{said}: {escaped(what(revision) + chance)}"
+
+
+_PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")
+
+
+def _table(answer: Answer) -> Iterator[str]:
     rows = []
     for finding in shown(answer):
         label, *rest = map(escaped, row(answer, finding))
         address = link(answer, finding.revision)
         rows.append([f"[{label}]({address})" if address else label, *rest])
-    lines += table(COLUMNS, rows)
+    return table(COLUMNS, rows)
+
+
+def _markdown(answer: Answer) -> str:
+    """The answer and its table, for a step summary."""
+    lines = [f"## {escaped(headline(answer))}", ""]
+    lines += [f"- {escaped(step)}" for step in steps(answer)] + [""]
+    lines += _table(answer)
     lines += ["", *(f"- {escaped(note)}" for note in notes(answer))]
     if command := why(answer):
         lines += ["", "Why:", "", *code(command)]
@@ -234,14 +324,8 @@ def _step(answer: Answer) -> float:
 
 def _there(answer: Answer) -> float:
     """The probability of one step at its likeliest place."""
-    first, last = _run(answer)
+    first, last = proof.place(answer)
     return sum(finding.probability for finding in answer.findings[first : last + 1])
-
-
-def _run(answer: Answer) -> tuple[int, int]:
-    """The first and the last revision where the step is, or is likeliest."""
-    labels = [revision.label for revision in answer.bisection.revisions]
-    return labels.index(answer.first), labels.index(answer.last)
 
 
 def _ends(answer: Answer) -> str:

@@ -12,6 +12,7 @@ from shootout.model.verdict import Interval
 FORMAT: Final = 1
 Kind = Literal["step", "none", "several", "open"]  # of an answer
 TIME: Final = "time"
+WITHOUT: Final = "without"  # label of the newest commit without a step's own, and of its build
 
 
 class Revision(Value):
@@ -48,7 +49,7 @@ class Bisection(Value):
     confidence: float  # of intervals
     trim: float  # Policy.trim
     link: str = ""  # address of a commit, with {commit} in it
-    builds: dict[str, BuildRecord] = field(default_factory=dict)  # by label
+    builds: dict[str, BuildRecord] = field(default_factory=dict)  # by label; WITHOUT: see there
     finished: bool = False
     instrument: str = TIME  # what is compared: throughput, or what the instrument of that name counts
 
@@ -73,6 +74,17 @@ class RevisionFinding(Value):
     reason: str = ""  # why it cannot be measured
 
 
+class Proof(Value):
+    """The newest commit, and the same without a step's own commits, beside the revision before the step."""
+
+    before: str  # label
+    newest: str  # label
+    ratio: Interval | None = None  # of the newest
+    without: Interval | None = None
+    reason: str = ""  # why there is none
+    differences: tuple[str, ...] = ()  # of the step's neighbours, by statement and function
+
+
 class Answer(Value):
     """What a bisection says so far."""
 
@@ -90,3 +102,11 @@ class Answer(Value):
     findings: tuple[RevisionFinding, ...]
     documents: tuple[str, ...]  # file names
     measure: str = "throughput"  # or what was counted
+    proof: Proof | None = None  # None: not looked for
+
+    @property
+    def is_worse(self) -> bool:
+        """Whether what follows the step, or the newest revision that was measured, is a loss."""
+        last = next((finding.ratio for finding in reversed(self.findings) if finding.ratio), None)
+        changed = {"step": self.size, "several": last}.get(self.kind)
+        return changed is not None and self.bisection.is_worse(changed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from shootout import app, capability, command
@@ -52,7 +53,8 @@ def _github_issues(args: argparse.Namespace) -> int:
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
     for reason in unread:
         left_out(reason)
-    done = issues.sync(repository, found, link, complete=not unread)
+    origin = partial(capability.origin, args.results, skip=left_out)
+    done = issues.sync(repository, found, link, complete=not unread, origin=origin, hold=args.hold)
     return command.print_lines(args, "done", list(done))
 
 
@@ -77,6 +79,8 @@ def _declare_github(github: Parser) -> None:
     issues_ = command.add(
         steps, "issues", _github_issues, "open, update and close the issues about regressions"
     )
+    hold = "open only those whose commit, or commits, were found"
+    issues_.add_argument("--hold", action="store_true", help=hold)
     command.add_options(issues_, (RESULTS, ANCHOR))
     for each in (annotate, comment):
         each.add_argument("documents", metavar="DOC", type=Path, nargs="+")

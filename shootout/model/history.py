@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Annotated, Literal
 
 from msgspec import Meta, field
@@ -138,7 +139,23 @@ class Regression(SeriesKey):
     after: float  # ratio to the anchor of the newest level
     changed: tuple[str, ...]  # what else changed in `first_bad` (builds, settings, costs), as sentences
     repeat: str  # the command that measures it again
+    options: dict[str, str] = field(default_factory=dict)  # of that command, by flag
+    conditions: tuple[str, ...] = ()  # those of `changed` that are not the server's: settings, kernel, anchor
+    good_commit: str = ""  # of the server in `last_good`; this and the next two: empty: not known
+    bad_commit: str = ""
+    newest_commit: str = ""
     acknowledged: Acknowledgement | None = None  # at the time of the newest run
+
+    @property
+    def remaining(self) -> float:
+        """What is left of the level before."""
+        return self.after / self.before
+
+    @property
+    def issue(self) -> str:
+        """Identifies its issue, which speaks of all its numbers of threads; stable across runs."""
+        about = (self.runner, self.workload, self.dataset, self.server, self.anchor, self.settings)
+        return hashlib.sha256("\0".join(about).encode()).hexdigest()[:16]
 
 
 class LedgerEntry(Value):

@@ -17,6 +17,11 @@ LOOKS_FURTHER = "explain"  # room: explain
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
     """Measures a cell as a run did, with the same seed; `base`: the label of its base."""
+    return line("run", options_again(header, base, cell))
+
+
+def options_again(header: RunHeader, base: str, cell: Cell) -> dict[str, str]:
+    """The options of that command, by flag."""
     part = header.part(cell)
     references = {record.label: named(header, record.label, record.reference) for record in part.servers}
     record = next((record for record in header.workloads if record.name == cell.workload), None)
@@ -34,7 +39,7 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
         options["--option"] = ",".join(item for item in items if item.partition("=")[0] in names)
         if not options["--option"]:
             del options["--option"]
-    return line("run", options)
+    return options
 
 
 def named(header: RunHeader, label: str, reference: str) -> str:

@@ -13,7 +13,8 @@ import re
 import shutil
 import signal
 import subprocess
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,11 @@ LAST_LINES = 6
 ENVIRONMENT = ("CC", "CXX", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS")  # what builds depend on
 NICENESS = 10
 _GIT_TIMEOUT_S = 600.0  # a check-out of a large repository on a busy disk
+_US = {  # who makes a commit, and when: so it is the same each time
+    f"GIT_{role}_{what}": text
+    for role in ("AUTHOR", "COMMITTER")
+    for what, text in (("NAME", "shootout"), ("EMAIL", ""), ("DATE", "@0 +0000"))
+}
 _FIELDS = ("%H", "%P", "%an", "%aI", "%s")
 
 
@@ -107,6 +113,29 @@ def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
     )
 
 
+def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source | None:
+    """The newest commit without the changes of these, the oldest first; None if they do not revert cleanly.
+
+    It is made in the cache's work tree; no branch or tag names it, and it is the same commit each time.
+    Raises MeasureError if git fails.
+    """
+    work_tree = _work_tree(newest, cache / WORK_TREES)
+    with _held(newest, cache / WORK_TREES):
+        _check_out(newest, work_tree)
+        for commit in reversed(commits):
+            mainline = ("--mainline", "1") if commit.parents > 1 else ()
+            if _git(work_tree, "revert", "--no-commit", *mainline, commit.hash) is None:
+                break
+        else:
+            tree = _must(work_tree, "write-tree")
+            if tree != _must(work_tree, "rev-parse", "HEAD^{tree}"):  # else undone already
+                said = f"Without {', '.join(commit.hash[:12] for commit in commits)}"
+                made = _must(work_tree, "commit-tree", tree, "-p", newest.commit, "-m", said, variables=_US)
+                return Source(newest.repository, made)
+        _must(work_tree, "reset", "--hard", "--quiet")  # and no revert goes on
+        return None
+
+
 def fetch(
     source: Source,
     build: Build | None,
@@ -146,12 +175,10 @@ def digest(directory: Path) -> str:
 
 def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None:
     """Build the commit in the repository's work tree, and copy the server to `target`."""
-    name = hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
-    work_tree = work_trees / name
-    work_trees.mkdir(parents=True, exist_ok=True)
-    with locking.locked(work_trees / f".{name}.lock") as lock:
+    work_tree = _work_tree(source, work_trees)
+    with _held(source, work_trees) as lock:
         _check_out(source, work_tree)
-        log = work_trees / f"{name}.log"
+        log = work_tree.with_suffix(".log")
         code = _run(build, work_tree, log, lock)
         if code != 0:
             reason = "took longer than its time limit" if code is None else f"exit code {code}"
@@ -171,6 +198,18 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
                 (copied.basedir / place).parent.mkdir(exist_ok=True)
                 shutil.copy(before[place], copied.basedir / place)
         (copied.top / layout.COMMIT).write_text(source.commit, "ascii")
+
+
+def _work_tree(source: Source, work_trees: Path) -> Path:
+    return work_trees / hashlib.sha256(os.fsencode(source.repository.resolve())).hexdigest()[:16]
+
+
+@contextmanager
+def _held(source: Source, work_trees: Path) -> Iterator[int]:
+    """The lock of a repository's work tree, as a file descriptor."""
+    work_trees.mkdir(parents=True, exist_ok=True)
+    with locking.locked(work_trees / f".{_work_tree(source, work_trees).name}.lock") as lock:
+        yield lock
 
 
 def _check_out(source: Source, work_tree: Path) -> None:
@@ -245,20 +284,25 @@ def _git(directory: Path, *arguments: str) -> str | None:
     return done.stdout if done.returncode == 0 else None
 
 
-def _must(directory: Path, *arguments: str) -> None:
-    """Raises MeasureError with git's last words if it fails, and InputError without git."""
-    done = _run_git(directory, *arguments)
+def _must(directory: Path, *arguments: str, variables: Mapping[str, str] = os.environ) -> str:
+    """What git says. Raises MeasureError with its last words if it fails, and InputError without git."""
+    done = _run_git(directory, *arguments, variables=variables)
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]
         raise MeasureError(f"git {arguments[0]}: {said}")
+    return done.stdout.strip()
 
 
 def _run_git(
-    directory: Path, *arguments: str, timeout_s: float | None = None
+    directory: Path,
+    *arguments: str,
+    timeout_s: float | None = None,
+    variables: Mapping[str, str] = os.environ,
 ) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             ["git", "-C", str(directory), *arguments],
+            env={**os.environ, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

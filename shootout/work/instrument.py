@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shootout.capability import Count, Counted, Instrument
 from shootout.model.run import Observe
-from shootout.work import judge, measure
+from shootout.work import instructions, judge, measure, report
 from shootout.work.documents import COUNTS
 from shootout.work.values import MIX, WorkChange, WorkDocument
 
@@ -33,6 +33,15 @@ class Callgrind(Instrument):
     def counted(self, results: Path, base: str) -> dict[str, Counted]:
         """What was counted of the last workload, server by server."""
         return {path.name: _counted(COUNTS.read(path), base) for path in COUNTS.find(results)}
+
+    def differences(self, results: Path, older: str, newer: str) -> tuple[str, ...]:
+        """The statements and functions by which two servers differ, of the newest document with both."""
+        for document in COUNTS.newest_first(results, lambda reason: None):
+            if {older, newer} <= {count.server for count in document.counts}:
+                workload = document.workloads[-1].name
+                found = instructions.of(judge.compare(document, older), workload, (older, newer))
+                return tuple(report.differences(found))
+        return ()
 
 
 def _counted(document: WorkDocument, base: str) -> Counted:

@@ -28,6 +28,7 @@ COLUMNS = (
 )  # fmt: skip
 HISTORY_COLUMNS = ("workload", "kind", "server", "#counts", "#first", "#newest", "steps")
 HEADS_MAX = 2  # with a sentence of their own
+STATEMENTS_MAX = 3  # in a list of what differs
 NAMED_MAX = 5  # functions in a list; the page lists all
 UNNAMED_MIN = 0.05  # share of the instructions that is worth a sentence
 
@@ -104,6 +105,16 @@ def points(instructions: Instructions | None, header: RunHeader) -> Iterator[Poi
         for size, part in zip(sizes, (unnamed.base, unnamed.head), strict=True)
     ):
         yield Point(f"Of them, {_of_whole(unnamed, whole)}.")
+
+
+def differences(instructions: Instructions) -> Iterator[str]:
+    """The kinds of statements that certainly changed, the largest change first, with their functions."""
+    alone = [each for each in instructions.statements if each.functions and each.explaining]
+    for each in sorted(alone, key=lambda each: -abs(each.difference or 0.0))[:STATEMENTS_MAX]:
+        functions = ", ".join(
+            f"{figures.rounded(count.difference)} in {count.name}" for count in each.explaining[:NAMED_MAX]
+        )
+        yield f"{statement(each)}: {functions}"
 
 
 def statement(counted: Statement) -> str:

@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from msgspec.structs import replace
 
+from benchmarks.bisect import commits
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
 from shootout.document import journal
 from shootout.model.plan import Block
 from shootout.model.run import FailureRecord, RunDocument, ServerRecord, Warning
+from tests import builders as of_all
 from tests.analysis import builders
 
 LABELS = tuple("abcdefgh")
@@ -83,3 +86,69 @@ def written(results: Path, bisection: Bisection, *documents: RunDocument) -> Pat
         header = replace(document.header, run=run, started="2026-11-24T10:00:00+00:00")
         (path.parent / journal.new_name(run)).write_bytes(journal.encoded(replace(document, header=header)))
     return path
+
+
+def weeks(
+    results: Path, built: Sequence[str], ratios: Sequence[float], *, first: int = 0, **changes: object
+) -> None:
+    """A stored run for each week from the `first` on: `trunk`, built of a commit, as a ratio to an anchor.
+
+    `changes` are those of the trunk's record.
+    """
+    results.mkdir(parents=True, exist_ok=True)
+    servers = "mysql-5.7.22", "trunk"
+    for week, (commit, ratio) in enumerate(zip(built, ratios, strict=True), first):
+        dice = np.random.default_rng(week)
+        run = f"202601{week + 1:02}T000000Z-000000"
+        block = of_all.a_block(servers=servers)
+        header = replace(
+            of_all.a_header(servers, ("oltp_point_select",), (1,)),
+            run=run,
+            started=f"2026-01-{week + 1:02}T00:00:00+00:00",
+            workloads=(of_all.a_record("oltp_point_select"),),
+            servers=(of_all.a_server(servers[0]), of_all.a_server("trunk", commit=commit, **changes)),
+        )
+        starts = [
+            builders.a_start(
+                number,
+                *(
+                    builders.a_sample(server, (level * dice.normal(1, 0.003, 10)).tolist())
+                    for server, level in zip(servers, (1000.0, 1000.0 * ratio), strict=True)
+                ),
+                block=block,
+            )
+            for number in range(1, 6)
+        ]
+        document = RunDocument(header=header, starts=tuple(starts), failures=(), end=builders.AN_END)
+        (results / journal.new_name(run)).write_bytes(journal.encoded(document))
+
+
+class History(NamedTuple):
+    """Commits of a repository."""
+
+    good: str
+    step: str
+    bad: str
+    newest: str
+
+
+STEP = 2_000  # pairs of instructions: some 6 % of a statement's
+
+
+def a_history(folder: Path) -> History:
+    """Forty commits: a merge, a revert, two that do not compile, and one that makes statements longer."""
+
+    def more(*changes: tuple[str, int | None]) -> list[str]:
+        return [commits.commit(folder, subject, pairs) for subject, pairs in changes]
+
+    *_, good = commits.repository(folder, [0] * 27)
+    commits.git(folder, "switch", "--quiet", "--create", "branch")
+    more(("on a branch", 0))
+    commits.git(folder, "switch", "--quiet", "main")
+    more(("beside it", 0))
+    commits.git(folder, "merge", "--quiet", "--no-ff", "--message", "Merge pull request #7", "branch")
+    more(("half a change", None), ("the other half", 0), ("a mistake", 0))
+    step, *_ = more(("Check each command (#12)", STEP), ("tidy", STEP), ("half again", None))
+    commits.git(folder, "revert", "--no-edit", "HEAD~3")  # the mistake
+    _, bad, newest = more(("whole", STEP), ("more", STEP), ("newest", STEP))
+    return History(good, step, bad, newest)

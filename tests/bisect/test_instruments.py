@@ -42,6 +42,9 @@ class Cycles:
     def counted(self, results: Path, base: str) -> dict[str, Counted]:
         return {str(number): document for number, document in enumerate(self.seen)}
 
+    def differences(self, results: Path, older: str, newer: str) -> tuple[str, ...]:
+        return ()
+
 
 class Counting(Capability):
     name = "counting"

@@ -242,3 +242,34 @@ def test_a_commit_that_is_not_utf_8_can_be_recorded(repository: Repository) -> N
     one, two = repository.commit("caf\udce9", code="1"), repository.commit("two", code="2")
     found, _ = builds.history(str(repository.folder), one, two)
     assert found.subject.encode() == "caf\ufffd".encode()
+
+
+def test_a_commit_is_undone_on_the_newest_one_and_the_repository_stays_as_it_is(
+    repository: Repository, tmp_path: Path
+) -> None:
+    text = "one\n\n\n\n\ntwo\n"
+    first = repository.commit("first", code=text)
+    slower = repository.commit("slower", code=text.replace("two", "slow"))
+    repository.git("switch", "--quiet", "--create=branch", first)
+    repository.commit("on a branch", notes="more")
+    repository.git("switch", "--quiet", "main")
+    repository.git("merge", "--quiet", "--no-ff", "--no-edit", "branch")
+    repository.commit("newest", code=text.replace("two", "slow").replace("one", "1"))
+    known = {each.subject: each for each in builds.history(str(repository.folder), first, "main")}
+    newest = repository.source("main")
+    before = repository.git("status", "--porcelain=v2", "--branch"), repository.git("for-each-ref")
+
+    without = builds.reverted(newest, [known["slower"]], tmp_path / "cache")
+    assert without is not None
+    assert without == builds.reverted(newest, [known["slower"]], tmp_path / "cache")
+    assert repository.git("show", f"{without.commit}:code") == text.replace("one", "1").strip()
+    assert repository.git("rev-parse", f"{without.commit}^") == newest.commit
+    merged = builds.reverted(newest, [known["slower"], known["Merge branch 'branch'"]], tmp_path / "cache")
+    assert merged is not None
+    assert repository.git("ls-tree", "--name-only", merged.commit) == "code"
+
+    at_slower = repository.source(slower)
+    assert builds.reverted(at_slower, [known["newest"]], tmp_path / "cache") is None  # a conflict
+    assert builds.reverted(without, [known["slower"]], tmp_path / "cache") is None  # done already
+    assert builds.reverted(newest, [known["slower"]], tmp_path / "cache") == without
+    assert before == (repository.git("status", "--porcelain=v2", "--branch"), repository.git("for-each-ref"))

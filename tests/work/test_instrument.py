@@ -8,6 +8,7 @@ import pytest
 from msgspec import structs
 
 from shootout.model.verdict import Verdict
+from shootout.numbers import SPACE
 from shootout.work.documents import COUNTS
 from shootout.work.instrument import Callgrind
 from shootout.work.values import MIX, TRANSACTION, WorkFailure
@@ -35,3 +36,13 @@ def test_a_workload_that_is_no_sum_is_its_transaction(tmp_path: Path) -> None:
     COUNTS.write(tmp_path, "r", structs.replace(made, kinds=kinds))
     (counted,) = Callgrind().counted(tmp_path, "a").values()
     assert counted.counts["b"].ratio.estimate == pytest.approx(1.1, rel=1e-3)
+
+
+def test_what_differs_is_named_by_statement_and_function(tmp_path: Path) -> None:
+    made = document({"a": BASE, "b": {**BASE, "select": times(1.5)["select"]}})
+    slower = structs.replace(made.profiles[1], exclusive=(560.0, 40.0), inclusive=(600.0, 40.0))
+    COUNTS.write(tmp_path, "r", structs.replace(made, profiles=(made.profiles[0], slower)))
+    (said,) = Callgrind().differences(tmp_path, "a", "b")
+    assert said.startswith(f"select: 1{SPACE}501 instead of 1{SPACE}000, +50")
+    assert said.endswith(": +500 in do_command")
+    assert Callgrind().differences(tmp_path, "a", "gone") == ()

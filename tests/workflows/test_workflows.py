@@ -28,7 +28,7 @@ from shootout import __version__, paths
 from shootout.analysis import baseline, compare
 from shootout.document import baselines, journal, ledgers
 from shootout.model.history import LedgerEntry
-from shootout.report.github import markdown
+from shootout.report.github import issues, markdown
 from tests import builders
 from tests.analysis import builders as made_up
 from tests.report.github import github_server
@@ -1158,7 +1158,10 @@ def weekly(
             environment=asking(state, hub_of),
         )
         jobs = actions.run(hub, caller)
-    return hub, state, jobs
+        about = state.open("Slower", f"{issues.MARKER}0123456789abcdef -->\n")
+        with_number = {"issue": str(about["number"]), "build": COPIED, "built": "build"}
+        asked_for = actions.run(replace(hub, folder=folder / "again"), WORKFLOWS / "bisect.yml", with_number)
+    return hub, state, jobs | {f"by number/{name}": job for name, job in asked_for.items()}
 
 
 @pytest.mark.real
@@ -1170,11 +1173,14 @@ def test_the_weekly_matrix_is_built_once_measured_in_shards_merged_and_kept(
         {"of": "1/2", "runner": ["perf-a"]},
         {"of": "2/2", "runner": ["perf-b"]},
     ]
-    for name in ("build", "measure[0]", "measure[1]", "merge", "keep", "issues"):
+    for name in ("build", "measure[0]", "measure[1]", "merge", "keep", "bisect", "keep-bisections", "issues"):
         assert jobs[f"weekly/{name}"].result == "success", f"{name}: {jobs[f'weekly/{name}'].log}"
     assert jobs["publish/build"].result == "success", jobs["publish/build"].log
     assert jobs["publish/deploy"].steps["Deploy"] == "skipped"  # it needs GitHub
-    assert [request.split()[0] for request in state.asked] == ["GET"]  # nothing has regressed
+    assert [request.split()[0] for request in state.asked] == ["GET", "GET"]  # nothing has regressed
+    for name in ("weekly/bisect", "by number/bisect"):
+        assert "no regression between two commits" in jobs[name].log
+    assert jobs["by number/find"].outputs == {"regression": "0123456789abcdef"}
 
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     kept = tmp_path / "kept"
@@ -1455,7 +1461,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
     )
     script.chmod(0o755)
     inputs = "BASE HEAD SERVERS PROFILE WORKLOADS THREADS BUDGET POLICY SHARD OPTIONS ACKNOWLEDGED CALIBRATE"
-    inputs += " GOOD BAD BUILD BUILT REPO"
+    inputs += " GOOD BAD SINCE BUILD BUILT REPO"
     environment = dict.fromkeys([*inputs.split(), "LIMIT", "LEDGER"], "") | {
         "SHOOTOUT": str(script),
         "CODE": "0",
@@ -1500,6 +1506,24 @@ def test_a_history_is_bisected(stub: dict[str, str]) -> None:
     ]  # fmt: skip
     assert lines[7:10] == ["--profile=bisect", "--resume", "--work"]
     assert not any(line.startswith("--junit-xml") for line in lines)
+
+
+def test_what_a_history_confirms_is_bisected_on_from_what_is_known(
+    stub: dict[str, str], tmp_path: Path
+) -> None:
+    for folder, name in (("data", "ours"), ("data", "both"), ("measured", "both")):
+        (tmp_path / folder / "results" / "bisections" / name).mkdir(parents=True)
+        (tmp_path / folder / "results" / "bisections" / name / "bisection.json").write_text(folder)
+    (tmp_path / "data" / "acknowledged.toml").touch()
+    given = {"SINCE": str(tmp_path / "data"), "BUILD": "make", "BUILT": "out", "REPO": "."}
+    lines = measured(stub, **given, BUDGET="9").stdout.splitlines()
+    assert lines[1:8] == [
+        "bisect", "--since-history", f"--results={tmp_path}/data/results", "--repo=.", "--build=make",
+        "--tree=out", "--budget=9",
+    ]  # fmt: skip
+    assert lines[8] == f"--acknowledged={tmp_path}/data/acknowledged.toml"
+    known = (tmp_path / "measured" / "results" / "bisections").glob("*/bisection.json")
+    assert {path.parent.name: path.read_text() for path in known} == {"ours": "data", "both": "measured"}
 
 
 def test_nothing_that_is_printed_is_a_command_to_the_runner(stub: dict[str, str]) -> None:

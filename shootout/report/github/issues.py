@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from shootout.model.history import Regression
@@ -22,20 +21,39 @@ OPENED_MAX = 20  # at once: a changed runner is one problem, not hundreds
 
 
 @dataclass(frozen=True)
+class Origin:
+    """What a capability found out about where a regression comes from."""
+
+    confirmed: bool  # it found the change itself, too
+    lines: tuple[str, ...]  # Markdown
+
+
+Find = Callable[[Regression], Origin | None]
+
+
+def unknown(regression: Regression) -> Origin | None:
+    """Nothing was found out."""
+    return None
+
+
+@dataclass(frozen=True)
 class Issue:
     """The intended state of an issue."""
 
-    key: str  # identifies the regression; stable across runs
+    key: str  # Regression.issue
     title: str
     body: str
+    confirmed: bool  # by what was found out about it
 
 
-def of(regressions: Iterable[Regression], link: str | None = None) -> tuple[Issue, ...]:
+def of(
+    regressions: Iterable[Regression], link: str | None = None, origin: Find = unknown
+) -> tuple[Issue, ...]:
     """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
-    for regression in sorted(regressions, key=_remaining):
-        groups.setdefault(_key(regression), []).append(regression)
-    return tuple(_issue(key, group, link) for key, group in groups.items())
+    for regression in sorted(regressions, key=lambda regression: regression.remaining):
+        groups.setdefault(regression.issue, []).append(regression)
+    return tuple(_issue(key, group, link, origin) for key, group in groups.items())
 
 
 def sync(
@@ -44,21 +62,27 @@ def sync(
     link: str | None = None,
     *,
     complete: bool = True,
+    origin: Find = unknown,
+    hold: bool = False,
 ) -> Iterator[str]:
     """Open, update and close the repository's issues; yields a line for each change.
 
+    `origin` says where a regression comes from; with `hold`, only those are opened that it confirms.
     Issues about acknowledged regressions are closed. Unless the run documents are `complete`, no other issue
     is closed: its regression may be in a missing one. At most `OPENED_MAX` are opened, worst first; later
     calls open the rest. Raises MeasureError as Repository does.
     """
     lasting = tuple(regressions)
-    issues = of([regression for regression in lasting if regression.acknowledged is None], link)
+    issues = of([regression for regression in lasting if regression.acknowledged is None], link, origin)
     wanted = {issue.key: issue for issue in issues}
-    keys = {*map(_key, lasting)}
+    keys = {regression.issue for regression in lasting}
     existing: dict[str, Text] = {}
     for old in repository.issues(LABEL, MARKER):
         existing.setdefault((old.body or "").removeprefix(MARKER).partition(" ")[0], old)
     missing = [new for key, new in wanted.items() if key not in existing]
+    if held := [new for new in missing if hold and not new.confirmed]:
+        yield f"held back, as nothing confirms them yet: {len(held)}"
+        missing = [new for new in missing if new.confirmed]
     for new in missing[:OPENED_MAX]:
         yield f"opened {repository.open(new.title, new.body, LABEL)}"
     if len(missing) > OPENED_MAX:
@@ -80,44 +104,40 @@ def sync(
             yield f"left open, as a run document is missing: {old.html_url}"
 
 
-def _key(regression: Regression) -> str:
-    r = regression
-    about = "\0".join((r.runner, r.workload, r.dataset, r.server, r.anchor, r.settings))
-    return hashlib.sha256(about.encode()).hexdigest()[:16]
-
-
 def _lines(body: str | None) -> list[str]:
     """The lines without their endings, which GitHub changes."""
     return (body or "").splitlines()
 
 
-def _issue(key: str, group: Sequence[Regression], link: str | None) -> Issue:
+def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find) -> Issue:
     cells = sorted(group, key=lambda regression: regression.threads)
-    worst = min(cells, key=_remaining)
-    size = figures.percent(_remaining(worst))
+    worst = min(cells, key=lambda regression: regression.remaining)
+    size = figures.percent(worst.remaining)
+    origins = [found for cell in cells if (found := origin(cell)) is not None]
     title = f"{worst.server}: {worst.workload} {size} at {figures.threads(worst.threads)}"
     return Issue(
         key=key,
         title=visible(title).replace("\n", " ")[:TITLE_MAX],
-        body="\n".join([f"{MARKER}{key} -->", *_body(cells, worst, link)]) + "\n",
+        body="\n".join([f"{MARKER}{key} -->", *_body(cells, worst, origins, link)]) + "\n",
+        confirmed=any(found.confirmed for found in origins),
     )
 
 
-def _remaining(regression: Regression) -> float:
-    return regression.after / regression.before
-
-
 def _row(cell: Regression) -> list[str]:
-    levels = map(figures.percent, (_remaining(cell), cell.before, cell.after))
+    levels = map(figures.percent, (cell.remaining, cell.before, cell.after))
     return [str(cell.threads), *levels, escaped(cell.last_good), escaped(cell.first_bad)]
 
 
-def _body(cells: Sequence[Regression], worst: Regression, link: str | None) -> Iterator[str]:
+def _body(
+    cells: Sequence[Regression], worst: Regression, origins: Sequence[Origin], link: str | None
+) -> Iterator[str]:
     names = [escaped(name) for name in (worst.server, worst.workload, worst.anchor)]
     yield "**{} has become slower in {}, relative to {}.**".format(*names)
     yield ""
     yield from table(COLUMNS, map(_row, cells))
     yield ""
+    for lines in dict.fromkeys(found.lines for found in origins):
+        yield from (*lines, "")
     yield from _causes(cells)
     where = map(escaped, (worst.runner, worst.dataset, worst.settings))
     yield "On runner {}, dataset {}, settings {}. To reproduce it there:".format(*where)

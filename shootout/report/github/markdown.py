@@ -57,14 +57,14 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield ""
     if len(rows) > ROWS_SHOWN:
         more = table(columns, rows[ROWS_SHOWN:])
-        yield from _folded(f"{len(rows) - ROWS_SHOWN} more cells", more)
+        yield from folded(f"{len(rows) - ROWS_SHOWN} more cells", more)
     if others := [c for c in compared if c.verdict is Verdict.REGRESSED and c is not worst]:
         lines = chain.from_iterable(_regression(comparison, c, sections) for c in others)
-        yield from _folded(f"{len(others)} more {'regressions' if len(others) > 1 else 'regression'}", lines)
+        yield from folded(f"{len(others)} more {'regressions' if len(others) > 1 else 'regression'}", lines)
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
-        yield from _folded(f"Why: {section.title}", _points(section))
+        yield from folded(f"Why: {section.title}", _points(section))
 
 
 def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
@@ -74,7 +74,7 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
     yield f"  - Compared: {escaped(steps.compared)}"
     yield f"  - Measure it again: {span(steps.again)}"
     yield ""
-    yield from _folded(f"Acknowledge it, in {next_steps.FILE}", code(steps.acknowledgement))
+    yield from folded(f"Acknowledge it, in {next_steps.FILE}", code(steps.acknowledgement))
 
 
 def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
@@ -93,7 +93,7 @@ def _points(section: Section) -> Iterator[str]:
         yield from (f"  - {span(command)}" for command in point.commands)
 
 
-def _folded(title: str, lines: Iterable[str]) -> Iterator[str]:
+def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
     """Lines that a click shows."""
     yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
 

@@ -53,6 +53,9 @@ def _unrecovered(
     if loss is None:
         return
     of, (good, bad) = series.cell, (runs[loss.last_good], runs[loss.first_bad])
+    parts = good.header.part(of), bad.header.part(of)
+    conditions = (*_builds(*parts, series.anchor), *_conditions(*parts, (series.server, series.anchor)))
+    options = commands.options_again(newest.header, series.anchor, of)
     yield Regression(
         **structs.asdict(series.key),
         last_good=loss.last_good,
@@ -61,10 +64,16 @@ def _unrecovered(
         before=loss.before,
         after=after,
         changed=(
-            *_conditions(good.header.part(of), bad.header.part(of), (series.server, series.anchor)),
+            *_builds(*parts, series.server),
+            *conditions,
             *_work(_cell(good, of), _cell(bad, of)),
         ),
-        repeat=commands.measure_again(newest.header, series.anchor, of),
+        repeat=commands.line("run", options),
+        options=options,
+        conditions=conditions,
+        good_commit=loss.good_commit,
+        bad_commit=loss.bad_commit,
+        newest_commit=series.points[-1].commit,
         acknowledged=acknowledgements.of_change(
             series, structs.replace(loss, after=after), accepted, newest.header.started
         ),
@@ -75,21 +84,33 @@ def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
     return next(compared for compared in comparison.cells if compared.cell == cell)
 
 
-def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
-    """Differences in servers and kernel between two runs."""
-    for label in labels:
-        then, now = ({record.label: record for record in part.servers}.get(label) for part in (good, bad))
-        if then is None or now is None:
-            continue
+def _builds(good: Part | RunHeader, bad: Part | RunHeader, label: str) -> Iterator[str]:
+    """Differences in a server's build between two runs."""
+    for then, now in _both(good, bad, label):
         if then.version != now.version:
             yield f"{label}: version {then.version} → {now.version}"
         if then.commit and now.commit and then.commit != now.commit:
             yield f"{label}: commit {then.commit[:COMMIT_SHOWN]} → {now.commit[:COMMIT_SHOWN]}"
         elif then.version == now.version and then.build != now.build:
             yield f"{label}: different build of {now.version}"
-        yield from _settings(then, now)
+
+
+def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
+    """Differences in settings and kernel between two runs."""
+    for label in labels:
+        for then, now in _both(good, bad, label):
+            yield from _settings(then, now)
     if good.runner.kernel != bad.runner.kernel:
         yield f"kernel {good.runner.kernel} → {bad.runner.kernel}"
+
+
+def _both(
+    good: Part | RunHeader, bad: Part | RunHeader, label: str
+) -> Iterator[tuple[ServerRecord, ServerRecord]]:
+    """A server in two runs; nothing if one lacks it."""
+    then, now = ({record.label: record for record in part.servers}.get(label) for part in (good, bad))
+    if then is not None and now is not None:
+        yield then, now
 
 
 def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:

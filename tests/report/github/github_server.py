@@ -115,6 +115,8 @@ class GitHub:
     def _about(self, path: str) -> Record | None:  # noqa: PLR0911
         """What workflows ask for with curl."""
         match path.split("/"):
+            case ["issues", number]:
+                return next((each for each in self.issues if str(each["number"]) == number), None)
             case ["compare", _]:
                 return {"files": [{"filename": name} for name in self.changed[:COMPARED_MAX]]}
             case ["collaborators", name, "permission"]:

@@ -98,3 +98,20 @@ def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
     assert not re.search(r"[@<>`~\[#]|\x1b|\u202e", prose), prose
     assert "\n" not in issue.title
     assert "\x1b" not in issue.body + issue.title
+
+
+def test_an_issue_says_where_a_regression_comes_from_and_is_held_until_that_is_confirmed(hub: GitHub) -> None:
+    few, many = a_loss(threads=1), a_loss(threads=64)
+    found = {1: issues.Origin(confirmed=False, lines=("nothing yet",))}
+    repository = Repository.of(hub.environment)
+
+    def synced(*, hold: bool) -> list[str]:
+        done = issues.sync(repository, [few, many], origin=lambda loss: found.get(loss.threads), hold=hold)
+        return [line.split()[0] for line in done]
+
+    assert (synced(hold=True), hub.issues) == (["held"], [])
+    found[1] = found[64] = issues.Origin(confirmed=True, lines=("a commit", "its author"))
+    assert synced(hold=True) == ["opened"]
+    assert hub.issues[0]["body"].count("a commit\nits author\n\n") == 1  # of both numbers of threads
+    found.clear()
+    assert synced(hold=True) == ["updated"]  # what is open stays open

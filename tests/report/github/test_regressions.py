@@ -116,6 +116,7 @@ def test_what_changed_with_it_is_named() -> None:
         made = [*(built(each) for each in good), *(built(each, **changes) for each in bad)]
         (loss,) = unrecovered(made, change)
         assert loss.changed == expected
+        assert loss.conditions == (expected if "settings" in changes else ())  # not the server's
 
 
 def test_builds_are_named_by_their_commits() -> None:
@@ -123,8 +124,12 @@ def test_builds_are_named_by_their_commits() -> None:
         [built(each, build=digit * 64, commit=digit * 40) for each in part]
         for digit, part in (("1", measured()[:8]), ("2", measured()[8:]))
     )
-    (loss,) = unrecovered([*good, *bad], a_change(9, 1.0, 0.9))
+    commits = {"good_commit": "1" * 40, "bad_commit": "2" * 40}
+    change = structs.replace(a_change(9, 1.0, 0.9), **commits)
+    (loss,) = unrecovered([*good, *bad], change)
     assert loss.changed == ("b: commit 111111111111 → 222222222222",)
+    assert (loss.good_commit, loss.bad_commit) == ("1" * 40, "2" * 40)
+    assert loss.options["--threads"] == str(loss.threads)
 
 
 def working(comparison: Comparison, base: float, head: float, name: str = "rows_read") -> Comparison:

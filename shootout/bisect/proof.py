@@ -1,0 +1,127 @@
+"""What proves a step: the newest commit without the step's own, beside the newest and the step's neighbours.
+
+The documents lie in the folder `proof` of the bisection. Its builds say what became of WITHOUT, so a proof is
+looked for once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout.analysis import compare
+from shootout.bisect.batches import STARTS
+from shootout.bisect.documents import BISECTIONS, runs
+from shootout.bisect.measure import run_of, try_to_build
+from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
+from shootout.capability import Instrument
+from shootout.measure import campaign
+from shootout.measure.plan import Plan
+from shootout.model.run import Observe, Progress
+from shootout.model.verdict import Interval
+from shootout.paths import cache_folder
+from shootout.servers import builds
+from shootout.servers.builds import Commit, Source
+
+FOLDER = "proof"
+TIMED = STARTS[2]  # starts of a proof by time
+
+Planned = Callable[[str], Plan]  # of server references
+
+
+def prove(
+    answer: Answer,
+    path: Path,
+    newest: Source,
+    planned: Planned,
+    *,
+    instrument: Instrument | None,
+    observe: Observe,
+) -> None:
+    """Undo the step on the newest commit, build that, and measure it; `path`: the bisection's file.
+
+    Raises InputError, and MeasureError if git fails or nothing can be measured.
+    """
+    first, last = place(answer)
+    step = answer.bisection.revisions[first : last + 1]
+    commits = [Commit(each.commit, each.parents, each.author, each.date, each.subject) for each in step]
+    names = " and ".join(each.label for each in step)
+    servers = {each.label: each.server for each in (before(answer).revision, step[-1])}
+    servers.setdefault(label(newest.commit), f"git:{newest.target}")
+    plan = planned(references(servers.items()))
+    observe(Progress(stage="prepare", detail=f"{label(newest.commit)} without {names}: building"))
+    without = builds.reverted(newest, commits, cache_folder())
+    if without is None:
+        record = BuildRecord(seconds=0.0, reason=f"{names} cannot be reverted on {label(newest.commit)}")
+    else:
+        assert plan.profile.build  # which the bisection took, too
+        record = try_to_build(without, plan.profile.build)
+        if not record.reason:
+            servers[WITHOUT] = f"git:{without.target}"
+            plan = planned(references(servers.items()))
+    folder = path.parent / FOLDER
+    if instrument is not None:
+        instrument.measure(plan, folder, observe)
+    elif not record.reason:
+        folder.mkdir(exist_ok=True)
+        budget_s = plan.profile.sampling.budget_s
+        campaign.measure(run_of(plan, [*servers], TIMED, budget_s, 0), folder, observe)
+    proven = {**answer.bisection.builds, WITHOUT: record}
+    BISECTIONS.write_to(path, structs.replace(answer.bisection, builds=proven))
+
+
+def read(answer: Answer, path: Path, instrument: Instrument | None) -> Proof | None:
+    """What the proof of a step says; None if none was looked for. Raises InputError."""
+    record = answer.bisection.builds.get(WITHOUT)
+    if record is None or answer.kind != "step":
+        return None
+    folder, base = path.parent / FOLDER, before(answer).revision.label
+    ratios = _ratios(folder, base, instrument)
+    newest = next((server for server in reversed(ratios) if server not in (base, WITHOUT)), "")
+    lacks = "" if WITHOUT in ratios else "the commit without it could not be measured"
+    return Proof(
+        before=base,
+        newest=newest,
+        ratio=ratios.get(newest),
+        without=ratios.get(WITHOUT),
+        reason=record.reason or lacks,
+        differences=instrument.differences(folder, base, answer.last) if instrument else (),
+    )
+
+
+def _ratios(folder: Path, base: str, instrument: Instrument | None) -> dict[str, Interval]:
+    """What each server of the last document has, to the base's, in the document's order."""
+    if instrument is not None:
+        documents = [*instrument.counted(folder, base).values()]
+        return {server: count.ratio for each in documents[-1:] for server, count in each.counts.items()}
+    cells = [cell for each in [*runs(folder).values()][-1:] for cell in compare.compare(each).cells]
+    return {cell.cell.server: cell.ratio for cell in cells if cell.ratio is not None}
+
+
+def place(answer: Answer) -> tuple[int, int]:
+    """The first and the last revision where the step is, or is likeliest."""
+    labels = [revision.label for revision in answer.bisection.revisions]
+    return labels.index(answer.first), labels.index(answer.last)
+
+
+def before(answer: Answer) -> RevisionFinding:
+    """The last revision before the step that was measured."""
+    earlier = reversed(answer.findings[: place(answer)[0]])
+    return next(finding for finding in earlier if finding.starts and not finding.reason)
+
+
+def label(commit: str) -> str:
+    """What a commit's server is called."""
+    return commit[:10]
+
+
+def of_commits(repository: str, commits: Iterable[Commit]) -> str:
+    """The servers that commits build, as an option takes them."""
+    return references((label(each.hash), f"git:{repository}#{each.hash}") for each in commits)
+
+
+def references(servers: Iterable[tuple[str, str]]) -> str:
+    """Named servers as an option takes them."""
+    return ",".join(f"{name}={server}" for name, server in servers)

@@ -1,0 +1,158 @@
+"""Bisections that the history asks for: of regressions that it confirms, of servers built from commits.
+
+What is known already lies in the results. A bisection is known by its two ends: it goes on in the next week,
+on another machine, too, and regressions that began between the same commits share it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout import app, command
+from shootout.bisect import measure, proof
+from shootout.bisect.documents import BISECTIONS
+from shootout.bisect.values import TIME, WITHOUT, Answer, Bisection
+from shootout.capability import Instrument
+from shootout.errors import InputError, MeasureError
+from shootout.measure.plan import Plan
+from shootout.model.history import Regression
+from shootout.model.run import Observe
+from shootout.servers import builds
+
+BUDGET_MIN = 60.0
+STATEMENTS = ("workloads", "engine", "option", "rand_type", "protocol")  # options that counts share with runs
+OTHERS = ("servers", "seed", "build", "tree", "budget", "resume", "shard")  # those that no run gives
+
+Read = Callable[[Path], Answer]
+Ask = Callable[[Plan, Sequence[builds.Commit], Instrument | None], measure.Question]
+
+
+def ends(regression: Regression) -> tuple[str, str]:
+    """The commits of its last good and its first bad run."""
+    return regression.good_commit, regression.bad_commit
+
+
+def cases(regressions: Sequence[Regression]) -> list[Regression]:
+    """The worst regression between each two commits, the worst first; without those that are acknowledged."""
+    found: dict[tuple[str, str], Regression] = {}
+    for regression in sorted(regressions, key=lambda regression: regression.remaining):
+        good, bad = ends(regression)
+        if good and bad and good != bad and regression.acknowledged is None:
+            found.setdefault((good, bad), regression)
+    return [*found.values()]
+
+
+def stored(results: Path, regression: Regression, skip: Callable[[str], None]) -> Iterator[Bisection]:
+    """The bisections between its commits, the newest first."""
+    for bisection in BISECTIONS.newest_first(results, skip):
+        if (bisection.revisions[0].commit, bisection.revisions[-1].commit) == ends(regression):
+            yield bisection
+
+
+def known(results: Path, regression: Regression, read: Read) -> Answer | None:
+    """What bisections between its commits say: of the newest that found a loss, or of the newest."""
+    found = stored(results, regression, lambda reason: None)
+    answers = [read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
+    return next((answer for answer in answers if answer.is_worse), answers[0] if answers else None)
+
+
+@dataclass(frozen=True)
+class Search:
+    """What one call may do."""
+
+    args: argparse.Namespace
+    budget_min: float  # for everything together
+    instruments: Sequence[Instrument | None]  # in the order of their use; None: time
+    read: Read
+    ask: Ask
+    observe: Observe
+
+    @property
+    def results(self) -> Path:
+        """The folder of the history, and of the bisections."""
+        folder: Path = self.args.out.resolve() / "results"
+        return folder
+
+    def run(self, regressions: Sequence[Regression]) -> list[Path]:
+        """Bisect the worst ones that are not decided, and prove what is found; returns all bisections."""
+        ends_s = time.monotonic() + 60 * self.budget_min
+        begun, paths = 0, []
+        for regression in cases(regressions):
+            answer = known(self.results, regression, self.read)
+            if not self._is_over(answer) and begun < self.args.regressions and ends_s > time.monotonic():
+                try:
+                    if answer is None or not answer.is_worse:
+                        answer = self._bisected(regression, ends_s)
+                    answer = self._proven(regression, answer, ends_s)
+                    begun += 1
+                except (InputError, MeasureError) as error:
+                    command.left_out(f"{regression.server}, {regression.workload}: {error}")
+            if answer is not None:
+                paths.append(BISECTIONS.path_of(self.results, answer.bisection.id))
+        return paths
+
+    def _is_over(self, answer: Answer | None) -> bool:
+        if answer is None or not answer.bisection.finished:
+            return False
+        if answer.is_worse:
+            return answer.kind == "several" or WITHOUT in answer.bisection.builds
+        return answer.bisection.instrument == _name(self.instruments[-1])
+
+    def _bisected(self, regression: Regression, ends_s: float) -> Answer:
+        """The answer of the first instrument that finds a loss."""
+        commits = builds.history(self.args.repo, *ends(regression))
+        servers = proof.of_commits(self.args.repo, commits)
+        for instrument in self.instruments:
+            is_last = instrument is self.instruments[-1]
+            try:
+                plan = self._planned(regression, instrument, servers)
+                question = self.ask(plan, commits, instrument)
+                path, _ = measure.begun(question, self.results, lambda progress: None)
+                left_s = self.read(path).spent_s + ends_s - time.monotonic()
+                sampling = structs.replace(plan.profile.sampling, budget_s=left_s)
+                profile = structs.replace(plan.profile, sampling=sampling)
+                question = replace(question, plan=replace(plan, profile=profile))
+                answer = self.read(measure.bisect(question, self.results, self.observe))
+                if is_last or answer.is_worse or not answer.bisection.finished:
+                    break
+            except (InputError, MeasureError) as error:
+                if is_last:
+                    raise
+                command.left_out(f"{regression.server}, {regression.workload}: {error}")
+        return answer
+
+    def _proven(self, regression: Regression, answer: Answer, ends_s: float) -> Answer:
+        """The answer; of a loss with one step, with its proof."""
+        used, instruments = answer.bisection.instrument, {_name(each): each for each in self.instruments}
+        wanted = answer.is_worse and answer.kind == "step" and used in instruments
+        if not wanted or ends_s <= time.monotonic():
+            return answer
+        path, instrument = BISECTIONS.path_of(self.results, answer.bisection.id), instruments[used]
+        newest = builds.find(self.args.repo, regression.newest_commit or regression.bad_commit)
+        planned = partial(self._planned, regression, instrument)
+        proof.prove(answer, path, newest, planned, instrument=instrument, observe=self.observe)
+        return self.read(path)
+
+    def _planned(self, regression: Regression, instrument: Instrument | None, servers: str) -> Plan:
+        """A plan of these servers that loads them as the run did, or counts the same statements."""
+        flags = {flag.removeprefix("--").replace("-", "_"): text for flag, text in regression.options.items()}
+        given = {name: text for name, text in flags.items() if name not in OTHERS}
+        if instrument is not None:
+            given = {name: text for name, text in given.items() if name in STATEMENTS}
+            given["profile"] = instrument.profile
+        if self.args.profile is not None:
+            given["profile"] = self.args.profile
+        own = {name for name in given if name != "profile" and getattr(self.args, name, None) is not None}
+        changed = {name: text for name, text in given.items() if name not in own}
+        return app.plan(command.request(self.args, servers=servers, **changed).selection, command.preparing)
+
+
+def _name(instrument: Instrument | None) -> str:
+    return instrument.name if instrument else TIME
