@@ -32,7 +32,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     cnf, markdown = tmp_path / "my.cnf", tmp_path / "upgrade.md"
     cnf.write_text(CNF)
     asked = (SHOOTOUT, "upgrade", BASE, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")
-    options = (*asked, "--out", str(tmp_path), "--markdown", str(markdown), "--json")
+    options = (*asked, "--out", str(tmp_path), "--markdown", str(markdown), "--json", "--budget", "2")
     first = lab.run(*options, "--without", "data,statements,results,restoring,time")
     assert first.returncode == 0, first.stderr
     path = Path(json.loads(first.stdout)["document"])
@@ -44,7 +44,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert fates["max_connections"].new == "50"
     assert is_kept(fates["optimizer_switch"])
 
-    done = lab.run(*options, "--without", "restoring,time", "--resume")
+    done = lab.run(*options, "--without", "restoring,time", "--resume", timeout=900)
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     assert printed["document"] == str(path)
