@@ -44,7 +44,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert fates["max_connections"].new == "50"
     assert is_kept(fates["optimizer_switch"])
 
-    done = lab.run(*options, "--without", "restoring,time", "--resume", timeout=900)
+    done = lab.run(*options, "--without", "restoring,time", "--resume")
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     assert printed["document"] == str(path)
