@@ -132,7 +132,8 @@ class Answer:
     @property
     def nothing_changed(self) -> bool:
         """Whether something was compared, and nothing of note differs."""
-        verdicts = [*(cell.verdict for _, cell in self.cells), *(each.verdict for each in self.changes)]
+        judged = (each.verdict for each in self.changes if each.ratio)
+        verdicts = [*(cell.verdict for _, cell in self.cells), *judged]
         differs = (
             *(each for each in verdicts if each in CHANGED),
             *(each for each in self.changes if each.lacks),

@@ -9,7 +9,7 @@ from shootout.paths import file_stem
 from shootout.report.site.page import Listing, ListPage, Page
 from shootout.upgrade import report
 from shootout.upgrade.judge import Answer
-from shootout.upgrade.report import Topic
+from shootout.upgrade.topic import Topic
 
 FOLDER = "upgrades"
 COLUMNS = ("upgrade", "topic", "what", "found")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from shootout.analysis.exit_codes import exit_code
 from shootout.analysis.plan_changes import PlanChange
@@ -14,9 +13,10 @@ from shootout.report import circumstances, differing, figures, wording
 from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
-from shootout.settings.differences import VariableDifference
+from shootout.upgrade import configured
 from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored
-from shootout.upgrade.values import AS_ASKED, LARGE, OptionFate
+from shootout.upgrade.topic import Topic
+from shootout.upgrade.values import AS_ASKED, LARGE
 from shootout.work.report import count, interval, percent
 from shootout.work.values import WorkChange
 
@@ -28,21 +28,7 @@ MEANING = ", ".join(
         (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
     )
 )  # fmt: skip
-VALUE_MAX = 60  # characters of a variable's value
 SAID_MAX = 12  # rows of a table in terminal and Markdown; the page has all
-
-
-@dataclass(frozen=True)
-class Topic:
-    """A part of the answer."""
-
-    title: str
-    lines: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()  # `#` before a name: numbers
-    rows: tuple[tuple[str, ...], ...] = ()
-    commands: tuple[str, ...] = ()  # to copy
-    caption: str = ""  # of the rows
-    plans: tuple[tuple[str, PlanChange], ...] = ()  # to show side by side, with their workloads
 
 
 def judged(answer: Answer) -> Judged:
@@ -113,12 +99,10 @@ def headline(answer: Answer) -> str:
 def sentence(answer: Answer) -> str:
     """The worst and the best change, each with its interval and its conditions."""
     if answer.nothing_changed:
-        cells, kinds = (
-            counted(len(answer.cells), "cell"),
-            counted(len(answer.changes), "kind of statement", KINDS),
-        )
-        compared = [f"slower or faster in none of {cells}"] * bool(answer.cells)
-        compared += [f"more or fewer instructions in none of {kinds}"] * bool(answer.changes)
+        judged = [change for change in answer.changes if change.ratio]
+        kinds = counted(len(judged), "kind of statement", KINDS)
+        compared = [f"slower or faster in none of {counted(len(answer.cells), 'cell')}"] * bool(answer.cells)
+        compared += [f"more or fewer instructions in none of {kinds}"] * bool(judged)
         return f"nothing to report: {', '.join(compared)}"
     if answer.cells:
         return f"throughput {'; '.join(_on(answer, machine) for machine in answer.machines)}"
@@ -174,8 +158,8 @@ def settings_of(run: Comparison) -> str:
 def topics(answer: Answer) -> tuple[Topic, ...]:
     """Everything that there is to say, in the order in which people ask."""
     every = (
-        _settable(answer), _workloads(answer), *_statements(answer), _plans(answer), _refused(answer),
-        _data(answer), _settings(answer), _untested(answer),
+        _settable(answer), _workloads(answer), *_statements(answer), _plans(answer),
+        configured.refused(answer), _data(answer), configured.settings(answer), _untested(answer),
     )  # fmt: skip
     return tuple(topic for topic in every if topic is not None)
 
@@ -291,7 +275,8 @@ def _statements(answer: Answer) -> Iterator[Topic]:
     document = answer.counted.document
     lines: tuple[str, ...] = (
         f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
-        f"{same} the same, {open_} undecided. Counted with {document.settings}, "
+        f"{same} the same, {open_} undecided, {sum(not each.ratio for each in answer.changes)} not compared. "
+        f"Counted with {document.settings}, "
         f"{', '.join(map(figures.dataset, document.datasets))}.",
     )
     columns = ("kind", "workload", f"#{answer.old}", f"#{answer.new}", "#change", "plan")
@@ -348,68 +333,6 @@ def _accesses(change: PlanChange) -> tuple[str, ...]:
     )
 
 
-def _refused(answer: Answer) -> Topic | None:
-    document = answer.document
-    lines = []
-    lacking = [change for change in answer.changes if change.lacks]
-    if lacking:
-        names = ", ".join(f"{change.kind} ({change.reason})" for change in lacking)
-        lines.append(f"Statements that a server does not know: {names}.")
-    if document.results is not None:
-        lines += document.results or ["Every statement that was compared returns the same rows."]
-    rows = (*map(_fate, answer.fates), *_meanings(answer))
-    if document.settings and not answer.fates:
-        lines.append(f"{document.settings}: the new server takes every option as the old one does.")
-    if not (lines or rows):
-        return None
-    return Topic(
-        "Refused, or understood differently", tuple(lines),
-        ("option", "value", answer.old, answer.new, "what happens"), rows,
-        caption="What your my.cnf and the defaults mean",
-    )  # fmt: skip
-
-
-# Variables that change what statements and accounts mean, rather than how long they take.
-MEANINGS = (
-    "sql_mode", "default_authentication_plugin", "authentication_policy", "character_set_server",
-    "collation_server", "default_collation_for_utf8mb4", "explicit_defaults_for_timestamp",
-    "transaction_isolation", "innodb_strict_mode", "lower_case_table_names",
-)  # fmt: skip
-
-
-def _meanings(answer: Answer) -> Iterator[tuple[str, ...]]:
-    for variable in answer.variables:
-        if variable.name in MEANINGS and variable.origin != "requested":
-            yield (variable.name, "", *_values(variable), "another default")
-
-
-def _values(variable: VariableDifference) -> Iterator[str]:
-    return (_short(differing.variable_value(variable, text)) for text in (variable.base, variable.head))
-
-
-def _short(text: str) -> str:
-    """A value that a table has room for; JSON has it whole."""
-    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
-
-
-def _fate(fate: OptionFate) -> tuple[str, ...]:
-    if fate.refused:
-        what = f"refused: {fate.refused}"
-    elif fate.renamed:
-        what = f"renamed to {fate.renamed}"
-    elif fate.new is None:
-        what = "removed"
-    else:
-        what = "another value"
-    difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)
-    return (
-        fate.option,
-        _short(fate.value),
-        *_values(difference),
-        "; ".join(filter(None, (what, fate.told))),
-    )
-
-
 def _data(answer: Answer) -> Topic | None:
     data = answer.document.data
     if data is None:
@@ -426,32 +349,15 @@ def _data(answer: Answer) -> Topic | None:
     return Topic("The old data directory", (said, *data.told))
 
 
-ORIGINS = {"requested": "your my.cnf", "default": "another default", "only one has it": "only one has it"}
-
-
-def _settings(answer: Answer) -> Topic | None:
-    notable = [variable for variable in answer.variables if variable.notable]
-    if not answer.variables:
-        return None
-    rows = tuple(
-        (
-            each.name,
-            *_values(each),
-            ORIGINS[each.origin],
-        )
-        for each in notable
-    )
-    every = counted(len(answer.variables), "variable")
-    return Topic(
-        "Settings that differ", (f"{every} differ; {len(notable)} are known to change performance.",),
-        ("variable", answer.old, answer.new, "why"), rows, caption="Those known to change performance",
-    )  # fmt: skip
-
-
 def _untested(answer: Answer) -> Topic:
     document = answer.document
     lines = [f"{part}: {why}" for part, why in document.left_out.items()]
     lines += answer.unreadable
+    lines += [
+        f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
+        for failure in (answer.counted.document.failures if answer.counted else ())
+        if not failure.lacks
+    ]
     known = [each.written for each in answer.counted.document.workloads] if answer.counted else []
     if known and document.workload not in ("", *known):
         lines.append(f"Instructions and plans of {document.workload}: the count does not have it.")

@@ -32,7 +32,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     cnf, markdown = tmp_path / "my.cnf", tmp_path / "upgrade.md"
     cnf.write_text(CNF)
     asked = (SHOOTOUT, "upgrade", BASE, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")
-    options = (*asked, "--out", str(tmp_path), "--markdown", str(markdown), "--json")
+    options = (*asked, "--out", str(tmp_path), "--markdown", str(markdown), "--json", "--budget", "2")
     first = lab.run(*options, "--without", "data,statements,results,restoring,time")
     assert first.returncode == 0, first.stderr
     path = Path(json.loads(first.stdout)["document"])

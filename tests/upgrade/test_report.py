@@ -16,6 +16,7 @@ from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import DataDirectory, OptionFate, UpgradeDocument
 from shootout.work.documents import COUNTS, joined
+from shootout.work.values import WorkFailure
 from tests import builders
 from tests.report.site.pages import Document
 from tests.work import builders as counts
@@ -123,13 +124,17 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
 
 
 def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
-    same = counts.document({OLD: counts.BASE, NEW: counts.BASE})
+    partly = {kind: values for kind, values in counts.BASE.items() if kind != "update"}
+    failed = WorkFailure(server=NEW, workload="w", kind="update", reason="no answer")
+    same = counts.document({OLD: counts.BASE, NEW: partly}, [failed])
     path = COUNTS.write(tmp_path, same.run, same)
     counted = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), results=())
     answer = judge.read(counted, tmp_path)
-    said = "nothing to report: more or fewer instructions in none of 3 kinds of statement"
+    said = "nothing to report: more or fewer instructions in none of 1 kind of statement"
     assert report.headline(answer).endswith(said)
-    assert not any(topic.commands for topic in report.topics(answer)[:-1])
+    *others, untested = report.topics(answer)
+    assert not any(topic.commands for topic in others)
+    assert f"update on {NEW}: no answer" in untested.lines
     for found in ({"options": (FATE,)}, {"results": ("another row",)}, {"variables": VARIABLES}):
         assert "nothing" not in report.headline(judge.read(structs.replace(counted, **found), tmp_path))
 
