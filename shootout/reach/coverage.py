@@ -28,9 +28,9 @@ _PARTS = {
     "geometry": r"gis:: Gis_ Geometry Item_func_st_ Item_func_spatial BG_ \w*[Gg]eo",
     "the data dictionary": r"dd::",
     "other engines": r"mi_ _mi_ ha_myisam ha_archive ha_tina ha_heap ha_federated ha_blackhole heap_ hp_ "
-    r"maria_ _ma_ ha_maria ha_myisammrg myrg_ ft_ ha_perfschema table_\w+::",
+    r"maria_ rtree_ _ma_ ha_maria ha_myisammrg myrg_ ft_ ha_perfschema table_\w+::",
     "full text": r"fts_ Fts FTS ft_",
-    "InnoDB": r"rtr_ lob:: ddl:: i_s_ innodb_ Parallel_reader Btree Tablespace Fil_ Dblwr dblwr",
+    "InnoDB": r"rtr_ ha_innopart lob:: ddl:: i_s_ innodb_ Parallel_reader Btree Tablespace Fil_ Dblwr dblwr",
     "cloning": r"[Cc]lone_ Ha_clone",
     "partitions": r"\w*[Pp]artition",
 }
