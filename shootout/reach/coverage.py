@@ -14,11 +14,13 @@ from shootout.reach.values import BlindSpot, MapPart
 
 BLIND_MAX = 100  # in a document
 
-# Parts that no statement of a connection is known to need, and code of others that is linked in.
+# Code of other projects that is linked in: no part of the server.
+_OTHERS = r"""std:: __gnu __cxa boost:: rapidjson google:: protobuf icu_ u[a-z]*_\d\d\b ZSTD_ HUF_ FSE_ ZDICT_
+    COVER_ LZ4 XXH event_ ev_ evbuffer evhttp evutil bufferevent [Ii]nflate deflate tao:: lz4 abi:: _Z
+    opentelemetry jemalloc fmt:: yaSSL:: TaoCrypt::"""
+_FOREIGN = re.compile("|".join(_OTHERS.split()))
+_LONG = re.compile(r"(?:[\w:&* ]+ )?(?:std|boost|rapidjson|google)::")  # what of it takes long to read
 _PARTS = {
-    "code of other projects": r"""std:: __gnu __cxa boost:: rapidjson google:: protobuf icu_ u[a-z]*_\d\d\b
-        ZSTD_ HUF_ FSE_ ZDICT_ COVER_ LZ4 XXH event_ ev[a-z]*_ bufferevent edit_ el_ z?[Ii]nflate deflate
-        tao:: lz4 opentelemetry abi:: _Z jemalloc fmt:: """,
     "NDB Cluster": r"ndb Ndb NDB ha_ndb Thd_ndb \w*_ndb_",
     "replication": r"""gcs_ Gcs_ xcom \w*Relay_log \w*relay_log Slave \w*slave Master_info Rpl_ rpl_ Replica
         group_replication \w*channel start_master Group_ Certif xdr_ task_""",
@@ -26,17 +28,14 @@ _PARTS = {
     "geometry": r"gis:: Gis_ Geometry Item_func_st_ Item_func_spatial BG_ \w*[Gg]eo",
     "the data dictionary": r"dd::",
     "other engines": r"mi_ _mi_ ha_myisam ha_archive ha_tina ha_heap ha_federated ha_blackhole heap_ hp_ "
-    r"maria_ _ma_ ha_maria ha_myisammrg myrg_ ft_ ha_perfschema table_\w+::",
+    r"maria_ rtree_ _ma_ ha_maria ha_myisammrg myrg_ ft_ ha_perfschema table_\w+::",
     "full text": r"fts_ Fts FTS ft_",
-    "InnoDB": r"rtr_ lob:: ddl:: i_s_ innodb_ Parallel_reader Btree Tablespace Fil_ Dblwr dblwr",
+    "InnoDB": r"rtr_ ha_innopart lob:: ddl:: i_s_ innodb_ Parallel_reader Btree Tablespace Fil_ Dblwr dblwr",
     "cloning": r"[Cc]lone_ Ha_clone",
     "partitions": r"\w*[Pp]artition",
 }
 _PATTERNS = {part: re.compile("|".join(text.split())) for part, text in _PARTS.items()}
 _SYMBOL = re.compile(r"[0-9a-f]+ ([0-9a-f]+) [tTwWi] (?:(?:non-)?virtual thunk to )?(?!_GLOBAL_)(.+)")
-_FOREIGN = re.compile(
-    r"(?:[\w:&* ]+ )?(?:std|boost|rapidjson|google)::"
-)  # long names, which take long to read
 
 
 def of(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
@@ -52,7 +51,7 @@ def of(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], t
         part = part_of(name)
         ran = name in executed
         counts.setdefault(part, Counter()).update(
-            functions=1, executed=ran, bytes=size, executed_bytes=ran * size
+            functions=1, executed=int(ran), bytes=size, executed_bytes=ran * size
         )
         if (part, group(name)) not in seen:
             blind.setdefault((part, group(name)), []).append(size)
@@ -60,7 +59,6 @@ def of(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], t
     spots = (
         BlindSpot(name=name, part=part, functions=len(each), bytes=sum(each))
         for (part, name), each in blind.items()
-        if part != next(iter(_PARTS))
     )
     return (
         tuple(sorted(parts, key=lambda part: -part.bytes)),
@@ -69,13 +67,13 @@ def of(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], t
 
 
 def defined(program: Path) -> Counter[str]:
-    """The bytes of code of a program's functions, by plain name. Raises InputError."""
+    """The bytes of code of a server's own functions, by plain name. Raises InputError."""
     sizes: Counter[str] = Counter()
     for line in _symbols(program) or _symbols(program, "--dynamic"):  # what stripping leaves
         if match := _SYMBOL.match(line):
-            foreign = _FOREIGN.match(match[2])
-            name = "std::" + match[2][:40] if foreign else function_names.plain(match[2])
-            sizes[name] += int(match[1], 16)
+            name = "" if _LONG.match(match[2]) else function_names.plain(match[2])
+            if name and not _FOREIGN.match(name):
+                sizes[name] += int(match[1], 16)
     if not sizes:
         raise InputError(f"{program}: no symbols")
     return sizes

@@ -138,7 +138,7 @@ def covered(server: MapServer) -> str:
     if not functions:
         return f"{server.label}: its program has no symbols, so its functions are not known."
     return (
-        f"{server.label}: {number(executed, 0)} of {number(functions, 0)} functions are executed "
+        f"{server.label}: {number(executed, 0)} of {number(functions, 0)} of its own functions are executed "
         f"({share(round(executed / functions, 3))})."
     )
 

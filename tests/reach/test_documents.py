@@ -21,7 +21,8 @@ from tests.work.builders import server
 SOURCES = {
     "a.h": "static inline int twice(int x) {\n  int y = x * 3;\n  return y + x;\n}\n",
     "a.c": '#include "a.h"\nstatic int helper(int v) {\n  return twice(v) ^ v;\n}\n'
-    "int entry(int v) {\n  return helper(v) + 1;\n}\nint unused(int v) {\n  return v - 1;\n}\n",
+    "int entry(int v) {\n  return helper(v) + 1;\n}\nint unused(int v) {\n  return v - 1;\n}\n"
+    "int row_one(int v) {\n  return v;\n}\n",
 }
 
 
@@ -39,14 +40,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path, tmp_path: Path) -> None:
-    shares = {("w", "point"): {"entry": 0.12345, "other": 0.0001}, ("w", "all"): {"entry": 1.0000001}}
+    shares = {
+        ("w", "point"): {"entry": 0.12345, "other": 0.0001, "row_one": 0.5},
+        ("w", "all"): {"entry": 1.0000001},
+    }
     executed = [Executed(server("a"), program, shares, {"entry", "flush"})]
     document = documents.of("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
-    assert document.functions == ("entry", "flush", "other")
+    assert document.functions == ("entry", "flush", "other", "row_one")
     (mapped,) = document.mapped
-    assert mapped.shares == ((123, 1000), (-1, -1), (0, -1))
+    assert mapped.shares == ((123, 1000), (-1, -1), (0, -1), (500, -1))
     assert mapped.beside == (1,)
-    assert [(part.functions, part.executed) for part in mapped.parts if part.executed] != []
+    assert {(part.name, part.functions, part.executed) for part in mapped.parts} >= {("InnoDB", 1, 1)}
     assert "unused" in {spot.name for spot in mapped.blind}
     path = MAPS.write(tmp_path, document.run, document)
     assert path.name.endswith(".json.xz")
