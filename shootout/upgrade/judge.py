@@ -167,13 +167,19 @@ class Answer:
         return tuple(fate for fate in self.document.options if not is_kept(fate))
 
     def workloads_with_losses(self, kinds_max: float) -> tuple[str, ...]:
-        """The workloads with the kinds that cost most more, as the command line names them.
+        """Workloads with kinds that cost more, as the command line names them.
 
-        The first, then those with which there are at most so many kinds.
+        The user's own, then those whose kinds execute least: applications send such statements most. The
+        first, and those with which there are at most so many kinds.
         """
         if self.counted is None:
             return ()
-        worse = dict.fromkeys(each.workload for each in self.changes if each.verdict is Verdict.REGRESSED)
+        costs: Counter[str] = Counter()
+        for each in self.changes:
+            costs[each.workload] += round(each.head.mean) if each.head else 0
+        lost = {each.workload for each in self.changes if each.verdict is Verdict.REGRESSED}
+        own = {each.name for each in self.counted.document.workloads if each.written == self.document.workload}
+        worse = sorted(lost, key=lambda name: (name not in own, costs[name], name))
         sizes = Counter(kind.workload for kind in self.counted.document.kinds)
         written = {record.name: record.written for record in self.counted.document.workloads}
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
