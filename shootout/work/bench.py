@@ -30,12 +30,13 @@ from shootout.servers.native import Tree
 from shootout.work import callgrind, planning
 from shootout.work.callgrind import Counter, Dump
 from shootout.work.pace import START, Pace
-from shootout.work.units import Unit, priming, repetition
+from shootout.work.units import INSTRUCTIONS, Unit, priming, repetition
 from shootout.work.values import WorkCount, WorkFailure
 
 TRIED = 3  # executions, the cheapest of which says what one takes
-WARM_UP = 2  # repetitions of each kind while Callgrind counts, for what another kind left
-REPETITIONS = 5
+EXPENSIVE = 5 * INSTRUCTIONS  # from here on, the first one says it: a repetition has the fewest anyway
+ROUNDS = (2, 5)  # repetitions while Callgrind counts: not counted, for what another kind left, and counted
+ROUNDS_OF_EXPENSIVE = (1, 3)
 # With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler
 # whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.3 %.
 READ_VIEW = (
@@ -182,12 +183,7 @@ class Session:
     def _prime_and_count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
         self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
         self._counter.begin()
-        self._each(
-            lambda unit, show: self._count(unit, repetition(unit, costs.get(unit.key)), show),
-            units,
-            "measure",
-            1,
-        )
+        self._each(lambda unit, show: self._count(unit, costs.get(unit.key), show), units, "measure", 3)
         self._counter.end()
 
     def plan(self) -> None:
@@ -197,7 +193,7 @@ class Session:
         """
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
 
-        def capture(unit: Unit, _: Callable[[int], None]) -> None:
+        def capture(unit: Unit, _: object) -> None:
             workload, _kind = unit.key
             schema = schema_of(self.instance, self.bench.plan.workloads[workload].dataset)
             with suppress(MeasureError), self._connected(unit, "plans") as send:
@@ -211,7 +207,7 @@ class Session:
 
     def _each(
         self,
-        work: Callable[[Unit, Callable[[int], None]], None],
+        work: Callable[[Unit, Callable[..., None]], None],
         units: Sequence[Unit],
         stage: str,
         number: int,
@@ -228,11 +224,10 @@ class Session:
                 blocks=len(bench.units),
                 start=self.start,
                 starts=bench.plan.profile.sampling.starts_min,
-                rounds=REPETITIONS if stage == "measure" else 0,
             )
 
-            def show(round_: int, progress: Progress = progress) -> None:
-                self.pace.show(msgspec.structs.replace(progress, round=round_))
+            def show(round_: int, rounds: int = 0, progress: Progress = progress) -> None:
+                self.pace.show(msgspec.structs.replace(progress, round=round_, rounds=rounds))
 
             if self.instance.alive() and not bench.fails(workload, kind):
                 show(number)
@@ -242,30 +237,34 @@ class Session:
                     bench.fail(error, workload, kind)
             self.pace.done()
 
-    def _try(self, unit: Unit, show: Callable[[int], None]) -> None:
+    def _try(self, unit: Unit, _: object) -> None:
         if not unit.scaled:
             return
         with self._connected(unit, "tried") as send:
-            send(1)
-            self._counter.dump()
-            tried = []
-            for _ in range(TRIED):
+
+            def taken() -> int:
                 send(1)
-                tried.append(self._counter.dump().instructions)
-        self.bench.counted.costs[unit.key] = min(tried)
+                return self._counter.dump().instructions
+
+            cost = taken()
+            if cost < EXPENSIVE:  # the first one reads pages, too
+                cost = min(taken() for _ in range(TRIED))
+        self.bench.counted.costs[unit.key] = cost
 
     def _prime(self, unit: Unit, executions: int) -> None:
         with self._connected(unit, f"{self.start}/priming") as send:
             send(executions)
 
-    def _count(self, unit: Unit, executions: int, show: Callable[[int], None]) -> None:
+    def _count(self, unit: Unit, cost: int | None, show: Callable[..., None]) -> None:
         counter, counted = self._counter, self.bench.counted
+        executions = repetition(unit, cost)
+        warm_up, repetitions = ROUNDS if cost is None or cost < EXPENSIVE else ROUNDS_OF_EXPENSIVE
         with self._connected(unit, str(self.start)) as send:
-            send(WARM_UP * executions)
+            send(warm_up * executions)
             counter.dump()
             dumps = []
-            for number in range(1, REPETITIONS + 1):
-                show(number)
+            for number in range(1, repetitions + 1):
+                show(number, repetitions)
                 send(executions)
                 dumps.append(counter.dump())
         counted.last[unit.key] = dumps[-1]

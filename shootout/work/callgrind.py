@@ -31,6 +31,7 @@ START_TIMEOUT_S = 300.0  # 3 to 12 s on an idle machine
 ANSWER_TIMEOUT_S = 60.0  # for a command to Callgrind
 
 _PREFIX = "callgrind.out"
+_AT_ONCE = "--max-invoke-ms=1"  # vgdb else waits for 100 ms before it wakes a server that has nothing to do
 _CALLGRIND = (
     "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
     "--trace-children=yes",  # a script that starts the server
@@ -138,7 +139,7 @@ class Counter:
         return Dump(dispatching or [max(texts, key=totals)])
 
     def _ask(self, command: str) -> None:
-        asked = ["vgdb", _channel(self.home), f"--pid={self.pid}", *command.split()]
+        asked = ["vgdb", _channel(self.home), _AT_ONCE, f"--pid={self.pid}", *command.split()]
         try:
             done = subprocess.run(
                 asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,

@@ -20,8 +20,10 @@ STATEMENTS = 50  # in a repetition, at most
 INSTRUCTIONS = 3_000_000  # in a repetition, about
 SIZES = (1, 2, 5, 10, 25, 50)  # of repetitions: so coarse that they seldom depend on what was tried
 WRITES_MIN = 10  # in a repetition: what pages do, which writes come upon, needs many to even out
-PRIMING = 10  # repetitions before anything is counted, at least
-PRIMED = 2_500  # executions, as far as they take no more than …
+WRITES_INSTRUCTIONS = 100_000_000  # in a repetition, about: one that writes many rows evens out by itself
+PRIMING = 10  # repetitions before anything is counted, as far as they take no more than …
+PRIMING_INSTRUCTIONS = 500_000_000
+PRIMED = 2_500  # executions, or more than those repetitions, as far as they take no more than …
 PRIMED_INSTRUCTIONS = 150_000_000
 TRANSACTIONS_MIN = 10  # in a repetition
 
@@ -91,7 +93,7 @@ def repetition(unit: Unit, instructions: int | None) -> int:
     """How often a repetition does a unit that takes so many instructions; None: not known."""
     if instructions is None:
         return unit.kind.units
-    least = WRITES_MIN if unit.writes else 1
+    least = min(WRITES_MIN, WRITES_INSTRUCTIONS / max(1, instructions)) if unit.writes else 1
     fitting = min(unit.kind.units, max(least, INSTRUCTIONS / max(1, instructions)))
     return max((size for size in SIZES if size <= fitting), default=1)
 
@@ -105,7 +107,8 @@ def priming(unit: Unit, instructions: int | None) -> int:
     least = PRIMING * repetition(unit, instructions)
     if instructions is None:
         return least
-    return max(least, min(PRIMED, PRIMED_INSTRUCTIONS // max(1, instructions)))
+    cost = max(1, instructions)
+    return max(1, min(least, PRIMING_INSTRUCTIONS // cost), min(PRIMED, PRIMED_INSTRUCTIONS // cost))
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:

@@ -52,9 +52,12 @@ def test_a_server_that_drops_our_own_connection_fails_alone() -> None:
         ("oltp_point_select", 61_000, 25, 2_459),
         ("oltp_point_select", 400_000, 5, 375),
         ("oltp_point_select", 10**7, 1, 15),
-        ("oltp_point_select", 10**9, 1, 10),
+        ("oltp_point_select", 5 * 10**7, 1, 10),
+        ("oltp_point_select", 10**9, 1, 1),
         ("oltp_insert", 100_000, 25, 1_500),
-        ("oltp_insert", 10**9, 10, 100),
+        ("oltp_insert", 5 * 10**6, 10, 100),
+        ("oltp_insert", 3 * 10**7, 2, 16),
+        ("oltp_insert", 10**9, 1, 1),
     ],
 )
 def test_a_repetition_has_fewer_of_what_takes_much(
