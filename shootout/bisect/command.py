@@ -90,9 +90,10 @@ class Bisect(Capability):
         return command.conclude(self, path, prepared, args)
 
     def _since_history(self, args: argparse.Namespace) -> int:
-        if args.repo is None or (args.over, args.good, args.bad) != (None, None, None):
+        others = {args.over, args.good, args.bad}
+        if args.repo is None or others != {None} or (args.build is None and args.profile == PROFILE):
             raise InputError(
-                "--since-history: expected --repo DIR and --build CMD, without --over, --good, --bad"
+                "--since-history: expected --repo DIR and --build CMD, and no servers or commits"
             )
         link = http.checked_url("--url", args.url) if args.url else ""
         args.resume, args.profile = True, None if args.profile == PROFILE else args.profile

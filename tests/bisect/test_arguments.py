@@ -19,6 +19,12 @@ TWO_VERSIONS = ("--over", "mysql-5.7.22,mysql-8.0.12")
         (("--over", "mysql-5.7.22"), "one workload, one number of threads, and two servers or more"),
         ((*TWO_VERSIONS, "--threads", "1,2"), "one workload, one number of threads"),
         ((*TWO_VERSIONS, "--tree", "x"), "--tree x: works only with --build"),
+        (
+            ("--since-history", "--repo", "/"),
+            "expected --repo DIR and --build CMD, and no servers or commits",
+        ),
+        (("--since-history", "--repo", "/", "--build", "a", "--good", "b"), "and no servers or commits"),
+        (("--since-history", "--regressions", "0"), "--regressions"),
         ((*TWO_VERSIONS, "--url", "javascript:x"), "--url: expected an address that starts with https://"),
     ],
 )

@@ -42,8 +42,8 @@ tables = 1
 rows = 200
 
 [sampling]
-starts_min = 2
-starts_max = 2
+starts_min = 3
+starts_max = 3
 
 [policy]
 margin = 0.02
@@ -114,7 +114,7 @@ def place(lab: Lab, hub: GitHub, tmp_path: Path) -> Place:
 
 @pytest.mark.real
 def test_of_a_drift_the_steps_are_named(place: Place) -> None:
-    good, _, _, bad = commits.repository(place.repository, [0, STEP // 2, STEP, STEP])
+    good, _, _, bad = commits.repository(place.repository, [0, 2 * STEP, 4 * STEP, 4 * STEP])
     place.slower(good, bad, bad)
     done = place.bisected()
     assert done.returncode == 1, done.stderr

@@ -20,7 +20,6 @@ from tests.workflows import actions
 from tests.workflows.actions import Hub
 from tests.workflows.test_workflows import (
     OURS,
-    WORKFLOWS,
     a_profile,
     asking,
     committed,
@@ -68,15 +67,16 @@ def test_the_weekly_run_names_the_commit_and_proves_it(ours: Hub, lab: Lab, tmp_
             assert jobs[f"weekly/{name}"].result == "success", jobs[f"weekly/{name}"].log
         (issue,) = state.issues
         number = {"issue": str(issue["number"]), "build": commits.BUILD, "built": commits.TREE}
-        again = actions.run(replace(hub, folder=tmp_path / "again"), WORKFLOWS / "bisect.yml", number)
+        asked = written(tmp_path, ours.sha, example("bisect"), **number)
+        again = actions.run(replace(hub, folder=tmp_path / "again"), asked)
     said = html.unescape(issue["body"]).replace("\u200b", "")
     for part in (
         " more instructions (", f" since {history.step[:10]}.", "pull/12)", " in extra_work [extra].",
         f"Proof by revert: {history.newest[:10]} without it has ",
     ):  # fmt: skip
         assert part in said
-    assert f"since {history.step[:10]}." in again["bisect"].log
-    assert "counting" not in again["bisect"].log  # everything is known
+    assert f"since {history.step[:10]}." in again["bisect/bisect"].log
+    assert "counting" not in again["bisect/bisect"].log  # everything is known
 
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(origin / REPOSITORY), "kept")
     kept = tmp_path / "kept" / "results"

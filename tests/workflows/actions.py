@@ -25,7 +25,7 @@ import yaml
 
 from tests.workflows.artifacts import Artifacts, now
 
-PATIENCE_S = 900.0  # for a step that takes two minutes at most on an idle machine
+PATIENCE_S = 1800.0  # for a step that takes two minutes at most on an idle machine
 _TOKEN = re.compile(
     r"\s*(?:(?P<text>'(?:[^']|'')*')|(?P<number>\d+)|(?P<operator>&&|\|\||==|!=|!|\(|\)|,)|(?P<member>(?<=\))\.[A-Za-z_]\w*)|(?P<name>[A-Za-z_][\w.*-]*))"
 )

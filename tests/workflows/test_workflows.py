@@ -1160,8 +1160,9 @@ def weekly(
         jobs = actions.run(hub, caller)
         about = state.open("Slower", f"{issues.MARKER}0123456789abcdef -->\n")
         with_number = {"issue": str(about["number"]), "build": COPIED, "built": "build"}
-        asked_for = actions.run(replace(hub, folder=folder / "again"), WORKFLOWS / "bisect.yml", with_number)
-    return hub, state, jobs | {f"by number/{name}": job for name, job in asked_for.items()}
+        by_number = written(folder, ours.sha, example("bisect"), **with_number)
+        asked_for = actions.run(replace(hub, folder=folder / "again"), by_number)
+    return hub, state, jobs | asked_for
 
 
 @pytest.mark.real
@@ -1178,9 +1179,9 @@ def test_the_weekly_matrix_is_built_once_measured_in_shards_merged_and_kept(
     assert jobs["publish/build"].result == "success", jobs["publish/build"].log
     assert jobs["publish/deploy"].steps["Deploy"] == "skipped"  # it needs GitHub
     assert [request.split()[0] for request in state.asked] == ["GET", "GET"]  # nothing has regressed
-    for name in ("weekly/bisect", "by number/bisect"):
+    for name in ("weekly/bisect", "bisect/bisect"):
         assert "no regression between two commits" in jobs[name].log
-    assert jobs["by number/find"].outputs == {"regression": "0123456789abcdef"}
+    assert jobs["bisect/find"].outputs == {"regression": "0123456789abcdef"}
 
     git(tmp_path, "clone", "--quiet", "--branch=shootout-data", str(hub.origin / REPOSITORY), "kept")
     kept = tmp_path / "kept"
