@@ -178,7 +178,9 @@ class Answer:
         for each in self.changes:
             costs[each.workload] += round(each.head.mean) if each.head else 0
         lost = {each.workload for each in self.changes if each.verdict is Verdict.REGRESSED}
-        own = {each.name for each in self.counted.document.workloads if each.written == self.document.workload}
+        own = {
+            each.name for each in self.counted.document.workloads if each.written == self.document.workload
+        }
         worse = sorted(lost, key=lambda name: (name not in own, costs[name], name))
         sizes = Counter(kind.workload for kind in self.counted.document.kinds)
         written = {record.name: record.written for record in self.counted.document.workloads}
