@@ -248,6 +248,7 @@ class Session:
                 send(1)
                 return self._counter.dump().instructions
 
+            self._counter.dump()  # our own queries
             cost = taken()
             if cost < EXPENSIVE:  # the first one reads pages, too
                 cost = min(taken() for _ in range(TRIED))

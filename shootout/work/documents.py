@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -13,7 +13,7 @@ from shootout.document import compatibility
 from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError
-from shootout.work.values import WorkDocument
+from shootout.work.values import WorkCount, WorkDocument
 
 
 def joined(paths: Sequence[Path]) -> WorkDocument:
@@ -57,10 +57,6 @@ def _difference(one: WorkDocument, other: WorkDocument) -> str:
     for server in other.servers:
         for difference in compatibility.servers(known.get(server.label, server), server):
             return difference
-    repeated = {(kind.workload, kind.name): kind.units for kind in one.kinds}
-    for kind in other.kinds:
-        if repeated.get((kind.workload, kind.name), kind.units) != kind.units:
-            return f"other repetitions of {kind.name} of {kind.workload}"
     done = {(count.server, count.workload, count.kind) for count in one.counts}
     for count in other.counts:
         if (count.server, count.workload, count.kind) in done:
@@ -70,7 +66,8 @@ def _difference(one: WorkDocument, other: WorkDocument) -> str:
 
 def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
     labels = {server.label for server in one.servers}
-    kinds = {(kind.workload, kind.name) for kind in one.kinds}
+    kinds = {(kind.workload, kind.name): kind.units for kind in one.kinds}
+    theirs = {(kind.workload, kind.name): kind.units for kind in other.kinds}
     known = {record.name for record in one.workloads}
     numbers = {name: number for number, name in enumerate(one.functions)}
     profiles = tuple(
@@ -86,7 +83,7 @@ def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
         digests={**one.digests, **other.digests},
         servers=(*one.servers, *(server for server in other.servers if server.label not in labels)),
         kinds=(*one.kinds, *(kind for kind in other.kinds if (kind.workload, kind.name) not in kinds)),
-        counts=one.counts + other.counts,
+        counts=(*one.counts, *(_scaled(count, kinds, theirs) for count in other.counts)),
         functions=tuple(numbers),
         profiles=one.profiles + profiles,
         failures=one.failures + other.failures,
@@ -94,6 +91,18 @@ def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
             name: one.plans.get(name, ()) + other.plans.get(name, ()) for name in {**one.plans, **other.plans}
         },
     )
+
+
+def _scaled(
+    count: WorkCount, units: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str], int]
+) -> WorkCount:
+    """A count of repetitions of another length: what an execution takes decides how many one has."""
+    key = count.workload, count.kind
+    if (wanted := units.get(key, theirs[key])) == theirs[key]:
+        return count
+    factor = wanted / theirs[key]
+    scaled = tuple(max(1, round(each * factor)) for each in count.instructions)
+    return structs.replace(count, instructions=scaled)
 
 
 def _fault(document: WorkDocument) -> str:

@@ -65,12 +65,6 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
         (document({"a": BASE}), "select of w on a is in both"),
         (structs.replace(document({"b": BASE}), seed=2), "another seed"),
         (structs.replace(document({"b": BASE}), starts=2), "another number of starts"),
-        (
-            structs.replace(
-                document({"b": BASE}), kinds=tuple(structs.replace(kind, units=7) for kind in KINDS)
-            ),
-            "other repetitions of select of w",
-        ),
         (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
         (
             structs.replace(
@@ -121,3 +115,23 @@ def test_another_file_is_refused(content: bytes, tmp_path: Path) -> None:
 def test_a_missing_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be read"):
         COUNTS.read(tmp_path / "none.json")
+
+
+def test_repetitions_of_another_length_are_scaled(tmp_path: Path) -> None:
+    longer = document({"b": BASE})
+    longer = structs.replace(
+        longer,
+        kinds=tuple(structs.replace(kind, units=3 * kind.units) for kind in KINDS),
+        counts=tuple(
+            structs.replace(count, instructions=tuple(3 * each for each in count.instructions))
+            for count in longer.counts
+        ),
+    )
+    paths = [
+        COUNTS.write(tmp_path, one.run, one)
+        for one in (document({"a": BASE}), structs.replace(longer, run="r-b"))
+    ]
+    whole = joined(paths)
+    assert {kind.units for kind in whole.kinds} == {kind.units for kind in KINDS}
+    by_server = {name: [c.instructions for c in whole.counts if c.server == name] for name in "ab"}
+    assert by_server["a"] == by_server["b"]
