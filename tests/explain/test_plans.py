@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -140,3 +141,13 @@ def test_a_server_without_a_log_in_a_table_says_so(server: Instance, monkeypatch
     monkeypatch.setattr(server, "variables", dict)  # as before MySQL 5.1.6
     with pytest.raises(MeasureError, match=r"^8\.0\.12 cannot log statements to a table; MySQL can since"):
         statements.logged(server, pytest.fail)
+
+
+def test_a_server_that_explains_in_trees_by_default_is_asked_for_rows(tmp_path: Path) -> None:
+    options = {"explain_format": "TREE"}  # the default of MySQL 9.7
+    tree = a_tree("mysql-8.0.33")
+    instances.initialise(tree, tmp_path / "instance", options)
+    with instances.start(tree, tmp_path / "instance", options) as running:
+        (plan, *_) = plans.planned(running, "mysql", {"user": "SELECT * FROM user"}, start=1, server="a")
+    assert [step.table for step in plan.steps] == ["user"]
+    assert plan.error == ""
