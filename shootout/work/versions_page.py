@@ -12,7 +12,7 @@ from shootout.model.run import ServerRecord
 from shootout.model.verdict import Interval, Verdict
 from shootout.report import figures
 from shootout.report.site.page import Page
-from shootout.work import by_version, report
+from shootout.work import by_version
 from shootout.work.by_version import Cost, KindCosts
 from shootout.work.values import WorkComparison
 
@@ -75,7 +75,7 @@ class VersionsPage(Page):
         if worse:
             kind, most = max(worse, key=lambda one: one[1].ratio.estimate if one[1].ratio else 0.0)
             if most.ratio is not None:
-                said += f" The largest: {kind.kind}, {report.percent(most.ratio)} in {most.server}."
+                said += f" The largest: {kind.kind}, {self.percent(most.ratio)} in {most.server}."
         return said
 
     @staticmethod
