@@ -150,7 +150,8 @@ class Session:
 
     @property
     def _counter(self) -> Counter:
-        return Counter(self.instance.pid, self.bench.home)
+        bench = self.bench
+        return Counter(self.instance.pid, bench.home, callgrind.restless(bench.server.program))
 
     def open(self, held: ExitStack) -> None:
         """Wait until the server is ready, keep it from purging, and set its workloads up."""

@@ -31,10 +31,14 @@ START_TIMEOUT_S = 300.0  # 3 to 12 s on an idle machine
 ANSWER_TIMEOUT_S = 60.0  # for a command to Callgrind
 
 _PREFIX = "callgrind.out"
-_AT_ONCE = "--max-invoke-ms=1"  # vgdb else waits for 100 ms before it wakes a server that has nothing to do
+# vgdb stops a server that has nothing to do, so that it listens, after so many milliseconds; 0: never. MySQL
+# 9.7 sometimes accepts no connection from then on; its own threads soon make it listen.
+_STOPS, _NEVER_STOPS = "--max-invoke-ms=1", "--max-invoke-ms=0"
+_RESTLESS = (9, 0, 0)  # MySQL
 _CALLGRIND = (
     "--tool=callgrind", "--separate-threads=yes", "--instr-atstart=no", "--collect-systime=yes",
     "--trace-children=yes",  # a script that starts the server
+    "--vgdb-poll=100",  # basic blocks between looks for a command
 )  # fmt: skip
 _NAMES = re.compile(r"^c?fn=\(\d+\) (.+)$", re.MULTILINE)
 _NAME = re.compile(r"\((\d+)\)(?: (.*))?")
@@ -70,6 +74,11 @@ def under(program: Installation, home: Path) -> Tree:
     command = ("valgrind", *_CALLGRIND, f"--callgrind-out-file={home}/{_PREFIX}", _channel(home))
     launch = replace(program.launch, before=(*command, *program.launch.before))
     return replace(program, launch=launch)
+
+
+def restless(program: Installation) -> bool:
+    """Whether a server's own threads run often enough for Callgrind to look for commands."""
+    return program.family == "mysql" and program.version >= _RESTLESS
 
 
 @dataclass
@@ -124,6 +133,7 @@ class Counter:
 
     pid: int
     home: Path
+    restless: bool = False  # its own threads run often
 
     def begin(self) -> None:
         """Begin to count. Raises MeasureError."""
@@ -147,7 +157,8 @@ class Counter:
         return Dump(dispatching, [text for text in texts if text not in dispatching])
 
     def _ask(self, command: str) -> None:
-        asked = ["vgdb", _channel(self.home), _AT_ONCE, f"--pid={self.pid}", *command.split()]
+        stops = _NEVER_STOPS if self.restless else _STOPS
+        asked = ["vgdb", _channel(self.home), stops, f"--pid={self.pid}", *command.split()]
         try:
             done = subprocess.run(
                 asked, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
