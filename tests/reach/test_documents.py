@@ -15,8 +15,8 @@ from shootout.errors import InputError
 from shootout.reach import documents, symbols
 from shootout.reach.diffs import Touched
 from shootout.reach.documents import MAPS
+from tests.builders import a_server
 from tests.reach.builders import a_map
-from tests.work.builders import server
 
 SOURCES = {
     "a.h": "static inline int twice(int x) {\n  int y = x * 3;\n  return y + x;\n}\n",
@@ -44,7 +44,7 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
         ("w", "point"): {"entry": 0.12345, "other": 0.0001, "row_one": 0.5},
         ("w", "all"): {"entry": 1.0000001},
     }
-    executed = [Executed(server("a"), program, shares, {"entry", "flush"})]
+    executed = [Executed(a_server("a"), program, shares, {"entry", "flush"})]
     document = documents.of("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
     assert document.functions == ("entry", "flush", "other", "row_one")
     (mapped,) = document.mapped
