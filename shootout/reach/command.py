@@ -13,7 +13,7 @@ from shootout import app, command
 from shootout.capability import Capability, Executed, Skip
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, RESULTS, Option
-from shootout.model.plan import Cell
+from shootout.model.plan import Cell, block_key
 from shootout.model.run import REMARK, Warning
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from shootout.report.site.page import Listing
 
 REACH = Option(
-    "measure first what a change can reach: a diff's file, or DIR:BASE..HEAD of a git repository (see "
-    "`shootout reach`)",
+    "measure first and longest what a change can reach: a diff's file, or DIR:BASE..HEAD of a git repository "
+    "(see `shootout reach`)",
     "DIFF",
     name="reach",
 )
 _REVISIONS = re.compile(r"(.*):([^:]+?)\.\.([^:]+)")
+LAST = 2  # of the places of cells: the change reaches none of their functions
 
 
 class Reach(Capability):
@@ -88,19 +89,20 @@ class Reach(Capability):
             MAPS.write(results, run, documents.of(run, started, servers))
 
     def planned(self, plan: Plan, wish: str, results: Path) -> Plan:
-        """The plan with the cells first that a change can reach, and a remark for its run document."""
+        """The plan with the cells first and longest that a change can reach, and remarks for its document."""
         document = _newest(results)
         reach = _reached(document, _touches(wish), (None, None))
         known = {kind.workload for kind in document.kinds}
 
         def place(cell: Cell) -> int:
-            return 0 if cell.workload in reach.workloads else 1 if cell.workload not in known else 2
+            return 0 if cell.workload in reach.workloads else LAST if cell.workload in known else 1
 
         cells = sorted(plan.cells, key=place)
         text = report.of_run(reach, [*dict.fromkeys(cell.workload for cell in cells)], known)
         *_, head = plan.servers
         told = (*plan.told.get(head, ()), Warning(code=REMARK, text=text))
-        return replace(plan, cells=tuple(cells), told={**plan.told, head: told})
+        last = frozenset(block_key(cell.workload, cell.threads) for cell in cells if place(cell) == LAST)
+        return replace(plan, cells=tuple(cells), last=last, told={**plan.told, head: told})
 
 
 def _newest(results: Path) -> MapDocument:

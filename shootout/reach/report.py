@@ -68,7 +68,7 @@ def of_run(reach: Reach, workloads: Sequence[str], known: Collection[str]) -> st
         said += f" The map does not know {', '.join(unknown)}."
     reached = [name for name in workloads if name in reach.workloads]
     if reached and (others := [name for name in workloads if name in known and name not in reached]):
-        said += f" First {', '.join(reached)}; {', '.join(others)} last: they execute none of it."
+        said += f" First and longest {', '.join(reached)}; {', '.join(others)} last: they execute none of it."
     elif reach.executed and not reached:
         said += " No workload of this run executes them."
     return said

@@ -107,18 +107,19 @@ def renamed(document: MapDocument, *workloads: str) -> MapDocument:
 
 
 @pytest.mark.parametrize(
-    ("change", "order", "said"),
+    ("change", "order", "last", "said"),
     [
         (
             "Item::second",
             ["oltp_point_select", "oltp_update_index", "oltp_read_only"],
-            "First oltp_point_select; oltp_read_only last: they execute none of it.",
+            1,
+            "First and longest oltp_point_select; oltp_read_only last: they execute none of it.",
         ),
-        ("nobody", ["oltp_update_index", "oltp_read_only", "oltp_point_select"], report.NOTHING),
+        ("nobody", ["oltp_update_index", "oltp_read_only", "oltp_point_select"], 2, report.NOTHING),
     ],
 )
-def test_a_run_measures_first_what_the_change_can_reach(
-    change: str, order: list[str], said: str, tmp_path: Path
+def test_a_run_measures_first_and_longest_what_the_change_can_reach(
+    change: str, order: list[str], last: int, said: str, tmp_path: Path
 ) -> None:
     """The map knows two of the run's three workloads, of which one executes the change."""
     document = renamed(a_map(), "oltp_point_select", "oltp_read_only", "other")
@@ -131,6 +132,7 @@ def test_a_run_measures_first_what_the_change_can_reach(
     arranged = CAPABILITY.planned(plan, str(diff), tmp_path)
     assert sorted(arranged.cells) == sorted(plan.cells)
     assert [*dict.fromkeys(cell.workload for cell in arranged.cells)] == order
+    assert arranged.last == {block.key for block in arranged.blocks if block.workload in order[-last:]}
     *_, head = plan.servers
     (remark,) = arranged.told[head]
     assert remark.code == REMARK

@@ -95,7 +95,9 @@ def test_a_run_says_which_of_its_workloads_come_last() -> None:
     reach = reached(touched("Item::second"))
     assert report.of_run(reach, ["w"], {"w"}) == report.headline(reach)
     said = report.of_run(reach, ["w", "other", "unknown"], {"w", "other"})
-    assert said.endswith("The map does not know unknown. First w; other last: they execute none of it.")
+    assert said.endswith(
+        "The map does not know unknown. First and longest w; other last: they execute none of it."
+    )
     assert report.of_run(reach, ["other"], {"w", "other"}).endswith("No workload of this run executes them.")
 
 
