@@ -100,7 +100,8 @@ class Reach(Capability):
         cells = sorted(plan.cells, key=place)
         text = report.of_run(reach, [*dict.fromkeys(cell.workload for cell in cells)], known)
         *_, head = plan.servers
-        told = (*plan.told.get(head, ()), Warning(code=REMARK, text=text))
+        touched = (Warning(code="touched", text=each) for each in report.touched(reach))
+        told = (*plan.told.get(head, ()), Warning(code=REMARK, text=text), *touched)
         last = frozenset(block_key(cell.workload, cell.threads) for cell in cells if place(cell) == LAST)
         return replace(plan, cells=tuple(cells), last=last, told={**plan.told, head: told})
 

@@ -12,6 +12,7 @@ from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
 
 KINDS_MAX = 3  # in a cell of a table
+TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page
 SPOTS_MAX = 20  # in the terminal; the page lists all
 COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
 PART_COLUMNS = ("part", "#functions", "#executed", "#KiB of code", "#in executed functions")
@@ -72,6 +73,15 @@ def of_run(reach: Reach, workloads: Sequence[str], known: Collection[str]) -> st
     elif reach.executed and not reached:
         said += " No workload of this run executes them."
     return said
+
+
+def touched(reach: Reach) -> Iterator[str]:
+    """What executes each function, for a run's page: the executed ones first, then the unseen."""
+    for group in (reach.executed, reach.unseen):
+        for name, file, how, _, by in map(_row, group[:TOUCHED_MAX]):
+            yield f"{name} ({file}; {how}): {by}"
+        if (more := len(group) - TOUCHED_MAX) > 0:
+            yield f"{counted(more, 'more function')}, {'executed' if group[0].executions else 'by none'}"
 
 
 def judged(reach: Reach) -> Judged:

@@ -21,6 +21,7 @@ from shootout.reach.values import UNUSED, MapDocument
 from tests.plans import planned
 from tests.reach.builders import a_map, a_repository, git
 from tests.reach.test_documents import SOURCES
+from tests.report.site.pages import Document
 from tests.runs import BASE, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.runs"]
@@ -134,9 +135,10 @@ def test_a_run_measures_first_and_longest_what_the_change_can_reach(
     assert [*dict.fromkeys(cell.workload for cell in arranged.cells)] == order
     assert arranged.last == {block.key for block in arranged.blocks if block.workload in order[-last:]}
     *_, head = plan.servers
-    (remark,) = arranged.told[head]
-    assert remark.code == REMARK
+    remark, one = arranged.told[head]
+    assert (remark.code, one.code) == (REMARK, "touched")
     assert said in remark.text
+    assert one.text.startswith(f"{change} (a.cc; changed): ")
 
 
 def test_a_run_of_a_change_that_cannot_be_read_is_refused(stored: Path) -> None:
@@ -166,4 +168,6 @@ def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path
     assert done.returncode in (0, 4), done.stderr
     assert "The change touches 1 function, executed by" in done.stdout
     assert "The change touches 1 function" in markdown.read_text("utf-8")
+    (path,) = (tmp_path / "site" / "runs").glob("*/index.html")
+    assert "row_search_mvcc (a.cc; changed): " in Document(path.read_text("utf-8")).text.replace("\u200b", "")
     assert lab.left() == ([], [])

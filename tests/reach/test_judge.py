@@ -101,6 +101,15 @@ def test_a_run_says_which_of_its_workloads_come_last() -> None:
     assert report.of_run(reach, ["other"], {"w", "other"}).endswith("No workload of this run executes them.")
 
 
+def test_a_run_names_the_functions_that_are_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    reach = reached(touched("x"), touched("Item::second"), touched("y"))
+    first, *others = map(plain, report.touched(reach))
+    assert first.startswith("Item::second (a.cc; changed): 91 % of w, transaction; 50 % of w, point;")
+    assert others == [f"{name} (a.cc; changed): none" for name in "xy"]
+    monkeypatch.setattr(report, "TOUCHED_MAX", 1)
+    assert [*report.touched(reach)][-1] == "1 more function, by none"
+
+
 def test_a_map_says_what_it_covers() -> None:
     judged = report.coverage(a_map())
     text = plain(judged.markdown)
