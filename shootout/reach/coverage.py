@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 
 from shootout.analysis import function_names, subsystems
 from shootout.errors import InputError
+from shootout.reach import symbols
 from shootout.reach.values import BlindSpot, MapPart
 
 BLIND_MAX = 100  # in a document
@@ -69,7 +69,8 @@ def of(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], t
 def defined(program: Path) -> Counter[str]:
     """The bytes of code of a server's own functions, by plain name. Raises InputError."""
     sizes: Counter[str] = Counter()
-    for line in _symbols(program) or _symbols(program, "--dynamic"):  # what stripping leaves
+    nm = ("nm", "-C", "-S", "--defined-only", str(program))
+    for line in [*symbols.run(*nm)] or symbols.run(*nm, "--dynamic"):  # what stripping leaves
         if match := _SYMBOL.match(line):
             name = "" if _LONG.match(match[2]) else function_names.plain(match[2])
             if name and not _FOREIGN.match(name):
@@ -77,16 +78,6 @@ def defined(program: Path) -> Counter[str]:
     if not sizes:
         raise InputError(f"{program}: no symbols")
     return sizes
-
-
-def _symbols(program: Path, *options: str) -> list[str]:
-    try:
-        done = subprocess.run(
-            ("nm", "-C", "-S", "--defined-only", *options, str(program)), capture_output=True, check=False
-        )
-    except OSError as error:
-        raise InputError(f"nm cannot be run: {error.strerror}; apt-get install binutils") from None
-    return done.stdout.decode(errors="replace").splitlines()
 
 
 def part_of(function: str) -> str:

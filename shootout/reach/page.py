@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from shootout.paths import file_stem
 from shootout.reach import report
 from shootout.reach.values import MapDocument, MapServer
+from shootout.report.judged import Table
 from shootout.report.site.page import Listing, ListPage, Page
 
 FOLDER = "reach"
-
-Table = tuple[str, Sequence[str], Sequence[object]]  # title, columns, rows
 
 
 @dataclass(frozen=True)
@@ -28,19 +27,9 @@ class MapPage(Page):
         return path_of(self.document.run)
 
     @property
-    def tables(self) -> tuple[tuple[MapServer, str, Sequence[Table]], ...]:
-        """Of each server what its page says: a sentence, and tables with their titles and columns."""
-        return tuple(
-            (
-                server,
-                report.covered(server),
-                (
-                    ("Parts", report.PART_COLUMNS, report.part_rows(server)),
-                    ("Largest blind spots", report.SPOT_COLUMNS, report.spot_rows(server)),
-                ),
-            )
-            for server in self.document.mapped
-        )
+    def servers(self) -> tuple[tuple[MapServer, str, dict[str, Table]], ...]:
+        """Each server, with what its page says: a sentence and tables."""
+        return tuple((each, report.covered(each), report.tables(each)) for each in self.document.mapped)
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:

@@ -13,7 +13,7 @@ from shootout.report.judged import Judged, Line, Table
 
 KINDS_MAX = 3  # in a cell of a table
 TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page
-SPOTS_MAX = 20  # in the terminal; the page lists all
+ROWS_MAX = 30  # of a table in the terminal; the page lists all
 COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
 PART_COLUMNS = ("part", "#functions", "#executed", "#KiB of code", "#in executed functions")
 SPOT_COLUMNS = ("none executed of", "part", "#functions", "#KiB of code")
@@ -94,7 +94,7 @@ def judged(reach: Reach) -> Judged:
     text += map(Line, said[1:])
     lines = [f"**{markdown.escaped(said[0])}**", ""]
     if rows:
-        lines += [*markdown.table(COLUMNS, [tuple(map(markdown.escaped, row)) for row in rows]), ""]
+        lines += [*_markdown(COLUMNS, rows), ""]
     lines += (f"- {markdown.escaped(line)}" for line in said[1:])
     return Judged(tuple(text), value(reach), markdown="\n".join(lines) + "\n")
 
@@ -153,9 +153,9 @@ def covered(server: MapServer) -> str:
     )
 
 
-def part_rows(server: MapServer) -> list[tuple[str, ...]]:
-    """A row for each part of a server."""
-    return [
+def tables(server: MapServer) -> dict[str, Table]:
+    """The parts of a server, and its blind spots, by title."""
+    parts = (
         (
             part.name,
             number(part.functions, 0),
@@ -164,15 +164,15 @@ def part_rows(server: MapServer) -> list[tuple[str, ...]]:
             share(round(part.executed_bytes / max(part.bytes, 1), 3)),
         )
         for part in server.parts
-    ]
-
-
-def spot_rows(server: MapServer) -> list[tuple[str, ...]]:
-    """A row for each blind spot."""
-    return [
+    )
+    spots = (
         (spot.name, spot.part, number(spot.functions, 0), number(spot.bytes // 1024, 0))
         for spot in server.blind
-    ]
+    )
+    return {
+        "Parts": Table(PART_COLUMNS, tuple(parts)),
+        "Largest blind spots": Table(SPOT_COLUMNS, tuple(spots)),
+    }
 
 
 def coverage(document: MapDocument) -> Judged:
@@ -182,13 +182,14 @@ def coverage(document: MapDocument) -> Judged:
     for server in document.mapped:
         text += [Line(), Line(covered(server), "bold")]
         lines += [f"**{markdown.escaped(covered(server))}**", ""]
-        for columns, rows in (
-            (PART_COLUMNS, part_rows(server)),
-            (SPOT_COLUMNS, spot_rows(server)[:SPOTS_MAX]),
-        ):
-            if rows:
-                text += [Line(), Table(columns, tuple(rows))]
-                lines += [*markdown.table(columns, [tuple(map(markdown.escaped, row)) for row in rows]), ""]
+        for table in tables(server).values():
+            if rows := table.rows[:ROWS_MAX]:
+                text += [Line(), Table(table.columns, rows)]
+                lines += [*_markdown(table.columns, rows), ""]
     said = {server.label: {"parts": server.parts, "blind": server.blind} for server in document.mapped}
     value = {"map": document.run, "kinds": document.kinds, "servers": said}
     return Judged(tuple(text), value, markdown="\n".join(lines))
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str | Line]]) -> list[str]:
+    return [*markdown.table(columns, [[markdown.escaped(str(text)) for text in row] for row in rows])]

@@ -38,7 +38,7 @@ def _addresses(program: Path, wanted: Mapping[Place, str]) -> dict[int, set[str]
     """Where the program has these lines, with the functions that they are of."""
     found: defaultdict[int, set[str]] = defaultdict(set)
     known, path = False, ""
-    for line in _run("objdump", "--dwarf=decodedline", "--wide", str(program)):
+    for line in run("objdump", "--dwarf=decodedline", "--wide", str(program)):
         if match := _ROW.match(line):
             known = True
             number = int(match[1])
@@ -57,7 +57,7 @@ def _symbols(program: Path, addresses: Sequence[int]) -> Iterator[tuple[int, str
     for first in range(0, len(addresses), _BATCH):
         asked = map(hex, addresses[first : first + _BATCH])
         address, outermost = -1, ""
-        for line in _run("addr2line", "--addresses", "-f", "-i", "-C", "-e", str(program), *asked):
+        for line in run("addr2line", "--addresses", "-f", "-i", "-C", "-e", str(program), *asked):
             if line.startswith("0x"):
                 if outermost:
                     yield address, function_names.plain(outermost)
@@ -76,7 +76,8 @@ def _same(found: str, wanted: str) -> bool:
     return PurePosixPath(found).parts[-len(parts) :] == parts
 
 
-def _run(*command: str) -> Iterator[str]:
+def run(*command: str) -> Iterator[str]:
+    """The lines that a program of binutils prints. Raises InputError if it is missing."""
     try:
         with subprocess.Popen(
             command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
