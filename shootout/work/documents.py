@@ -45,12 +45,13 @@ def _difference(one: WorkDocument, other: WorkDocument) -> str:
         "bar",
         "settings",
         "options",
-        "datasets",
     ):
         if getattr(one, name) != getattr(other, name):
             return f"another {name}"
     if one.starts != other.starts:
         return "another number of starts"
+    if {dataset.key for dataset in one.datasets} != {dataset.key for dataset in other.datasets}:
+        return "other datasets"
     if any(one.digests.get(name, digest) != digest for name, digest in other.digests.items()):
         return "other statements"
     known = {server.label: server for server in one.servers}

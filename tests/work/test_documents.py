@@ -11,6 +11,7 @@ from msgspec import structs
 
 from shootout.document import journal
 from shootout.errors import InputError
+from shootout.model.plan import DatasetSize
 from shootout.paths import ROOT
 from shootout.work.documents import COUNTS, joined
 from shootout.work.judge import compare
@@ -59,6 +60,15 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
     assert joined([base, head]) == found
 
 
+def test_a_dump_may_lie_elsewhere_on_each_machine(tmp_path: Path) -> None:
+    paths = []
+    for label in "ab":
+        dump = structs.replace(DatasetSize().of("dump"), dump=f"/{label}/tables.sql", digest="d")
+        counted = structs.replace(document({label: BASE}, run=f"r-{label}"), datasets=(dump,))
+        paths.append(COUNTS.write(tmp_path, label, counted))
+    assert [each.label for each in joined(paths).servers] == ["a", "b"]
+
+
 @pytest.mark.parametrize(
     ("other", "why"),
     [
@@ -66,6 +76,10 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
         (structs.replace(document({"b": BASE}), seed=2), "another seed"),
         (structs.replace(document({"b": BASE}), starts=2), "another number of starts"),
         (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
+        (
+            structs.replace(document({"b": BASE}), datasets=(DatasetSize(rows=7).of("sbtest"),)),
+            "other datasets",
+        ),
         (
             structs.replace(
                 document({"b": BASE}), servers=(structs.replace(server("a"), build="other"), server("b"))
