@@ -102,7 +102,8 @@ done
 case $1 in
 run | bisect)
     echo "$*" >>"$out/results/run.jsonl"
-    [ "$1" = run ] || { mkdir -p "$out/results/bisections/1" && echo "$*" >>"$out/results/bisections/1/bisection.json"; } ;;
+    bisections=$out/results/bisections/1
+    [ "$1" = run ] || { mkdir -p "$bisections" && echo "$*" >>"$bisections/bisection.json"; } ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
 work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
