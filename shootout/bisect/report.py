@@ -88,8 +88,8 @@ def _proven(answer: Answer) -> Iterator[str]:
         return
     without, now = (_interval(ratio) for ratio in (found.without, found.ratio))
     yield (
-        f"Proof by revert: {found.newest} without it has {without} {answer.measure} instead of {now}, "
-        f"beside {found.before}."
+        f"Proof by revert, in {answer.measure} compared with {found.before}: {found.newest} {now}, "
+        f"{found.newest} without {_place(answer)} {without}."
     )
 
 
@@ -266,9 +266,9 @@ def not_in_server(regression: Regression) -> str:
 def _left(answer: Answer, regression: Regression) -> Iterator[str]:
     """What an answer without a commit means."""
     if answer.kind == "open":
-        yield "The next weekly run goes on."
+        yield "The next weekly run goes on with it."
     elif answer.kind == "none" and regression.conditions:
-        yield f"So it is not in the server. It changed with: {'; '.join(regression.conditions)}."
+        yield f"So it is not in the server. What else changed: {'; '.join(regression.conditions)}."
     elif answer.kind == "none":
         yield "Not found: no commit between the last good and the first bad run shows it."
 

@@ -4,7 +4,8 @@ from msgspec import structs
 from shootout import capability
 from shootout.bisect import report
 from shootout.bisect.judge import Timed
-from shootout.bisect.values import Answer, BuildRecord
+from shootout.bisect.values import Answer, BuildRecord, Proof
+from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
 from shootout.report.judged import Line, Table
 from tests.bisect.builders import LABELS, a_bisection, a_run
@@ -79,6 +80,15 @@ def test_a_run_that_cannot_be_told_apart_is_said() -> None:
     assert "2 of 8 revisions cannot be measured." in [*report.notes(found)]
     pair = f"--servers 'git:/r#{'b' * 40},git:/r#{'e' * 40}'"
     assert report.why(found) == f"shootout run {pair} --workloads reads --threads 4 --explain 5"
+
+
+def test_a_proof_compares_with_and_without_the_step() -> None:
+    ratio, without = Interval(estimate=0.95, low=0.94, high=0.96), Interval(estimate=1.0, low=0.99, high=1.01)
+    found = Proof(before="d", newest="h", ratio=ratio, without=without)
+    proven = structs.replace(an_answer(STEP), proof=found)
+    said, *_ = (note.replace(SPACE, " ") for note in report.notes(proven))
+    shown = "h −5.0 % (−6.0 to −4.0 %), h without e 0 % (−1.0 to +1.0 %)"
+    assert said == f"Proof by revert, in throughput compared with d: {shown}."
 
 
 def test_a_merge_says_how_to_go_on() -> None:

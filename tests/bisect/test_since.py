@@ -146,7 +146,7 @@ def test_what_no_commit_changed_is_held_back_or_says_what_changed_instead(place:
         assert f"{found} first bad run. What changed: {changed}." in said
         assert found in done.stderr
     else:
-        assert f"So it is not in the server. It changed with: {changed}." in said
+        assert f"So it is not in the server. What else changed: {changed}." in said
 
 
 # --- without servers ------------------------------------------------------------------------------

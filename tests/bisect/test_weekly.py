@@ -72,7 +72,7 @@ def test_the_weekly_run_names_the_commit_and_proves_it(ours: Hub, lab: Lab, tmp_
     said = html.unescape(issue["body"]).replace("\u200b", "")
     for part in (
         " more instructions (", f" since {history.step[:10]}.", "pull/12)", " in extra_work [extra].",
-        f"Proof by revert: {history.newest[:10]} without it has ",
+        f", {history.newest[:10]} without {history.step[:10]} ",
     ):  # fmt: skip
         assert part in said
     assert f"since {history.step[:10]}." in again["bisect/bisect"].log

@@ -100,7 +100,10 @@ for word; do
     esac
 done
 case $1 in
-run | bisect) echo "$*" >>"$out/results/run.jsonl" ;;
+run | bisect)
+    echo "$*" >>"$out/results/run.jsonl"
+    bisections=$out/results/bisections/1
+    [ "$1" = run ] || { mkdir -p "$bisections" && echo "$*" >>"$bisections/bisection.json"; } ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
 work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
@@ -1258,6 +1261,22 @@ def test_a_bisection_goes_on_with_what_the_runner_has(orchestrated: Hub) -> None
         os.utime(kept, (month_ago, month_ago))
         asked = orchestrated.artifacts / "shootout-bisection" / "results" / "run.jsonl"
         assert len(asked.read_text().splitlines()) == runs
+
+
+def test_a_bisection_of_an_issue_goes_on_with_what_the_branch_has(orchestrated: Hub, tmp_path: Path) -> None:
+    """On another runner each time."""
+    origin = tmp_path / "origin"
+    git(tmp_path, "clone", "--quiet", str(orchestrated.origin / OURS), str(origin / REPOSITORY))
+    with github_server.running() as state:
+        number = str(state.open("Slower", f"{issues.MARKER}0123456789abcdef -->\n")["number"])
+        for runs in (1, 2):
+            tools = shutil.copytree(orchestrated.tools, tmp_path / f"tools{runs}", symlinks=True)
+            hub = replace(orchestrated, origin=origin, repository=REPOSITORY, tools=tools)
+            hub = replace(hub, environment=asking(state, hub))
+            jobs = actions.run(hub, WORKFLOWS / "bisect.yml", {"issue": number, "build": "make"})
+            assert jobs["keep"].result == "success", {name: job.log for name, job in jobs.items()}
+            kept = git(origin / REPOSITORY, "show", "shootout-data:results/bisections/1/bisection.json")
+            assert len(kept.splitlines()) == runs
 
 
 # --- CI and releases ------------------------------------------------------------------------------
