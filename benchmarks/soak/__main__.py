@@ -9,13 +9,18 @@ over is not measured again.
 from __future__ import annotations
 
 import argparse
+import os
+import signal
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
-from threading import Event, Thread
+from threading import Event, Lock, Thread
 from typing import Any
 from unittest import mock
 
@@ -28,41 +33,106 @@ from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.soak import judge, measure, report
+from shootout.soak.curves import Curve
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
-from tests.soak.test_judge import curve, decided, dipping, judged, leaking, sloping, stalled, stepping
-
-Fault = Callable[[Instance, Event, float], None]
+from tests.soak.test_judge import (
+    curve,
+    decided,
+    dipping,
+    falling,
+    judged,
+    leaking,
+    sloping,
+    stalled,
+    stepping,
+)
 
 SLOWING_S = 0.1  # how often a slowed server stands still
-SLOPE = 0.01  # by which it is slower with each minute
+SLOPE = 0.03  # by which it is slower with each minute
+STEP = 0.15  # by which it is slower after a third of its load
 LEAK_BYTES = 1_000_000
+DRIFT = 0.01  # by which a shared machine's speed walks in a second, in simulations
+MACHINES = ("quiet", "drifts")
+LOADED = ("one after the other", "in turns")
+BUSY_S = (5.0, 25.0)  # how long a program beside the soak works, and how long it rests, at most
 
 
-def none(instance: Instance, ended: Event, every_s: float) -> None:
+@dataclass
+class Server:
+    """One that stands still by a fault, and for the turns of others."""
+
+    instance: Instance
+    ended: Event
+    duration_s: float
+    load_s: float = 0.0  # seconds of load before this turn
+    turn_s: float | None = None  # when this turn began
+    lock: Lock = field(default_factory=Lock)
+
+    @property
+    def now_s(self) -> float:
+        """Seconds of load so far."""
+        began_s = self.turn_s
+        return self.load_s + (0.0 if began_s is None else time.monotonic() - began_s)
+
+    def turn(self, stopped: bool) -> None:
+        """Begin a turn or end it."""
+        with self.lock:
+            self.load_s, self.turn_s = self.now_s, None if stopped else time.monotonic()
+            os.kill(self.instance.pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+
+    def still(self, seconds: float) -> None:
+        """Stand still for so long, if it has its turn."""
+        for stopped in (True, False):
+            with self.lock:
+                if self.turn_s is None:
+                    return
+                os.kill(self.instance.pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+            if stopped:
+                self.ended.wait(seconds)
+
+    def slowed(self, share: Callable[[float], float]) -> None:
+        """Stand still for a share of the time, by the seconds of load."""
+        while not self.ended.is_set():
+            least = min(0.9, share(self.now_s))
+            if least > 0:
+                self.still(least * SLOWING_S)
+            self.ended.wait((1 - least) * SLOWING_S)
+
+
+Fault = Callable[[Server], None]
+
+
+def none(server: Server) -> None:
     """Nothing."""
 
 
-def stall(instance: Instance, ended: Event, every_s: float) -> None:
-    """Stand still for two seconds, time and again."""
-    while not ended.wait(every_s - 2):
-        _stop(instance, ended, 2)
+def stall(server: Server) -> None:
+    """Stand still for three seconds in each fifty of load."""
+    at_s = 40.0
+    while not server.ended.wait(0.05):
+        if server.now_s >= at_s:
+            server.still(3)
+            at_s += 50
 
 
-def slope(instance: Instance, ended: Event, every_s: float) -> None:
-    """Stand still for a share of the time that grows by one percent in each minute."""
-    began_s = time.monotonic()
-    while not ended.is_set():
-        share = min(0.9, SLOPE * (time.monotonic() - began_s) / 60)
-        _stop(instance, ended, share * SLOWING_S)
-        ended.wait((1 - share) * SLOWING_S)
+def slope(server: Server) -> None:
+    """Stand still for a share of the time that grows with each minute."""
+    server.slowed(lambda at_s: SLOPE * at_s / 60)
 
 
-def leak(instance: Instance, ended: Event, every_s: float) -> None:
+def step(server: Server) -> None:
+    """Stand still for a share of the time after a third of the load."""
+    server.slowed(lambda at_s: STEP if at_s > server.duration_s / 3 else 0.0)
+
+
+def leak(server: Server) -> None:
     """Keep another megabyte in each second, as a session's variables."""
     number = 0
-    with closing(instance.connect()) as connection, connection.cursor() as cursor:
-        while not ended.wait(1):
+    with closing(server.instance.connect()) as connection, connection.cursor() as cursor:
+        while not server.ended.wait(1):
+            if server.now_s < number:
+                continue
             number += 1
             try:
                 cursor.execute(f"SET @kept{number} = REPEAT('x', {LEAK_BYTES})")
@@ -70,8 +140,11 @@ def leak(instance: Instance, ended: Event, every_s: float) -> None:
                 return
 
 
-SPOILT = {stalled: "stalls", leaking: "memory", dipping: "dips", stepping: "level", sloping: "slope"}
-FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": slope}
+SPOILT = {
+    stalled: "stalls", leaking: "memory", dipping: "dips",
+    stepping: "step", sloping: "slope", falling: "level",
+}  # fmt: skip
+FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": slope, "step": step}
 
 
 def main() -> None:
@@ -81,7 +154,8 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=["simulated", *FAULTS], help=f"simulated; or {faults}")
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--every", type=float, default=60.0, help="seconds from stall to stall")
+    parser.add_argument("--turns", type=float, default=5.0, help="seconds; 0: one server after the other")
+    parser.add_argument("--beside", type=int, default=0, help="programs that work now and then meanwhile")
     parser.add_argument("--times", type=int, default=1, help="soaks of each part")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))
     args = parser.parse_args()
@@ -103,19 +177,38 @@ def main() -> None:
 
 def simulated() -> None:
     """Print how often simulated soaks without a difference have a finding, and how often others show it."""
-    print("\n| seconds | soaks | with a false finding | which |\n|---|---|---|---|", flush=True)
-    for seconds, soaks_ in ((180, 1000), (600, 1000), (1200, 500), (3600, 300)):
-        generator = np.random.default_rng(seconds)
-        each = [decided(judged(curve(generator, seconds), curve(generator, seconds))) for _ in range(soaks_)]
-        kinds = Counter(kind for one in each for kind in one)
-        named = ", ".join(f"{kind} {count}" for kind, count in kinds.items())
-        print(f"| {seconds} | {soaks_} | {sum(map(bool, each)) / soaks_:.1%} | {named} |", flush=True)
-    print("\n| fault of the head | found in 10 minutes |\n|---|---|", flush=True)
-    generator = np.random.default_rng(99)
+    print(
+        "\n| machine | loaded | seconds | soaks | with a false finding | which |\n|---|---|---|---|---|---|"
+    )
+    for drift in (0.0, DRIFT):
+        for turns in (False, True):
+            for seconds, soaks_ in ((180, 500), (300, 500), (1200, 200), (3600, 100)):
+                generator = np.random.default_rng(seconds)
+                each = [
+                    decided(judged(*_pair(generator, seconds, drift, turns), turns)) for _ in range(soaks_)
+                ]
+                named = ", ".join(f"{kind} {times}" for kind, times in Counter(chain(*each)).items())
+                print(
+                    f"| {MACHINES[drift > 0]} | {LOADED[turns]} | {seconds} | {soaks_} "
+                    f"| {sum(map(bool, each)) / soaks_:.1%} | {named} |",
+                    flush=True,
+                )
+    print("\n| fault of the head | machine | loaded | found in five minutes |\n|---|---|---|---|", flush=True)
     for spoilt, kind in SPOILT.items():
-        heads = ((curve(generator), spoilt(curve(generator))) for _ in range(300))
-        hits = sum(kind in decided(judged(*pair)) for pair in heads)
-        print(f"| {spoilt.__doc__} ({kind}) | {hits / 300:.0%} |", flush=True)
+        for drift in (0.0, DRIFT):
+            for turns in (False, True):
+                generator = np.random.default_rng(99)
+                pairs = (_pair(generator, 300, drift, turns) for _ in range(200))
+                hits = sum(kind in decided(judged(base, spoilt(head), turns)) for base, head in pairs)
+                said = f"{spoilt.__doc__} ({kind})"
+                print(f"| {said} | {MACHINES[drift > 0]} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)
+
+
+def _pair(generator: np.random.Generator, seconds: int, drift: float, turns: bool) -> tuple[Curve, Curve]:
+    """Two equal servers on a machine whose speed walks by so much in a second; in turns it is one walk."""
+    walks = [np.cumsum(drift * generator.standard_normal(seconds)) for _ in range(1 if turns else 2)]
+    base, head = (curve(generator, seconds, shifts=0.0 if turns else 0.5) for _ in range(2))
+    return replace(base, tps=base.tps * np.exp(walks[0])), replace(head, tps=head.tps * np.exp(walks[-1]))
 
 
 def _known(results: Path) -> SoakResult | None:
@@ -129,30 +222,38 @@ def _known(results: Path) -> SoakResult | None:
 
 def _measured(args: argparse.Namespace, results: Path, faults: Sequence[str]) -> SoakResult:
     named = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
-    plan = app.plan(Selection.read(profile="soak", servers=named))
-    with _faulty([none, *(FAULTS[fault] for fault in faults)], args.every):
+    plan, duration_s = app.plan(Selection.read(profile="soak", servers=named)), 60 * args.minutes
+    chosen = [none, *(FAULTS[fault] for fault in faults)]
+    with _faulty(chosen, duration_s, args.turns > 0), _beside(args.beside):
         path = measure.measure(
-            plan, results, 60 * args.minutes, lambda at: print(at.detail, at.round, end="\r", file=sys.stderr)
-        )
+            plan, results, duration_s, args.turns,
+            lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
+        )  # fmt: skip
     return judge.judge(SOAKS.read(path))
 
 
 @contextmanager
-def _faulty(faults: Sequence[Fault], every_s: float) -> Iterator[None]:
+def _faulty(faults: Sequence[Fault], duration_s: float, turns: bool) -> Iterator[None]:
     """Give each server of a soak its fault."""
     ended, start = Event(), instances.start
+    servers: dict[int, Server] = {}
     threads = []
 
     def starting(*arguments: Any, **options: Any) -> Instance:
         instance = start(*arguments, **options)
         number = instance.directory.name
         if number.isdecimal():  # others are started to load tables
-            fault = faults[int(number)]
-            threads.append(Thread(target=fault, args=(instance, ended, every_s), daemon=True))
+            began_s = None if turns else time.monotonic()
+            servers[instance.pid] = server = Server(instance, ended, duration_s, turn_s=began_s)
+            threads.append(Thread(target=faults[int(number)], args=(server,), daemon=True))
             threads[-1].start()
         return instance
 
-    with mock.patch.object(instances, "start", starting):
+    def stop(pid: int, stopped: bool) -> None:
+        if not ended.is_set():
+            servers[pid].turn(stopped)
+
+    with mock.patch.object(instances, "start", starting), mock.patch.object(machine, "stop", stop):
         try:
             yield
         finally:
@@ -161,10 +262,23 @@ def _faulty(faults: Sequence[Fault], every_s: float) -> Iterator[None]:
                 thread.join()
 
 
-def _stop(instance: Instance, ended: Event, seconds: float) -> None:
-    machine.stop(instance.pid, True)
-    ended.wait(seconds)
-    machine.stop(instance.pid, False)
+@contextmanager
+def _beside(programs: int) -> Iterator[None]:
+    """Other programs, which work for seconds and rest for seconds."""
+    code = (
+        "import random, sys, time\n"
+        "while True:\n"
+        f"    ends_s = time.monotonic() + random.uniform(*{BUSY_S})\n"
+        "    while time.monotonic() < ends_s: pass\n"
+        f"    time.sleep(random.uniform(*{BUSY_S}))\n"
+    )
+    running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(programs)]
+    try:
+        yield
+    finally:
+        for each in running:
+            each.kill()
+            each.wait()
 
 
 if __name__ == "__main__":

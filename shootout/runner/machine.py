@@ -125,6 +125,15 @@ def process_cpu_s(pid: int) -> float:
         raise _gone(pid) from error
 
 
+def busy_s() -> float | None:
+    """CPU seconds that all processes, and a hypervisor's other guests, took since boot; None: not visible."""
+    kinds = Host().text("proc/stat").partition("\n")[0].split()[1:9]
+    if len(kinds) < 8:
+        return None
+    user, nice, system, _idle, _waiting, interrupts, soft, stolen = map(int, kinds)
+    return (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+
+
 def context_switches(pid: int) -> int:
     """Context switches of a process's present threads, voluntary or not; those of ended threads are lost.
 

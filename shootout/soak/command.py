@@ -29,6 +29,14 @@ MINUTES = Option(
     "minutes",
     30.0,
 )
+TURNS = Option(
+    "seconds of load on each server in turn, while the others are stopped; 0: one after the other "
+    "(default: 5)",
+    "S",
+    partial(texts.decimal, maximum=3600, minimum=0),
+    "turns",
+    5.0,
+)
 
 
 class Soak(Capability):
@@ -40,7 +48,7 @@ class Soak(Capability):
     def command(self, parser: Parser) -> None:
         """Declare `soak`."""
         command.declare(parser, self._run)
-        command.add_options(parser, (MINUTES,))
+        command.add_options(parser, (MINUTES, TURNS))
         command.add_measuring(parser, "soak", (*command.LOADING, "threads", "rate", "arrivals", "think"))
         command.add_options(parser, (OUT,))
 
@@ -48,7 +56,9 @@ class Soak(Capability):
         prepared = command.prepare(args)
         with command.progress() as observe:
             try:
-                path = measure.measure(prepared.plan, prepared.results, 60 * args.minutes, observe)
+                path = measure.measure(
+                    prepared.plan, prepared.results, 60 * args.minutes, args.turns, observe
+                )
             except KeyboardInterrupt:
                 raise KeyboardInterrupt("what was measured is kept, and `shootout site` shows it") from None
         return command.conclude(self, path, prepared, args)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
@@ -11,14 +11,26 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import median_filter
 
-from shootout.soak.values import Gauge, SoakDocument, SoakSlice
+from shootout.soak.values import Gauge, SoakHeader, SoakSlice
 
 SETTLING_S = 30  # at most a tenth of the load: what a cold start may take is not judged
-PARTS = 60  # medians of parts of the load keep its course, without its stalls
+PARTS = 60  # at least, of a load
 STALL = 0.1  # of the median throughput
 EPISODE_S = 5  # stalls that are not farther apart are one
 
 Values = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Logarithms of the speed's medians over parts of a load, which keep its course without its stalls."""
+
+    logs: Values
+    width_s: float
+
+    def over(self, other: Parts) -> Parts:
+        """The ratio to another server's, over as many seconds."""
+        return Parts(self.logs - other.logs, self.width_s)
 
 
 @dataclass(frozen=True)
@@ -42,40 +54,42 @@ class Curve:
         return Curve(self.tps[:seconds], self.latency_s[:seconds], visible, self.open_loop)
 
     @property
-    def _settled_s(self) -> int:
+    def settled_s(self) -> int:
+        """Seconds at the beginning that are not judged."""
         return min(SETTLING_S, len(self.tps) // 10)
 
     @cached_property
-    def parts(self) -> tuple[Values, float]:
-        """Logarithms of the speed's medians over the parts, and a part's length in seconds."""
-        judged = self.speed[self._settled_s :]
+    def parts(self) -> Parts:
+        """The course of its speed."""
+        judged = self.speed[self.settled_s :]
         width = max(1, len(judged) // PARTS)
         medians = np.median(judged[: len(judged) // width * width].reshape(-1, width), axis=1)
-        return np.log(np.maximum(medians, 0.01 * max(float(np.median(judged)), 1e-6))), float(width)
+        least = 0.01 * max(float(np.median(judged)), 1e-6)
+        return Parts(np.log(np.maximum(medians, least)), float(width))
 
     @cached_property
     def stalls(self) -> tuple[tuple[int, int], ...]:
         """First and last second of each episode whose throughput is below a tenth of the median."""
         low = np.flatnonzero(self.tps < STALL * np.median(self.tps))
-        low = low[low >= self._settled_s]
+        low = low[low >= self.settled_s]
         episodes = np.split(low, np.flatnonzero(np.diff(low) > EPISODE_S) + 1) if len(low) else []
         return tuple((int(seconds[0]), int(seconds[-1])) for seconds in episodes)
 
     @cached_property
     def residual(self) -> Values:
         """Throughput relative to its running median, less one."""
-        judged = self.tps[self._settled_s :]
+        judged = self.tps[self.settled_s :]
         median = median_filter(judged, len(judged) // 4 | 1, mode="nearest")
         relative: Values = np.clip(judged / np.maximum(median, 1e-9) - 1, -1, 1)
         return relative
 
 
-def curves(document: SoakDocument) -> dict[str, Curve]:
+def curves(header: SoakHeader, slices: Iterable[SoakSlice]) -> dict[str, Curve]:
     """Each server's curve."""
     by_server: dict[str, list[SoakSlice]] = {}
-    for taken in document.slices:
+    for taken in slices:
         by_server.setdefault(taken.server, []).append(taken)
-    open_loop = document.header.load.rate is not None
+    open_loop = header.load.rate is not None
     return {server: _curve(slices, open_loop) for server, slices in by_server.items()}
 
 

@@ -83,4 +83,9 @@ class _Soaks(Store[SoakDocument]):
             raise InputError(f"{where}: not a record of a soak: {error}") from None
 
 
-SOAKS = _Soaks("a soak", "soaks/*.jsonl", SoakDocument, "soak", Format(1))
+def _soak_1(record: dict[str, Any]) -> dict[str, Any]:
+    """Servers were loaded one after the other."""
+    return record | {"format": 2, "turn_s": 0.0} if record["record"] == "soak" else record
+
+
+SOAKS = _Soaks("a soak", "soaks/*.jsonl", SoakDocument, "soak", Format(2, (_soak_1,)))

@@ -1,30 +1,25 @@
 """Soaks judged: what long load did to a server, from its curves by second, and beside the base.
 
-Everything is compared as a change over time, the head's less the base's: one start of each says little about
-their levels, which is what runs are for. Intervals are for all findings of a head together (Bonferroni).
-
-The noise of levels and slopes is that of the curve's own low frequencies: the mean square of its projections
-on a few cosines, with Student's t of as many degrees of freedom (Müller 2004, "A theory of robust long-run
-variance estimation"; Lazarus, Lewis, Stock and Watson 2018, "HAR inference: recommendations for practice",
-equal-weighted cosines). Far fewer cosines than those authors recommend cost power, but the interval then
-also holds if the machine shifts its speed once in a while.
+Everything is compared as a change over time, of the head relative to the base: one start of each says little
+about their levels, which is what runs are for. Intervals are for all findings of a head together. Each has a
+share of the chance of an error; stalls, which are rare, have the largest (docs/decisions/soak-in-turns.md).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 from msgspec import structs
 from scipy.special import betaincinv, gammaincinv, ndtri
 
-from shootout.analysis.interval_verdict import Side, difference_verdict
-from shootout.analysis.stats import as_ratio, quantile, welch
+from shootout.analysis.interval_verdict import difference_verdict
+from shootout.analysis.stats import as_ratio
 from shootout.model.verdict import Interval, Verdict
-from shootout.soak.curves import Curve, Values, curves, filled
+from shootout.soak import course
+from shootout.soak.course import Estimate
+from shootout.soak.curves import Curve, Parts, Values, curves, filled
 from shootout.soak.values import (
     Finding,
     FindingKind,
@@ -32,19 +27,34 @@ from shootout.soak.values import (
     Measure,
     SoakComparison,
     SoakDocument,
+    SoakHeader,
     SoakResult,
+    SoakSlice,
 )
 
 SECONDS_MIN = 180  # of load, for any finding: in less, intervals are too narrow
-COSINES = 5  # from the second on: the first is nearly a slope
-SECTIONS = 10
 PERIOD_MIN_S = 4
 PERIODS_MIN = 5
 HARMONIC = 0.7  # of the highest autocorrelation: a shorter period with so much is the period
 MEMORY_PARTS = 12  # of the second half
+# Of the chance that any finding is an error.
+SHARES: Mapping[FindingKind, float] = {
+    "level": 0.12,
+    "slope": 0.12,
+    "step": 0.12,
+    "stalls": 0.4,  # proves seven against none
+    "dips": 0.12,
+    "memory": 0.12,
+}
+COURSES: Mapping[FindingKind, Callable[[Parts, float], Interval]] = {
+    "level": course.level,
+    "slope": course.slope,
+    "step": course.step,
+}
 # The smallest differences worth a verdict. A stall is worth one whenever it is proven.
 LEVEL_BAR = 0.1  # beginning to end, up to half an hour
 SLOPE_BAR = 0.05  # over all, up to ten minutes; in more, a machine's own shifts add up as a random walk does
+STEP_BAR = 0.05  # up to half an hour
 DIP_BAR = 0.05  # of throughput
 MEMORY_BAR = 0.01  # of the memory, over half of the load
 MARGINS: Mapping[Measure, float] = {
@@ -58,33 +68,14 @@ MARGINS: Mapping[Measure, float] = {
 MARGIN_S = 0.5  # of start and shutdown, at least
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """A value with its noise."""
-
-    value: float
-    error: float = 0.0
-    df: float = math.inf
-
-    def interval(self, confidence: float) -> Interval:
-        """With Student's interval."""
-        half = quantile(confidence, self.df) * self.error
-        return Interval(estimate=self.value, low=self.value - half, high=self.value + half)
-
-    def minus(self, other: Estimate) -> Estimate:
-        """The difference of two independent values (Welch 1947)."""
-        noise = welch((self.error, self.df), (other.error, other.df))
-        return Estimate(self.value - other.value, noise.error, noise.df)
-
-
 def judge(document: SoakDocument) -> SoakResult:
     """Compare each head with the base; a single server's findings have no difference and no verdict."""
-    by_server = curves(document)
+    by_server = curves(document.header, document.slices)
     base, *heads = document.header.servers
     ended = {end.server for end in document.ends}
     failed = {name: "cut short" for name in by_server if name not in ended}
     failed |= {failure.server: failure.reason for failure in document.failures}
-    confidence = document.header.confidence
+    confidence, turns = document.header.confidence, document.header.turn_s > 0
     comparisons = []
     for head in heads or [base]:
         pair = _common({name: by_server[name] for name in (base, head) if name in by_server})
@@ -95,11 +86,23 @@ def judge(document: SoakDocument) -> SoakResult:
             SoakComparison(
                 base=base,
                 head=head,
-                findings=compare(long[base] if heads else None, long[head], confidence) if judged else (),
+                findings=(
+                    compare(long[base] if heads else None, long[head], confidence, turns) if judged else ()
+                ),
                 footprint=_footprint(document, base, head) if heads else (),
                 levels={
-                    name: tuple(as_ratio(end.interval(confidence)) for end in ends(curve))
+                    name: tuple(as_ratio(end.interval(confidence)) for end in course.ends(curve.parts))
                     for name, curve in long.items()
+                },
+                detectable=(
+                    detectable(long[base], long[head], len(long[head].tps), confidence)
+                    if judged and turns
+                    else None
+                ),
+                others={
+                    name: float(np.nanmean(seen))
+                    for name, curve in pair.items()
+                    if (seen := curve.gauges.get("others")) is not None
                 },
                 reason=reason if reason or judged else f"less than {SECONDS_MIN} s of load",
             )
@@ -113,91 +116,86 @@ def _common(curves: Mapping[str, Curve]) -> dict[str, Curve]:
     return {name: curve.until(seconds) for name, curve in curves.items()}
 
 
-def compare(base: Curve | None, head: Curve, confidence: float) -> tuple[Finding, ...]:
-    """All findings of a head beside the base, over as many seconds, or of a single server."""
-    one = 1 - (1 - confidence) / len(get_args(FindingKind))
-    level, slope, growth = (
-        (None if base is None else estimate(base), estimate(head)) for estimate in (_level, _slope, _growth)
-    )
+def compare(base: Curve | None, head: Curve, confidence: float, turns: bool) -> tuple[Finding, ...]:
+    """All findings of a head beside the base, over as many seconds, or of a single server.
+
+    turns: the servers took turns: a machine's shifts of speed are in both. Without, no step is sought.
+    """
     minutes = len(head.tps) / 60
-    level_bar = math.log1p(LEVEL_BAR) * max(1.0, math.sqrt(minutes / 30))
-    slope_bar = SLOPE_BAR * max(1.0, math.sqrt(minutes / 10)) / minutes
+    slope_bar = SLOPE_BAR * _longer(minutes, 10, turns) / minutes
+    growth = None if base is None else _growth(base), _growth(head)
     return (
-        _relative(_finding("level", level, one, bar=level_bar, worse="lower")),
-        _relative(_finding("slope", slope, one, bar=slope_bar, worse="lower")),
-        _stalls(base, head, one),
-        _dips(base, head, one),
-        _finding("memory", growth, one, bar=_memory_bar(head), worse="higher"),
+        _course("level", base, head, confidence, math.log1p(LEVEL_BAR) * _longer(minutes, 30, turns)),
+        _course("slope", base, head, confidence, slope_bar),
+        *([_course("step", base, head, confidence, math.log1p(STEP_BAR))] if turns else []),
+        _stalls(base, head, confidence),
+        _dips(base, head, confidence),
+        _difference("memory", growth, confidence, _memory_bar(head)),
     )
 
 
-def _finding(
-    kind: FindingKind,
-    pair: tuple[Estimate | None, Estimate | None],
-    confidence: float,
-    *,
-    bar: float,
-    worse: Side,
-) -> Finding:
-    """Judge the head's value less the base's."""
-    base, head = pair
-    by = None if base is None or head is None else head.minus(base).interval(confidence)
+def detectable(base: Curve, head: Curve, seconds: float, confidence: float) -> float:
+    """The loss from midway on that so many seconds with the noise of these curves show in four of five."""
+    one, ratio = _confidence("step", confidence), head.parts.over(base.parts)
+    return course.detectable(ratio, seconds, math.log1p(STEP_BAR), one)
+
+
+def foreseen(header: SoakHeader, slices: Iterable[SoakSlice]) -> Iterator[str]:
+    """What each head's soak in turns can find, by the noise of its first slices."""
+    base, *heads = header.servers
+    found = curves(header, slices)
+    for head in heads if header.turn_s else ():
+        pair = _common({name: found[name] for name in (base, head)})
+        loss = detectable(pair[base], pair[head], header.duration_s, header.confidence)
+        yield f"{head}: a loss of {100 * loss:.0f} % from midway on would be found in four of five such soaks"
+
+
+def _longer(minutes: float, usual: float, turns: bool) -> float:
+    """A machine's own shifts add up as a random walk does, unless both servers have them."""
+    return 1.0 if turns else max(1.0, math.sqrt(minutes / usual))
+
+
+def _confidence(kind: FindingKind, confidence: float) -> float:
+    """Of one finding, so that all together have the given one."""
+    return 1 - SHARES[kind] * (1 - confidence)
+
+
+def _course(kind: FindingKind, base: Curve | None, head: Curve, confidence: float, bar: float) -> Finding:
+    """A change of speed over time: the head's, and that of its ratio to the base."""
+    one, found = _confidence(kind, confidence), COURSES[kind]
+    ratio = None if base is None else head.parts.over(base.parts)
+    by = None if ratio is None else found(ratio, one)
+    shown = ratio or head.parts
+    proven = kind == "step" and _excludes_zero(found(shown, one))
     return Finding(
         kind=kind,
-        base=None if base is None else base.interval(confidence),
-        head=None if head is None else head.interval(confidence),
+        base=None if base is None else _change(found(base.parts, one)),
+        head=_change(found(head.parts, one)),
+        difference=by and _change(by),
+        bar=math.expm1(bar),
+        verdict=Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse="lower"),
+        note=f"after {head.settled_s + course.step_s(shown):.0f} s" if proven else "",
+    )
+
+
+def _excludes_zero(interval: Interval) -> bool:
+    return interval.low > 0 or interval.high < 0
+
+
+def _difference(
+    kind: FindingKind, pair: tuple[Estimate | None, Estimate | None], confidence: float, bar: float
+) -> Finding:
+    """Judge the head's value less the base's, where more is worse."""
+    (base, head), one = pair, _confidence(kind, confidence)
+    by = None if base is None or head is None else head.minus(base).interval(one)
+    return Finding(
+        kind=kind,
+        base=None if base is None else base.interval(one),
+        head=None if head is None else head.interval(one),
         difference=by,
         bar=bar,
-        verdict=Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse=worse),
+        verdict=Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse="higher"),
     )
-
-
-# --- level and slope --------------------------------------------------------------------------------
-
-
-def ends(curve: Curve) -> tuple[Estimate, Estimate]:
-    """The logarithms of the speed in the first and in the last tenth.
-
-    The noise is that within sections, of which a sudden change spoils one.
-    """
-    logs, _ = curve.parts
-    within = [_projections(each, (1,)) for each in np.array_split(logs, SECTIONS)]
-    squares = np.concatenate(within) ** 2
-    tenth = len(logs) // 10
-    first, last = (
-        Estimate(float(each.mean()), math.sqrt(float(squares.mean()) / tenth), len(squares))
-        for each in (logs[:tenth], logs[-tenth:])
-    )
-    return first, last
-
-
-def _level(curve: Curve) -> Estimate:
-    first, last = ends(curve)
-    change = last.minus(first)
-    return Estimate(change.value, change.error, first.df)  # they share their noise
-
-
-def _slope(curve: Curve) -> Estimate:
-    """The change of the speed's logarithm for each minute."""
-    logs, width_s = curve.parts
-    minutes = np.arange(len(logs)) * width_s / 60
-    rise, error = _line(minutes, logs)
-    return Estimate(rise, error, COSINES)
-
-
-def _line(x: Values, y: Values) -> tuple[float, float]:
-    """A line's slope, and its error from the residuals' low frequencies."""
-    centred = x - x.mean()
-    rise = float(centred @ y / (centred @ centred))
-    noise = _projections(y - y.mean() - rise * centred, range(2, 2 + COSINES))
-    return rise, math.sqrt(float(np.mean(noise**2) / (centred @ centred)))
-
-
-def _projections(values: Values, numbers: Iterable[int]) -> Values:
-    """On cosines of so many half-waves; white noise gives each its own variance."""
-    count = len(values)
-    phases = np.pi * (np.arange(count) + 0.5) / count
-    return np.array([math.sqrt(2 / count) * float(values @ np.cos(number * phases)) for number in numbers])
 
 
 # --- stalls and dips --------------------------------------------------------------------------------
@@ -210,6 +208,7 @@ def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     head's share of them is binomial: the exact test and the rates' ratio by its limits (Clopper and Pearson
     1934). The difference's interval follows from the ratio's for the rate of both.
     """
+    confidence = _confidence("stalls", confidence)
     mine, minutes = len(head.stalls), len(head.residual) / 60
     lengths = [last - first + 1 for first, last in head.stalls]
     finding = Finding(
@@ -255,14 +254,14 @@ def _rate(count: int, minutes: float, confidence: float) -> Interval:
 
 def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
     """How deep throughput dips once in each period, as a share of it."""
-    period = period_s(head, confidence) or (period_s(base, confidence) if base else None)
+    one = _confidence("dips", confidence)
+    period = period_s(head, one) or (period_s(base, one) if base else None)
     if period is None:
         return Finding(
             kind="dips", base=None, head=None, difference=None, bar=DIP_BAR, verdict=Verdict.UNJUDGED
         )
     depths = (None if base is None else _depth(base.residual, period), _depth(head.residual, period))
-    finding = _finding("dips", depths, confidence, bar=DIP_BAR, worse="higher")
-    return structs.replace(finding, note=f"every {period} s")
+    return structs.replace(_difference("dips", depths, confidence, DIP_BAR), note=f"every {period} s")
 
 
 def period_s(curve: Curve, confidence: float) -> int | None:
@@ -342,14 +341,7 @@ def _footprint(document: SoakDocument, base: str, head: str) -> tuple[FootprintC
     return tuple(changes)
 
 
-def _relative(finding: Finding) -> Finding:
-    """A finding on logarithms, as relative changes."""
-    base, head, by = map(_change, (finding.base, finding.head, finding.difference))
-    return structs.replace(finding, base=base, head=head, difference=by, bar=math.expm1(finding.bar))
-
-
-def _change(logs: Interval | None) -> Interval | None:
-    if logs is None:
-        return None
+def _change(logs: Interval) -> Interval:
+    """Of logarithms, as relative changes."""
     ratio = as_ratio(logs)
     return Interval(estimate=ratio.estimate - 1, low=ratio.low - 1, high=ratio.high - 1)

@@ -1,20 +1,20 @@
-"""A soak: each server in turn runs under load for long, without a restart, while its gauges are read.
+"""A soak: servers run under load for long, without a restart, while their gauges are read.
 
-Slices follow each other at once, about one in each second. Transactions that are under way at the end of a
-slice's window finish before the next one begins, so a server that stands still makes its slice longer.
+They take turns of some seconds; those that wait are stopped (SIGSTOP), so that the machine's drift meets all.
+Slices follow each other at once, about one in each second of a server's load. Transactions under way at the
+end of a slice's window finish before the next one begins: a server that stands still makes its slice longer.
 """
 
 from __future__ import annotations
 
-import os
-import re
+import math
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from threading import Event, Thread
 
 from shootout import __version__
 from shootout._engine import Slice
@@ -22,7 +22,7 @@ from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.measure import dataset
 from shootout.measure.dataset import Template
-from shootout.measure.long_load import LongLoad, Send
+from shootout.measure.long_load import LongLoad
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import say_who_else_measures
@@ -30,39 +30,57 @@ from shootout.model.run import Observe, Progress
 from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
+from shootout.soak import judge
 from shootout.soak.documents import Writer
+from shootout.soak.gauges import Gauges, Others
 from shootout.soak.values import Gauge, Measure, SoakEnd, SoakFailure, SoakHeader, SoakServer, SoakSlice
 
 WINDOW_MIN_S = 0.5  # of a slice; it ends with a second
-GAUGES_S = 1.0  # between readings
+FORESEEN_S = 60.0  # of load on each server, whose noise tells what the soak can find
 
 
-def measure(plan: Plan, results: Path, duration_s: float, observe: Observe) -> Path:
+def measure(plan: Plan, results: Path, duration_s: float, turn_s: float, observe: Observe) -> Path:
     """Load each of the plan's servers for so long; returns the document, which grows by the second.
 
+    turn_s: seconds of load on one server before the next one's turn; 0: one server after the other.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     load = LongLoad.of(plan)
     started = datetime.now(UTC)
     soak = journal.new_run(started)
     with load.prepared(soak, observe) as (directory, servers, failures):
-        header = _header(load, soak, started, duration_s, directory)
+        turn_s = turn_s if len(servers) > 1 else 0.0
+        header = _header(load, soak, started, directory, duration_s=duration_s, turn_s=turn_s)
         say_who_else_measures(header.runner, observe)
         writer = Writer(results, header)
         for label, reason in failures.items():
             writer.append(SoakFailure(server=label, reason=reason))
-        for number, (server, template) in enumerate(servers):
-            home = directory / str(number)
-            turn = _Turn(load, server, template, home, writer, header, (number, len(servers)), observe)
-            try:
-                turn.run()
-            except MeasureError as error:
-                writer.append(SoakFailure(server=server.label, reason=str(error)))
+        loaded = [
+            _Loaded(load, server, template, directory / str(number), writer, header)
+            for number, (server, template) in enumerate(servers)
+        ]
+        seen = _Seen(loaded, header, observe)
+        for together in [loaded] if turn_s else [[each] for each in loaded]:
+            _soak(together, header, seen)
     return writer.path
 
 
+def _soak(servers: Sequence[_Loaded], header: SoakHeader, seen: _Seen) -> None:
+    """Start servers, load them in turns, and stop them."""
+    turn_s = header.turn_s or header.duration_s
+    with ExitStack() as held:
+        for server in servers:
+            server.attempt(partial(_Loaded.start, held=held))
+        for number in range(math.ceil(header.duration_s / turn_s)):
+            ends_s = min((number + 1) * turn_s, header.duration_s)
+            for server in servers:
+                server.attempt(partial(_Loaded.turn, ends_s=ends_s, seen=seen))
+        for server in servers:
+            server.attempt(_Loaded.end)
+
+
 @dataclass
-class _Turn:
+class _Loaded:
     """One server's soak."""
 
     load: LongLoad
@@ -71,142 +89,121 @@ class _Turn:
     home: Path
     writer: Writer
     header: SoakHeader
-    turn: tuple[int, int]  # its number, from 0, and of how many
-    observe: Observe
+    over: bool = False  # it failed
+    load_s: float = 0.0  # seconds of load so far, without the turns of others
+    start_s: float = 0.0
     writes: int = 0  # statements
     completed: int = 0  # transactions
-    footprint: dict[Measure, float] = field(default_factory=dict)
 
-    def run(self) -> None:
-        """Start, load, stop. Raises MeasureError."""
+    def attempt(self, step: Callable[[_Loaded], None]) -> None:
+        """Do a step; if it fails, this server's soak is over."""
+        if not self.over:
+            try:
+                step(self)
+            except MeasureError as error:
+                self.over = True
+                self.writer.append(SoakFailure(server=self.server.label, reason=str(error)))
+
+    def start(self, held: ExitStack) -> None:
+        """Start, connect, and wait for the first turn. Raises MeasureError."""
         place = self.header.runner.placement
         self.template.copy_to(self.home)
         began_s = time.monotonic()
         program, options = self.server.program, self.server.compiled.options
-        with instances.start(program, self.home, options, cpus=place.starting) as instance:
-            start_s = time.monotonic() - began_s
-            for loaded in self.server.datasets:
-                dataset.warm(instance, loaded)
-            record = self.server.record(self.template, instance)
-            self.writer.append(SoakServer(server=record, start_s=start_s))
-            with self.load.connected(instance, place, "soak") as (send, hooks):
-                gauges = Gauges(instance)
-                before = _counters(instance)
-                with gauges.read():
-                    self._slices(send, gauges)
-                hooks.check()
-                self._measure(before, _counters(instance), gauges.now())
-            began_s = time.monotonic()
-            instance.stop()
-        self.footprint |= {"start": start_s, "shutdown": time.monotonic() - began_s}
-        self.writer.append(SoakEnd(server=self.server.label, footprint=self.footprint))
+        self.instance = held.enter_context(instances.start(program, self.home, options, cpus=place.starting))
+        self.start_s = time.monotonic() - began_s
+        for loaded in self.server.datasets:
+            dataset.warm(self.instance, loaded)
+        record = self.server.record(self.template, self.instance)
+        self.writer.append(SoakServer(server=record, start_s=self.start_s))
+        self.send, self.hooks = held.enter_context(self.load.connected(self.instance, place, "soak"))
+        self.gauges = Gauges(self.instance)
+        self.before = _counters(self.instance)
+        self.gauges.begin()
+        held.callback(self.gauges.end)
+        held.callback(self._stop, False)  # its gauges may wait for an answer
+        self._stop(True)
 
-    def _slices(self, send: Send, gauges: Gauges) -> None:
-        began_s = time.monotonic()
-        while (begins_s := time.monotonic() - began_s) < self.header.duration_s:
-            self._report(begins_s)
+    def turn(self, ends_s: float, seen: _Seen) -> None:
+        """Load it until it had so many seconds of load. Raises MeasureError."""
+        self._stop(False)
+        others = Others(self.instance)
+        began_s = time.monotonic() - self.load_s
+        while (begins_s := self.load_s) < ends_s:
+            seen.report(self)
             window_s = 1 - begins_s % 1
-            taken = send(window_s + (window_s < WINDOW_MIN_S))
-            lasts_s = time.monotonic() - began_s - begins_s
+            taken = self.send(window_s + (window_s < WINDOW_MIN_S))
+            self.load_s = time.monotonic() - began_s
+            lasts_s = self.load_s - begins_s
             self.writes += taken.writes
             self.completed += taken.completed
-            self.writer.append(_slice(self.server.label, begins_s, lasts_s, taken, gauges.taken()))
+            gauges = self.gauges.taken() | others.taken(lasts_s)
+            slice_ = _slice(self.server.label, begins_s, lasts_s, taken, gauges)
+            self.writer.append(slice_)
+            seen.slices.append(slice_)
+        self._stop(True)
 
-    def _report(self, second: float) -> None:
-        all_s, (number, turns) = self.header.duration_s, self.turn
-        self.observe(
-            Progress(
-                stage="measure",
-                detail=self.server.label,
-                block=self.server.label,
-                block_number=number + 1,
-                blocks=turns,
-                start=1,
-                round=int(second),
-                rounds=round(all_s),
-                left_s=(turns - number) * all_s - second,
-            )
-        )
+    def end(self) -> None:
+        """Measure what the load took, as far as it is visible, and shut down. Raises MeasureError."""
+        self._stop(False)
+        self.gauges.end()
+        self.hooks.check()
+        footprint = self._footprint(_counters(self.instance), self.gauges.now())
+        began_s = time.monotonic()
+        self.instance.stop()
+        footprint |= {"start": self.start_s, "shutdown": time.monotonic() - began_s}
+        self.writer.append(SoakEnd(server=self.server.label, footprint=footprint))
 
-    def _measure(
-        self, before: Mapping[str, float], after: Mapping[str, float], gauges: Mapping[Gauge, float]
-    ) -> None:
-        """What the load took, as far as it is visible."""
-        self.footprint |= {name: value for name in ("memory", "disk") if (value := gauges.get(name))}
-        grown = {name: after[name] - value for name, value in before.items() if name in after}
+    def _stop(self, stopped: bool) -> None:
+        """Stop the server until its next turn, if it takes turns."""
+        if self.header.turn_s and self.instance.pid is not None:
+            self.gauges.pause(stopped)
+            machine.stop(self.instance.pid, stopped)
+
+    def _footprint(self, after: Mapping[str, float], gauges: Mapping[Gauge, float]) -> dict[Measure, float]:
+        taken: dict[Measure, float] = {
+            name: value for name in ("memory", "disk") if (value := gauges.get(name))
+        }
+        grown = {name: after[name] - value for name, value in self.before.items() if name in after}
         if self.completed and "Innodb_data_fsyncs" in grown:
-            self.footprint["fsyncs"] = grown["Innodb_data_fsyncs"] / self.completed
+            taken["fsyncs"] = grown["Innodb_data_fsyncs"] / self.completed
         (one,) = self.server.datasets
         if self.writes and one.kind == "sbtest" and "disk_written_bytes" in grown:
             changed_bytes = self.writes * one.nominal_bytes / (one.tables * one.rows)
-            self.footprint["write_amplification"] = grown["disk_written_bytes"] / changed_bytes
-
-
-class Gauges:
-    """A server's levels, read once a second on a thread of its own: a server that stalls delays only that."""
-
-    def __init__(self, instance: Instance) -> None:
-        self._instance = instance
-        self._newest: dict[Gauge, float] = {}
-        self._end = Event()
-
-    @contextmanager
-    def read(self) -> Iterator[None]:
-        """Read them inside the block."""
-        thread = Thread(target=self._read_on, name="gauges", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            self._end.set()
-            thread.join()
-
-    def taken(self) -> dict[Gauge, float]:
-        """What was read since the last call."""
-        taken, self._newest = self._newest, {}
+            taken["write_amplification"] = grown["disk_written_bytes"] / changed_bytes
         return taken
 
-    def now(self) -> dict[Gauge, float]:
-        """Read them; those that are not visible are left out. Raises MeasureError."""
-        ((*_, text),) = self._instance.query("SHOW ENGINE INNODB STATUS")  # before 5.1 the only column
-        gauges = innodb_gauges(text)
-        gauges["disk"] = float(sum(_sizes(self._instance.directory / "data")))
-        if self._instance.pid is not None and (memory := machine.memory_bytes(self._instance.pid)):
-            gauges["memory"] = float(memory)
-        return gauges
 
-    def _read_on(self) -> None:
-        while not self._end.is_set():
-            with suppress(MeasureError):  # the load meets what is wrong, too
-                self._newest = self.now()
-            self._end.wait(GAUGES_S)
+@dataclass
+class _Seen:
+    """What is told while a soak runs: how far it is, and after a minute what it can find."""
 
+    servers: Sequence[_Loaded]
+    header: SoakHeader
+    observe: Observe
+    slices: list[SoakSlice] = field(default_factory=list)
+    foreseen: bool = False
 
-def innodb_gauges(text: str) -> dict[Gauge, float]:
-    """Those in the text of SHOW ENGINE INNODB STATUS; before 5.1's plugin, positions are two words each."""
-    gauges: dict[Gauge, float] = {}
-    if dirty := re.search(r"^Modified db pages\s+(\d+)", text, re.MULTILINE):
-        gauges["dirty_pages"] = float(dirty[1])
-    if history := re.search(r"^History list length (\d+)", text, re.MULTILINE):
-        gauges["history_list"] = float(history[1])
-    places = [
-        re.search(rf"^{name}\s+(?:(\d+) )?(\d+)$", text, re.MULTILINE)
-        for name in ("Log sequence number", "Last checkpoint at")
-    ]
-    written, checkpoint = (place and (int(place[1] or 0) << 32) + int(place[2]) for place in places)
-    if written is not None and checkpoint is not None:
-        gauges["checkpoint_age"] = float(max(0, written - checkpoint))
-    return gauges
-
-
-def _sizes(folder: Path) -> Iterator[int]:
-    """What each file below takes on the disk; files come and go."""
-    for top, _, files in os.walk(folder):
-        for name in files:
-            try:
-                yield (Path(top) / name).lstat().st_blocks * 512
-            except FileNotFoundError:
-                continue
+    def report(self, server: _Loaded) -> None:
+        """Say how far the soak is."""
+        all_s = self.header.duration_s
+        self.observe(
+            Progress(
+                stage="measure",
+                detail=server.server.label,
+                block=server.server.label,
+                block_number=self.servers.index(server) + 1,
+                blocks=len(self.servers),
+                start=1,
+                round=int(server.load_s),
+                rounds=round(all_s),
+                left_s=sum(all_s - each.load_s for each in self.servers if not each.over),
+            )
+        )
+        if not self.foreseen and all(each.load_s >= FORESEEN_S for each in self.servers):
+            self.foreseen = True
+            for said in judge.foreseen(self.header, self.slices):
+                self.observe(Progress(stage="note", detail=said))
 
 
 def _counters(instance: Instance) -> dict[str, float]:
@@ -233,15 +230,18 @@ def _slice(
     )
 
 
-def _header(load: LongLoad, soak: str, started: datetime, duration_s: float, directory: Path) -> SoakHeader:
+def _header(
+    load: LongLoad, soak: str, started: datetime, directory: Path, *, duration_s: float, turn_s: float
+) -> SoakHeader:
     plan = load.plan
     (workload,) = plan.records
     return SoakHeader(
-        format=1,
+        format=2,
         soak=soak,
         started=started.isoformat(timespec="seconds"),
         shootout=__version__,
         duration_s=duration_s,
+        turn_s=turn_s,
         profile_name=plan.profile_name,
         given=dict(plan.given),
         seed=plan.seed,

@@ -79,6 +79,10 @@ class SoakPage(Page):
         for comparison in self.result.comparisons:
             yield comparison, [*report.rows(self.result, comparison)]
 
+    def remarks(self, comparison: SoakComparison) -> list[str]:
+        """What a comparison says beside its findings."""
+        return [*report.remarks(comparison)]
+
     @property
     def footprints(self) -> Iterator[tuple[SoakComparison, list[tuple[str, ...]], str]]:
         """Each comparison with what its servers took differently, and what they did not."""
@@ -89,7 +93,7 @@ class SoakPage(Page):
     @cached_property
     def charts(self) -> list[tuple[str, str, Chart]]:
         """Id, title and chart of each curve that a server has."""
-        by_server = curves(self.result.document)
+        by_server = curves(self.result.document.header, self.result.document.slices)
         charts = []
         for name, title in CHARTS.items():
             shown = {}

@@ -23,6 +23,7 @@ from shootout.soak.values import (
 TITLES: dict[FindingKind, str] = {
     "level": "change from beginning to end",
     "slope": "slope, per minute",
+    "step": "largest step",
     "stalls": "stalls, per minute",
     "dips": "depth of periodic dips",
     "memory": "growth of memory at the end, MB/min",
@@ -41,7 +42,9 @@ GAUGES: dict[Gauge, str] = {
     "dirty_pages": "dirty pages",
     "checkpoint_age": "checkpoint age, MB",
     "history_list": "history list length",
+    "others": "CPUs that other processes used",
 }
+OTHERS_BAR = 0.05  # CPUs
 IN_MB = ("memory", "disk", "checkpoint_age")
 
 Row = tuple[str, str, str, str, str]  # finding, base, head, difference, verdict
@@ -92,8 +95,23 @@ def _compared(result: SoakResult, comparison: SoakComparison) -> Iterator[Line |
     )
     if comparison.reason and comparison.findings:
         yield Line(comparison.reason, "magenta")
+    for said in remarks(comparison):
+        yield Line(said)
     for measure, base, head, change in footprint(comparison):
         yield Line(f"{measure}: {base} on {comparison.base}, {head} on {comparison.head} ({change})")
+
+
+def remarks(comparison: SoakComparison) -> Iterator[str]:
+    """What such a soak can find, and whether the machine was the same for both servers."""
+    if comparison.detectable is not None:
+        loss = number(100 * comparison.detectable, 0)
+        yield f"Of five such soaks, four would find a loss of {loss}{SPACE}% that begins midway."
+    base, head = (comparison.others.get(each) for each in (comparison.base, comparison.head))
+    if base is not None and head is not None and abs(head - base) > OTHERS_BAR:
+        yield (
+            f"The machine was not the same for both: other processes used {number(base, 2)} CPUs beside "
+            f"{comparison.base}, and {number(head, 2)} beside {comparison.head}."
+        )
 
 
 def conditions(header: SoakHeader) -> str:
@@ -107,6 +125,7 @@ def conditions(header: SoakHeader) -> str:
             figures.dataset(header.dataset),
             f"settings {header.settings}",
             f"{figures.duration(header.duration_s)} for each server",
+            f"in turns of {number(header.turn_s)} s" if header.turn_s else "one after the other",
         )
     )
 
@@ -152,6 +171,7 @@ def value(kind: FindingKind, interval: Interval | None) -> str:
     scale, places, unit = {
         "level": (100.0, 1, f"{SPACE}%"),
         "slope": (100.0, 2, f"{SPACE}%"),
+        "step": (100.0, 1, f"{SPACE}%"),
         "stalls": (1.0, 2, ""),
         "dips": (100.0, 1, f"{SPACE}%"),
         "memory": (60e-6, 2, ""),

@@ -12,19 +12,20 @@ from shootout.model.value import Count, Quantity, Share, Threads, Value
 from shootout.model.verdict import Interval, Verdict
 
 Moment = Annotated[float, Meta(ge=0, le=1e6)]  # seconds since a load began; twelve days
-Gauge = Literal["memory", "disk", "dirty_pages", "checkpoint_age", "history_list"]
-FindingKind = Literal["level", "slope", "stalls", "dips", "memory"]
+Gauge = Literal["memory", "disk", "dirty_pages", "checkpoint_age", "history_list", "others"]
+FindingKind = Literal["level", "slope", "step", "stalls", "dips", "memory"]
 Measure = Literal["memory", "disk", "write_amplification", "fsyncs", "start", "shutdown"]
 
 
 class SoakHeader(Value, tag="soak", tag_field="record"):
     """The first line of a soak's document: everything decided before a server starts."""
 
-    format: Literal[1]
+    format: Literal[2]
     soak: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
     duration_s: Moment  # of the load on each server
+    turn_s: Moment  # of load on one server, while the others are stopped; 0: one after the other, no turns
     profile_name: str
     given: dict[str, str]  # options that override the profile, as written
     seed: int
@@ -49,7 +50,7 @@ class SoakSlice(Value, tag="slice", tag_field="record"):
     """About a second of load on one server, and what its gauges showed meanwhile."""
 
     server: str
-    begins_s: Moment  # since its load began
+    begins_s: Moment  # since its load began, without the turns of others
     lasts_s: Moment  # until the next slice begins
     window_s: Moment  # the load's part; in the rest, transactions that were under way end
     transactions: Quantity  # in the window
@@ -91,7 +92,7 @@ class Finding(Value):
     kind: FindingKind
     base: Interval | None  # None: nothing found, or not visible
     head: Interval | None
-    difference: Interval | None  # head - base; a level's is relative
+    difference: Interval | None  # head - base; of level, slope and step the head relative to the base
     bar: float  # smaller differences are not worth a verdict
     verdict: Verdict
     note: str = ""
@@ -114,6 +115,8 @@ class SoakComparison(Value):
     findings: tuple[Finding, ...]
     footprint: tuple[FootprintChange, ...]
     levels: dict[str, tuple[Interval, ...]]  # speed at the beginning and at the end, by server
+    detectable: float | None = None  # the loss, from midway on, that would have been found in four of five
+    others: dict[str, float] = field(default_factory=dict)  # CPUs that other processes used, by server
     reason: str = ""  # why findings are missing or incomplete
 
 

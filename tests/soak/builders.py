@@ -22,11 +22,12 @@ SOAK = "20261125T100000Z-000001"
 
 def header(servers: Sequence[str], soak: str = SOAK) -> SoakHeader:
     return SoakHeader(
-        format=1,
+        format=2,
         soak=soak,
         started="2026-11-25T10:00:00+00:00",
         shootout="0",
         duration_s=600.0,
+        turn_s=0.0,
         profile_name="soak",
         given={},
         seed=1,

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -21,21 +22,27 @@ LOAD = ("--workloads", "oltp_read_write", "--threads", "2")
 STOPPED_S = 3.0
 
 
-def test_a_soak_is_kept_by_the_second_judged_and_published(lab: Lab, tmp_path: Path) -> None:
+@pytest.mark.parametrize("turn_s", [0.0, 2.0])
+def test_a_soak_is_kept_by_the_second_judged_and_published(lab: Lab, tmp_path: Path, turn_s: float) -> None:
     done = lab.run(
         SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, "--servers", f"{BASE},{BASE}",
-        "--minutes", "0.1", "--json", "--out", str(tmp_path),
+        "--minutes", "0.1", "--turns", str(turn_s), "--json", "--out", str(tmp_path),
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     printed = json.loads(done.stdout)
     document = SOAKS.read(Path(printed["document"]))
-    assert [each.server.label for each in document.servers] == list(document.header.servers)
+    base, head = document.header.servers
+    assert [each.server.label for each in document.servers] == [base, head]
+    turns = [server for server, _ in groupby(each.server for each in document.slices)]
+    assert turns == (3 if turn_s else 1) * [base, head]
     for server in document.header.servers:
         slices = [each for each in document.slices if each.server == server]
         assert len(slices) >= 3
         assert sum(each.transactions for each in slices) > 0
         seen = {name for each in slices for name in each.gauges}
-        assert seen == {"memory", "disk", "dirty_pages", "checkpoint_age", "history_list"}
+        assert seen == {"memory", "disk", "dirty_pages", "checkpoint_age", "history_list", "others"}
+        assert [each.begins_s for each in slices] == sorted(each.begins_s for each in slices)
+        assert slices[-1].begins_s < 60 * 0.1
     (first, second) = (end.footprint for end in document.ends)
     assert first.keys() == second.keys()
     assert {"memory", "disk", "write_amplification", "fsyncs", "start", "shutdown"} == first.keys()
@@ -81,7 +88,7 @@ def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing
     assert "what was measured is kept" in running.err.read_text()
     (path,) = SOAKS.find(tmp_path / "results")
     document = SOAKS.read(path)
-    (curve,) = curves.curves(document).values()
+    (curve,) = curves.curves(document.header, document.slices).values()
     assert max(each.lasts_s for each in document.slices) > STOPPED_S - 1
     assert curve.tps.min() < curves.STALL * curve.tps.max()
     assert lab.left() == ([], [])
@@ -93,6 +100,7 @@ def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing
         (["--threads", "1,2"], "expected one workload and one number of threads"),
         (["--servers", "mine=dsn:mysql://root@127.0.0.1:1"], "expected a server that shootout can start"),
         (["--minutes", "-1"], "--minutes"),
+        (["--turns", "-1"], "--turns"),
     ],
 )
 def test_what_a_soak_cannot_do_is_refused(lab: Lab, tmp_path: Path, arguments: list[str], words: str) -> None:

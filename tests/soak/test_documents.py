@@ -44,7 +44,7 @@ def test_a_torn_line_is_dropped(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (b'"format":1', b'"format":2', ":1: not a record of a soak"),
+        (b'"format":2', b'"format":3', ":1: not a record of a soak"),
         (b'"record":"soak"', b'"record":"end"', ":1: not a record of a soak"),
         (b'"server":"a","begins', b'"server":"c","begins', "a server that the header does not name"),
         (b'"servers":["a","b"]', b'"servers":["a","a"]', "its servers are damaged"),

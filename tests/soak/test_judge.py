@@ -15,17 +15,17 @@ from shootout.soak import judge, report
 from shootout.soak.curves import Curve, curves
 from shootout.soak.judge import compare
 from shootout.soak.values import Finding, Measure, SoakFailure
-from tests.soak.builders import document, slices
+from tests.soak.builders import document, header, slices
 
 SECONDS = 600
 PAIRS = 120
 Generator = np.random.Generator
 
 
-def curve(generator: Generator, seconds: int = SECONDS) -> Curve:
-    """Autocorrelated noise of 4 %, a shift of about 2 % in every second curve; memory that fills a pool."""
+def curve(generator: Generator, seconds: int = SECONDS, shifts: float = 0.5) -> Curve:
+    """Autocorrelated noise of 4 %, so many shifts of about 2 % in ten minutes; memory that fills a pool."""
     noise = 0.04 * lfilter([0.8], [1, -0.6], generator.standard_normal(seconds + 50))[50:]
-    for _ in range(generator.poisson(seconds / 1200)):
+    for _ in range(generator.poisson(shifts * seconds / 600)):
         noise[generator.integers(seconds) :] += generator.normal(0, 0.02)
     pool = 7e8 * -np.expm1(-np.arange(seconds) / 120)
     jumps = np.cumsum(1e5 * generator.standard_normal(seconds) * (generator.random(seconds) < 0.05))
@@ -33,9 +33,9 @@ def curve(generator: Generator, seconds: int = SECONDS) -> Curve:
 
 
 def stalled(healthy: Curve) -> Curve:
-    """Two seconds in each minute."""
-    second = np.arange(len(healthy.tps)) % 60
-    return replace(healthy, tps=np.where((second == 30) | (second == 31), 3.0, healthy.tps))
+    """Three seconds in each 45."""
+    often = np.arange(len(healthy.tps)) % 45 > 41
+    return replace(healthy, tps=np.where(often, 3.0, healthy.tps))
 
 
 def sloping(healthy: Curve) -> Curve:
@@ -53,13 +53,20 @@ def dipping(healthy: Curve) -> Curve:
     return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) % 30 < 4, 0.7, 1.0) * healthy.tps)
 
 
+def falling(healthy: Curve) -> Curve:
+    """By 30 %, after three quarters of the load."""
+    early = np.arange(len(healthy.tps)) < 0.75 * len(healthy.tps)
+    return replace(healthy, tps=np.where(early, 1.0, 0.7) * healthy.tps)
+
+
 def stepping(healthy: Curve) -> Curve:
-    """By 30 %, after 450 seconds."""
-    return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) < 450, 1.0, 0.7) * healthy.tps)
+    """By 12 %, after a third of the load."""
+    early = np.arange(len(healthy.tps)) < len(healthy.tps) / 3
+    return replace(healthy, tps=np.where(early, 1.0, 0.88) * healthy.tps)
 
 
-def judged(base: Curve, head: Curve) -> dict[str, Finding]:
-    return {each.kind: each for each in compare(base, head, 0.95)}
+def judged(base: Curve, head: Curve, turns: bool = False) -> dict[str, Finding]:
+    return {each.kind: each for each in compare(base, head, 0.95, turns)}
 
 
 def decided(findings: dict[str, Finding]) -> list[str]:
@@ -82,17 +89,63 @@ def test_equal_servers_rarely_differ(seconds: int) -> None:
         (stalled, "stalls", 1.0),
         (leaking, "memory", 1.0),
         (dipping, "dips", 1.0),
-        (stepping, "level", 1.0),
+        (falling, "level", 1.0),
+        (stepping, "step", 0.9),
         (sloping, "slope", 0.8),
     ],
 )
 def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least: float) -> None:
     generator = np.random.default_rng(2)
     hits = [
-        judged(curve(generator), spoilt(curve(generator)))[kind].verdict is Verdict.REGRESSED
+        judged(curve(generator), spoilt(curve(generator)), turns=kind == "step")[kind].verdict
+        is Verdict.REGRESSED
         for _ in range(50)
     ]
     assert np.mean(hits) >= least
+
+
+def in_turns(generator: Generator, seconds: int) -> tuple[Curve, Curve]:
+    """Two servers on a shared machine, whose speed walks by tens of percents in the minutes of both."""
+    drift = np.cumsum(0.01 * generator.standard_normal(seconds))
+    base, head = (curve(generator, seconds, shifts=0) for _ in range(2))
+    return replace(base, tps=base.tps * np.exp(drift)), replace(head, tps=head.tps * np.exp(drift))
+
+
+def test_in_turns_a_machine_that_drifts_is_no_difference() -> None:
+    generator = np.random.default_rng(10)
+    pairs = [in_turns(generator, SECONDS) for _ in range(PAIRS)]
+    alarms = [kind for pair in pairs for kind in decided(judged(*pair, turns=True))]
+    assert len(alarms) <= 0.05 * PAIRS
+
+
+def test_a_step_is_found_when_it_was() -> None:
+    generator = np.random.default_rng(11)
+    later = np.where(np.arange(SECONDS) < 200, 1.0, 0.88)
+    for _ in range(20):
+        base, head = in_turns(generator, SECONDS)
+        found = judged(base, replace(head, tps=head.tps * later), turns=True)["step"]
+        assert found.verdict is Verdict.REGRESSED
+        assert found.difference is not None
+        assert found.difference.low < -0.12 < found.difference.high
+        assert abs(int(found.note.split()[1]) - 200) <= 30
+
+
+def test_the_detectable_loss_is_found_in_four_of_five() -> None:
+    generator = np.random.default_rng(12)
+    hits = []
+    for _ in range(200):
+        base, head = in_turns(generator, SECONDS)
+        loss = judge.detectable(base, head, SECONDS, 0.95)
+        midway = np.where(np.arange(SECONDS) < SECONDS // 2, 1.0, 1 - loss)
+        hits.append(judged(base, replace(head, tps=head.tps * midway), turns=True)["step"].verdict)
+    assert 0.7 <= np.mean([each is Verdict.REGRESSED for each in hits]) <= 0.9
+
+
+def test_seven_stalls_against_none_are_proven() -> None:
+    generator = np.random.default_rng(13)
+    found = judged(curve(generator, 350), stalled(curve(generator, 350)))["stalls"]
+    assert found.verdict is Verdict.REGRESSED
+    assert found.note == "21 s in all, at most 3 s at once"
 
 
 def test_what_the_base_has_and_the_head_has_not_is_better() -> None:
@@ -105,11 +158,11 @@ def test_a_stall_that_both_have_is_no_difference() -> None:
     generator = np.random.default_rng(4)
     findings = judged(stalled(curve(generator)), stalled(curve(generator)))
     assert not decided(findings)
-    assert findings["dips"].note == "every 60 s"
+    assert findings["dips"].note == "every 45 s"
     stalls = findings["stalls"].head
     assert stalls is not None
-    assert stalls.estimate == pytest.approx(1.0, abs=0.1)
-    assert "2 s at once" in findings["stalls"].note
+    assert stalls.estimate == pytest.approx(60 / 45, abs=0.1)
+    assert "3 s at once" in findings["stalls"].note
 
 
 @pytest.mark.parametrize(
@@ -139,7 +192,7 @@ def test_an_open_loop_is_judged_by_latency() -> None:
 def test_seconds_of_a_curve_hold_every_transaction() -> None:
     # Two seconds of silence from 2.5 s on: a slice of one second that takes until 4.5 s.
     taken = slices("a", [100, 100, 50, 100, 100], lasts=[1, 1, 2.5, 1, 1])
-    curve = curves(document(["a"], taken))["a"]
+    curve = curves(header(["a"]), taken)["a"]
     assert curve.tps.round().tolist() == [100, 100, 50, 0, 50, 100]
     assert np.isfinite(curve.latency_s[:2]).all()
 

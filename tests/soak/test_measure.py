@@ -12,9 +12,9 @@ import pytest
 from shootout.errors import MeasureError
 from shootout.measure.plan import Plan
 from shootout.servers.instances import Instance
-from shootout.soak import measure
+from shootout.soak import gauges, measure
 from shootout.soak.documents import SOAKS
-from shootout.soak.measure import Gauges, innodb_gauges
+from shootout.soak.gauges import Gauges, innodb_gauges
 from shootout.soak.values import SoakFailure
 from tests.runs import BASE, HEAD, SHOOTOUT, Lab, until
 
@@ -58,18 +58,23 @@ def test_after_a_reading_that_fails_gauges_are_read_again(monkeypatch: pytest.Mo
         return found
 
     monkeypatch.setattr(Gauges, "now", now)
-    monkeypatch.setattr(measure, "GAUGES_S", 0.0)
-    gauges = Gauges(cast(Instance, None))
-    with gauges.read():
-        until(gauges.taken, 10.0)
+    monkeypatch.setattr(gauges, "GAUGES_S", 0.0)
+    read = Gauges(cast(Instance, None))
+    read.begin()
+    try:
+        until(read.taken, 10.0)
+    finally:
+        read.end()
 
 
 def test_a_server_that_cannot_be_loaded_fails_alone(
     unloadable: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     turns: list[str] = []
-    monkeypatch.setattr(measure._Turn, "run", lambda turn: turns.append(turn.server.label))
-    document = SOAKS.read(measure.measure(unloadable, tmp_path, 1.0, lambda progress: None))
+    for step in ("start", "end"):
+        monkeypatch.setattr(measure._Loaded, step, lambda server, **_: None)
+    monkeypatch.setattr(measure._Loaded, "turn", lambda server, **_: turns.append(server.server.label))
+    document = SOAKS.read(measure.measure(unloadable, tmp_path, 1.0, 0.5, lambda progress: None))
     assert turns == [BASE]
     assert document.failures == (SoakFailure(server=HEAD, reason="disk full"),)
 
