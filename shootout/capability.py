@@ -175,6 +175,12 @@ def options() -> tuple[Option, ...]:
     return tuple(each.option for each in every() if each.option is not None)
 
 
+def following() -> tuple[Option, ...]:
+    """Those of capabilities that measure after a run why its cells changed."""
+    found = (each for each in every() if type(each).follow is not Capability.follow)
+    return tuple(each.option for each in found if each.option is not None)
+
+
 def owner(path: Path) -> Capability | None:
     """The capability whose kind of document a file is; None: a run's, or nobody's."""
     return next((each for each in every() if each.store is not None and each.store.owns(path)), None)

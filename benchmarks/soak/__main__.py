@@ -193,12 +193,12 @@ def simulated() -> None:
                     f"| {sum(map(bool, each)) / soaks_:.1%} | {named} |",
                     flush=True,
                 )
-    print("\n| fault of the head | machine | loaded | found in five minutes |\n|---|---|---|---|", flush=True)
+    print("\n| fault of the head | machine | loaded | found in six minutes |\n|---|---|---|---|", flush=True)
     for spoilt, kind in SPOILT.items():
         for drift in (0.0, DRIFT):
             for turns in (False, True):
                 generator = np.random.default_rng(99)
-                pairs = (_pair(generator, 300, drift, turns) for _ in range(200))
+                pairs = (_pair(generator, 360, drift, turns) for _ in range(200))
                 hits = sum(kind in decided(judged(base, spoilt(head), turns)) for base, head in pairs)
                 said = f"{spoilt.__doc__} ({kind})"
                 print(f"| {said} | {MACHINES[drift > 0]} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)

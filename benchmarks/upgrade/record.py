@@ -24,7 +24,9 @@ def recorded(path: Path) -> Path:
         return content.replace(f"{results}/".encode(), b"")
 
     for name in filter(None, (document.statements, document.restoring)):
-        counted = replace(COUNTS.read(results / name), functions=(), profiles=())  # megabytes
+        counted = COUNTS.read(results / name)
+        datasets = tuple(replace(each, dump=Path(each.dump).name) for each in counted.datasets)
+        counted = replace(counted, datasets=datasets, functions=(), profiles=())  # megabytes
         record.compress(bare(msgspec.json.encode(counted)), name)
     stored = replace(
         document,

@@ -67,6 +67,7 @@ class Bisect(Capability):
         names = (option.name for option in MEASURING if option.name not in ("servers", "shard"))
         command.add_measuring(parser, PROFILE, names)
         command.add_options(parser, (OUT, MARKDOWN, ANCHOR, ACKNOWLEDGED))
+        command.add_options(parser, capability.following(), type=str)
         history = "with --since-history: the folder of the history's runs (default: results/ in --out)"
         parser.add_argument("--results", metavar="DIR", type=Path, help=history)
 
@@ -84,6 +85,8 @@ class Bisect(Capability):
             servers=args.over if versions else proof.of_commits(args.repo, commits),
             profile=instrument.profile if instrument and args.profile == PROFILE else args.profile,
         )
+        if prepared.request.wishes:
+            raise InputError(f"--{next(iter(prepared.request.wishes))}: expected --since-history")
         question = _question(prepared.plan, commits, instrument, link)
         with _keeping() as observe:
             path = measure.bisect(question, prepared.results, observe)
@@ -105,7 +108,8 @@ class Bisect(Capability):
         with _keeping() as observe:
             ask = partial(_question, link=link)
             budget_min = request.selection.sampling.budget or since.BUDGET_MIN
-            paths = since.Search(args, budget_min, instruments, _answer, ask, observe).run(wanted)
+            search = since.Search(args, budget_min, instruments, _answer, ask, observe, request.wishes)
+            paths = search.run(wanted)
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
                 command.warn(f"{each.workload}, {each.threads} threads: {report.not_in_server(each)}")

@@ -6,17 +6,20 @@ looked for once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
+from shootout import app, capability
 from shootout.analysis import compare
 from shootout.bisect.batches import STARTS
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import run_of, try_to_build
 from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
-from shootout.capability import Instrument
+from shootout.capability import Instrument, Skip
+from shootout.document import journal
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe, Progress
@@ -39,8 +42,12 @@ def prove(
     *,
     instrument: Instrument | None,
     observe: Observe,
+    wishes: Mapping[str, Any],
+    skip: Skip,
 ) -> None:
     """Undo the step on the newest commit, build that, and measure it; `path`: the bisection's file.
+
+    `wishes`: what capabilities do with a step by time, by their names; `skip` receives why one does not.
 
     Raises InputError, and MeasureError if git fails or nothing can be measured.
     """
@@ -64,10 +71,14 @@ def prove(
     folder = path.parent / FOLDER
     if instrument is not None:
         instrument.measure(plan, folder, observe)
-    elif not record.reason:
+    elif wishes or not record.reason:
         folder.mkdir(exist_ok=True)
         budget_s = plan.profile.sampling.budget_s
-        campaign.measure(run_of(plan, [*servers], TIMED, budget_s, 0), folder, observe)
+        run = journal.read(campaign.measure(run_of(plan, [*servers], TIMED, budget_s, 0), folder, observe))
+        compared = compare.compare(run)
+        cells = tuple(each for each in compared.cells if each.cell.server == step[-1].label)
+        of_step = app.Conclusion(run, structs.replace(compared, cells=cells), (), folder / run.header.run)
+        app.follow(of_step, wishes, observe, skip)
     proven = {**answer.bisection.builds, WITHOUT: record}
     BISECTIONS.write_to(path, structs.replace(answer.bisection, builds=proven))
 
@@ -87,8 +98,20 @@ def read(answer: Answer, path: Path, instrument: Instrument | None) -> Proof | N
         ratio=ratios.get(newest),
         without=ratios.get(WITHOUT),
         reason=record.reason or lacks,
-        differences=instrument.differences(folder, base, answer.last) if instrument else (),
+        differences=(
+            instrument.differences(folder, base, answer.last)
+            if instrument
+            else tuple(_causes(folder, answer.last))
+        ),
     )
+
+
+def _causes(folder: Path, server: str) -> Iterator[str]:
+    """Why a server is slower, by what capabilities found out in the last run."""
+    for run in [*runs(folder).values()][-1:]:
+        cells = [each.cell for each in compare.compare(run).cells if each.cell.server == server]
+        known = capability.sections(folder, run.header.run, cells, lambda reason: None)
+        yield from (each.cause for sections in known.values() for each in sections if each.cause)
 
 
 def _ratios(folder: Path, base: str, instrument: Instrument | None) -> dict[str, Interval]:

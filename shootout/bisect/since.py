@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from msgspec import structs
 
@@ -73,6 +74,7 @@ class Search:
     read: Read
     ask: Ask
     observe: Observe
+    wishes: Mapping[str, Any] = field(default_factory=dict)  # what capabilities do with a step by time
 
     @property
     def results(self) -> Path:
@@ -137,7 +139,10 @@ class Search:
         path, instrument = BISECTIONS.path_of(self.results, answer.bisection.id), instruments[used]
         newest = builds.find(self.args.repo, regression.newest_commit or regression.bad_commit)
         planned = partial(self._planned, regression, instrument)
-        proof.prove(answer, path, newest, planned, instrument=instrument, observe=self.observe)
+        proof.prove(
+            answer, path, newest, planned, instrument=instrument,
+            observe=self.observe, wishes=self.wishes, skip=command.left_out,
+        )  # fmt: skip
         return self.read(path)
 
     def _planned(self, regression: Regression, instrument: Instrument | None, servers: str) -> Plan:

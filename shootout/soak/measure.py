@@ -129,19 +129,25 @@ class _Loaded:
         self._stop(False)
         others = Others(self.instance)
         began_s = time.monotonic() - self.load_s
-        while (begins_s := self.load_s) < ends_s:
-            seen.report(self)
-            window_s = 1 - begins_s % 1
-            taken = self.send(window_s + (window_s < WINDOW_MIN_S))
-            self.load_s = time.monotonic() - began_s
-            lasts_s = self.load_s - begins_s
-            self.writes += taken.writes
-            self.completed += taken.completed
-            gauges = self.gauges.taken() | others.taken(lasts_s)
-            slice_ = _slice(self.server.label, begins_s, lasts_s, taken, gauges)
-            self.writer.append(slice_)
-            seen.slices.append(slice_)
-        self._stop(True)
+        try:
+            while self.load_s < ends_s:
+                seen.report(self)
+                seen.slices.append(self._next_slice(began_s, others))
+                self.writer.append(seen.slices[-1])
+        finally:
+            self._stop(True)
+
+    def _next_slice(self, began_s: float, others: Others) -> SoakSlice:
+        """Load it until the next second of its load. Raises MeasureError."""
+        begins_s = self.load_s
+        window_s = 1 - begins_s % 1
+        taken = self.send(window_s + (window_s < WINDOW_MIN_S))
+        self.load_s = time.monotonic() - began_s
+        self.writes += taken.writes
+        self.completed += taken.completed
+        lasts_s = self.load_s - begins_s
+        gauges = self.gauges.taken() | others.taken(lasts_s)
+        return _slice(self.server.label, begins_s, lasts_s, taken, gauges)
 
     def end(self) -> None:
         """Measure what the load took, as far as it is visible, and shut down. Raises MeasureError."""

@@ -35,6 +35,7 @@ FEATURES = {
     "innodb_log_writer_threads": "OFF",
     "internal_tmp_mem_storage_engine": "MEMORY",
 }
+TOGETHER = ("character_set_server", "collation_server")  # a server refuses one without the other
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 OFF = "old-off"  # of the old server without the features that the new one is counted without
@@ -144,12 +145,16 @@ class Answer:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """NAME=VALUE: old values, and features off, that may explain what statements cost more."""
+        """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
         every = differences.suspects(self.variables, planned=bool(self.plans), writes=True)
         new = self.document.variables.get(self.new, {})
         every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
-        return tuple(each for each in every if barred.isdisjoint(each))
+        found = [each for each in every if barred.isdisjoint(each)]
+        pair = sorted(each for each in found if each.partition("=")[0] in TOGETHER)
+        if len(pair) == len(TOGETHER):
+            found = ["+".join(pair), *(each for each in found if each not in pair)]
+        return tuple(found)
 
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
         """Those of the trials that have features off which the old server has on, too."""

@@ -170,14 +170,14 @@ def _settable(answer: Answer) -> Topic | None:
         return None
     useful = [each for each in answer.restorations if each.helped]
     lines = [
-        f"{each.setting}: {_best(each)}"
+        f"{_named(each.setting)}: {_best(each)}"
         + (f"; costs {_worst(each)}" if each.cost else "; no kind costs more")
         for each in useful
     ]
-    useless = [each.setting for each in answer.restorations if not each.helped and not each.failed]
+    useless = [_named(each.setting) for each in answer.restorations if not each.helped and not each.failed]
     if useless:
         lines.append(f"No statement executes less with {', '.join(useless)}.")
-    lines += [f"{each.setting}: {each.failed}" for each in answer.restorations if each.failed]
+    lines += [f"{_named(each.setting)}: {each.failed}" for each in answer.restorations if each.failed]
     lines += _explained(answer)
     left = [_left(loss, loss.left) for loss in answer.losses if loss.left is not None]
     return Topic(
@@ -185,7 +185,7 @@ def _settable(answer: Answer) -> Topic | None:
         tuple(lines),
         ("kind", "workload", "#instructions", "#left: the code"),
         tuple(left),
-        ("[mysqld]", *(each.setting for each in useful)) if useful else (),
+        ("[mysqld]", *(line for each in useful for line in each.setting.split("+"))) if useful else (),
         "What statements cost more, and what is left with all of these settings",
     )
 
@@ -197,7 +197,7 @@ def _explained(answer: Answer) -> Iterator[str]:
         return
     worst = left[0]
     off = answer.document.trials[OFF].split("+") if answer.document.trials[OFF] else []
-    own = [each.setting for each in answer.restorations if each.setting not in off]
+    own = [_named(each.setting) for each in answer.restorations if each.setting not in off]
     where = [(off, "both servers"), (own, answer.new)]
     said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
     yield (
@@ -210,6 +210,10 @@ def _explained(answer: Answer) -> Iterator[str]:
         f"Settings explain {share} of a loss: the median of {kinds} more, each by how much of its change "
         "is gone with all of them."
     )
+
+
+def _named(setting: str) -> str:
+    return ", ".join(setting.split("+"))
 
 
 def _best(restored: Restored) -> str:

@@ -13,16 +13,22 @@ from pathlib import Path
 import pytest
 
 from benchmarks.bisect import commits
-from shootout.bisect import since
+from shootout import capability
+from shootout.app import Conclusion
+from shootout.bisect import report, since
 from shootout.bisect.command import CAPABILITY, _answer, _question
 from shootout.bisect.values import Answer
+from shootout.capability import Capability, Skip
 from shootout.measure import campaign
 from shootout.model.history import Regression
+from shootout.model.plan import Cell
+from shootout.model.run import Observe
 from shootout.parser import Parser
+from shootout.report.sections import Section
 from tests import builders
 from tests.analysis.test_acknowledgements import known
 from tests.bisect.builders import STEP, weeks
-from tests.bisect.test_instruments import Cycles, offered
+from tests.bisect.test_instruments import Counting, Cycles, offered
 from tests.bisect.test_measure import Runs
 from tests.report.github.github_server import GitHub
 from tests.report.github.test_issues import a_loss
@@ -175,10 +181,10 @@ class Timed:
     commits: list[str]
     cycles: Cycles
 
-    def search(self, budget_min: float = 60.0) -> list[Answer]:
+    def search(self, budget_min: float = 60.0, **wishes: float) -> list[Answer]:
         instruments = (self.cycles, None)
         ask = partial(_question, link="")
-        found = since.Search(self.args, budget_min, instruments, _answer, ask, lambda progress: None)
+        found = since.Search(self.args, budget_min, instruments, _answer, ask, lambda progress: None, wishes)
         return [_answer(path) for path in found.run([self.regression])]
 
 
@@ -213,3 +219,29 @@ def test_what_a_count_does_not_show_is_looked_for_by_time(
     monkeypatch.setattr(campaign, "measure", None)
     assert timed.search() == [found]  # in the next week
     assert len(timed.cycles.seen) == 1
+
+
+class Explaining(Capability):
+    """Knows why every cell changed, once it was asked."""
+
+    name = "explaining"
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[list[str], float]] = []
+
+    def follow(self, conclusion: Conclusion, wish: float, observe: Observe, skip: Skip) -> None:
+        self.asked.append(([each.cell.server for each in conclusion.comparison.cells], wish))
+
+    def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
+        return Section(self.name, "", "", (), None, "", None, cause="parse() +2 µs") if self.asked else None
+
+
+def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pytest.MonkeyPatch) -> None:
+    explaining = Explaining()
+    every = (CAPABILITY, Counting(timed.cycles), explaining)
+    monkeypatch.setattr(capability, "every", lambda: iter(every))
+    monkeypatch.setattr(capability, "load", lambda name: explaining)
+    monkeypatch.setattr(campaign, "measure", Runs({each[:10]: -0.05 for each in timed.commits[2:]}).measure)
+    (found,) = timed.search(explaining=3.0)
+    assert explaining.asked == [([found.last], 3.0)]
+    assert f"What {found.last} changed, in throughput: parse() +2 µs." in [*report.notes(found)]

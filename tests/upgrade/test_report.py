@@ -89,12 +89,19 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
 
 
 def test_old_values_and_features_are_suspects() -> None:
+    latin = {"character_set_server": "latin1", "collation_server": "latin1_swedish_ci"}
+    utf8 = {"character_set_server": "utf8mb4", "collation_server": "utf8mb4_0900_ai_ci"}
     variables = {
-        OLD: {"query_cache_size": "1"},
-        NEW: {"performance_schema": "ON", "innodb_log_writer_threads": "OFF"},
+        OLD: {"query_cache_size": "1", **latin},
+        NEW: {"performance_schema": "ON", "innodb_log_writer_threads": "OFF", **utf8},
     }
     answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
     assert answer.suspects == ("performance_schema=OFF",)
+    planned = judge.read(answer.document, Path("/nowhere"))
+    vars(planned)["plans"] = {("w", "select"): "changed"}
+    assert planned.suspects == (
+        "character_set_server=latin1+collation_server=latin1_swedish_ci", "performance_schema=OFF",
+    )  # fmt: skip
 
 
 def test_features_are_off_on_the_old_server_where_it_has_them_on() -> None:
