@@ -16,11 +16,15 @@ VALUE_MAX = 60  # characters of a variable's value
 
 def refused(answer: Answer) -> Topic | None:
     document = answer.document
-    lines = []
-    lacking = [change for change in answer.changes if change.lacks]
-    if lacking:
-        names = ", ".join(f"{change.kind} ({change.reason})" for change in lacking)
-        lines.append(f"Statements that a server does not know: {names}.")
+    failures = answer.counted.document.failures if answer.counted else ()
+    lacking = [failure for failure in failures if failure.lacks]
+    lines = [
+        f"{answer.new} does not know {failure.kind}: {failure.reason}"
+        for failure in lacking
+        if failure.server == answer.new
+    ]
+    if old := [failure.kind for failure in lacking if failure.server == answer.old]:
+        lines.append(f"{answer.old} does not know {', '.join(old)}: there is nothing to compare.")
     if document.results is not None:
         lines += document.results or ["Every statement that was compared returns the same rows."]
     rows = (*map(_fate, answer.fates), *_meanings(answer))

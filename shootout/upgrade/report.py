@@ -17,7 +17,7 @@ from shootout.upgrade import configured
 from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import AS_ASKED, LARGE
-from shootout.work.report import count, interval, percent
+from shootout.work.report import count
 from shootout.work.values import WorkChange
 
 KINDS = "kinds of statement"
@@ -140,11 +140,12 @@ def _end(run: Comparison, cell: CellComparison) -> str:
 
 
 def _change(change: WorkChange | None) -> str:
-    return (
-        ""
-        if change is None or change.ratio is None
-        else f"{percent(change.ratio)} ({interval(change.ratio)})"
-    )
+    if change is None or change.ratio is None:
+        return ""
+    ratio = change.ratio
+    if 1 / 3 < ratio.estimate < 3:
+        return f"{figures.change(ratio)} ({figures.change_range(ratio)})"
+    return f"{figures.times(ratio)} ({figures.times_range(ratio)})"
 
 
 def settings_of(run: Comparison) -> str:
