@@ -292,7 +292,7 @@ def _statements(answer: Answer) -> Iterator[Topic]:
                 change.kind, change.workload, count(change.base), count(change.head),
                 f"{'' if change.verdict in CHANGED else '? '}{_change(change)}", answer.plan(change),
             )
-            for change in differ[::sign]
+            for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
         )  # fmt: skip
         if rows or what == "more":
