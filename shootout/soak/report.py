@@ -125,7 +125,7 @@ def conditions(header: SoakHeader) -> str:
             figures.dataset(header.dataset),
             f"settings {header.settings}",
             f"{figures.duration(header.duration_s)} for each server",
-            f"in turns of {number(header.turn_s)} s" if header.turn_s else "one after the other",
+            f"in turns of {header.turn_s:g}{SPACE}s" if header.turn_s else "one after the other",
         )
     )
 

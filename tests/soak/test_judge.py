@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from msgspec import structs
 from numpy.typing import NDArray
 from scipy.signal import lfilter
 
@@ -14,7 +15,7 @@ from shootout.model.verdict import Verdict
 from shootout.soak import judge, report
 from shootout.soak.curves import Curve, curves
 from shootout.soak.judge import compare
-from shootout.soak.values import Finding, Measure, SoakFailure
+from shootout.soak.values import Finding, Gauge, Measure, SoakFailure
 from tests.soak.builders import document, header, slices
 
 SECONDS = 600
@@ -146,6 +147,25 @@ def test_seven_stalls_against_none_are_proven() -> None:
     found = judged(curve(generator, 350), stalled(curve(generator, 350)))["stalls"]
     assert found.verdict is Verdict.REGRESSED
     assert found.note == "21 s in all, at most 3 s at once"
+
+
+def test_turns_say_what_they_find_and_whether_the_machine_was_the_same() -> None:
+    tps = curve(np.random.default_rng(14), shifts=0).tps.tolist()
+    used: dict[str, list[dict[Gauge, float]]] = {
+        "a": [{"others": 0.1}] * SECONDS,
+        "b": [{"others": 0.4}] * SECONDS,
+    }
+    taken = [each for label, gauges in used.items() for each in slices(label, tps, gauges=gauges)]
+    whole = document(["a", "b"], taken)
+    turns = structs.replace(whole, header=structs.replace(whole.header, turn_s=5.0))
+    (only,) = judge.judge(turns).comparisons
+    find, differs = report.remarks(only)
+    assert (
+        find
+        == "Of five such soaks, four would find a loss of 5\N{NARROW NO-BREAK SPACE}% that begins midway."
+    )
+    assert differs.endswith("used 0.10 CPUs beside a, and 0.40 beside b.")
+    assert [*report.remarks(judge.judge(whole).comparisons[0])] == [differs]
 
 
 def test_what_the_base_has_and_the_head_has_not_is_better() -> None:
