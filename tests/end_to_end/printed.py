@@ -91,6 +91,8 @@ def contradictions(page: Path) -> Iterator[str]:
             for row in rows:
                 for at in filter(lambda at: at < len(row), places):
                     base, head, shown = (number(text) for text in row[at - 2 : at + 1])
+                    if shown and "×" in row[at]:  # a factor
+                        shown = Printed(*(100 * (end - 1) for end in shown))
                     expected = between if of is difference and f"{SPACE}%" in row[at - 2] else of
                     if base and head and shown and not expected(head, base).agrees(shown):
                         yield f"{caption}: {row}"
