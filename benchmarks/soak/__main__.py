@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import os
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -27,6 +26,7 @@ from unittest import mock
 import numpy as np
 import pymysql
 
+from benchmarks import beside
 from shootout import app
 from shootout.inputs.options import Selection
 from shootout.runner import machine
@@ -55,7 +55,13 @@ LEAK_BYTES = 1_000_000
 DRIFT = 0.01  # by which a shared machine's speed walks in a second, in simulations
 MACHINES = ("quiet", "drifts")
 LOADED = ("one after the other", "in turns")
-BUSY_S = (5.0, 25.0)  # how long a program beside the soak works, and how long it rests, at most
+NOW_AND_THEN = """
+import random, time
+while True:
+    ends_s = time.monotonic() + random.uniform(5, 25)
+    while time.monotonic() < ends_s: pass
+    time.sleep(random.uniform(5, 25))
+"""
 
 
 @dataclass
@@ -224,7 +230,7 @@ def _measured(args: argparse.Namespace, results: Path, faults: Sequence[str]) ->
     named = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
     plan, duration_s = app.plan(Selection.read(profile="soak", servers=named)), 60 * args.minutes
     chosen = [none, *(FAULTS[fault] for fault in faults)]
-    with _faulty(chosen, duration_s, args.turns > 0), _beside(args.beside):
+    with _faulty(chosen, duration_s, args.turns > 0), beside.programs(args.beside, NOW_AND_THEN):
         path = measure.measure(
             plan, results, duration_s, args.turns,
             lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
@@ -260,25 +266,6 @@ def _faulty(faults: Sequence[Fault], duration_s: float, turns: bool) -> Iterator
             ended.set()
             for thread in threads:
                 thread.join()
-
-
-@contextmanager
-def _beside(programs: int) -> Iterator[None]:
-    """Other programs, which work for seconds and rest for seconds."""
-    code = (
-        "import random, sys, time\n"
-        "while True:\n"
-        f"    ends_s = time.monotonic() + random.uniform(*{BUSY_S})\n"
-        "    while time.monotonic() < ends_s: pass\n"
-        f"    time.sleep(random.uniform(*{BUSY_S}))\n"
-    )
-    running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(programs)]
-    try:
-        yield
-    finally:
-        for each in running:
-            each.kill()
-            each.wait()
 
 
 if __name__ == "__main__":

@@ -9,14 +9,11 @@ that executes known shares of a statement's instructions more, once for each com
 from __future__ import annotations
 
 import argparse
-import os
-import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import preload
+from benchmarks import beside, preload
 from benchmarks.work.preloaded import Burn, Preloaded
 from shootout import app
 from shootout.inputs.options import Selection
@@ -32,7 +29,6 @@ WORKLOADS = (
     "select_random_points,select_random_ranges"
 )
 INJECTED = "oltp_read_write,oltp_update_index"
-BUSY = "while True: pass"
 
 
 def main() -> None:
@@ -49,7 +45,7 @@ def main() -> None:
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     library = preload.compiled(args.out)
-    with _busy(args.busy):
+    with beside.programs(args.busy):
         _head("server", "kind", "instructions", "A/A", "interval", "spread", "verdict")
         for server in filter(None, args.servers.split(",")):
             _print(server, _counted(args, args.workloads, server, {"again": None}))
@@ -117,17 +113,6 @@ def _print(server: str, compared: WorkComparison, added: Sequence[str] = ()) -> 
             percent(change.ratio), interval(change.ratio), spread(change), str(change.verdict),
         )  # fmt: skip
         print(f"| {' | '.join(cells)} |", flush=True)
-
-
-@contextmanager
-def _busy(loops: int) -> Iterator[None]:
-    running = [subprocess.Popen([sys.executable, "-c", BUSY], env=dict(os.environ)) for _ in range(loops)]
-    try:
-        yield
-    finally:
-        for each in running:
-            each.kill()
-            each.wait()
 
 
 if __name__ == "__main__":
