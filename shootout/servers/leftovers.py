@@ -20,6 +20,7 @@ from shootout.servers.installation import Process
 from shootout.servers.locking import is_held, locked
 
 LOOK_S = 0.01  # between attempts to have a lock
+CLEARING_S = 5.0  # in which a directory can be removed, though a dying process may still write into it
 ENDING_S = 60.0  # for a killed process to end; after that the kernel is holding it
 
 _PR_SET_PDEATHSIG = 1
@@ -51,8 +52,7 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
                 about = lock.lstat()  # in a shared directory others may have put anything there
                 if stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid():
                     with locked(lock, wait=False):
-                        clear(lock.with_suffix(""))
-                        lock.unlink()
+                        _clear_with(lock, lock.with_suffix(""))
         _clear_sockets()
         directory = instances / f"{prefix}{name}"
         lock = directory.with_suffix(".lock")
@@ -68,8 +68,7 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         try:
             yield directory
         finally:
-            clear(directory)
-            lock.unlink()
+            _clear_with(lock, directory)
 
 
 def _begun(directory: Path, lock: Path) -> ExitStack:
@@ -91,7 +90,18 @@ def _begun(directory: Path, lock: Path) -> ExitStack:
 def clear(directory: Path) -> None:
     """Kill the servers that still run in a directory and remove it; its lock must be held."""
     end_servers(directory)
+    deadline = time.monotonic() + CLEARING_S
     shutil.rmtree(directory, ignore_errors=True)
+    while directory.exists() and time.monotonic() < deadline:
+        time.sleep(LOOK_S)
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+def _clear_with(lock: Path, directory: Path) -> None:
+    """Clear a directory, and its lock; what cannot be removed keeps the lock, and the next run clears it."""
+    clear(directory)
+    if not directory.exists():
+        lock.unlink()
 
 
 def tied() -> Callable[[], None]:

@@ -265,3 +265,33 @@ def test_a_process_that_the_kernel_holds_is_not_waited_for(monkeypatch: pytest.M
             held.setattr(process, "kill", lambda: None)
             assert leftovers.kill(process) is None
         assert leftovers.kill(process) == -signal.SIGKILL
+
+
+def test_a_directory_that_a_dying_process_still_writes_into_goes(tmp_path: Path) -> None:
+    directory = tmp_path / "left"
+    directory.mkdir()
+    code = (
+        "import itertools, os, sys, time; ends_s = time.monotonic() + 0.5\n"
+        "for number in itertools.count():\n"
+        "    with open(f'{sys.argv[1]}/{number}', 'w'): pass\n"
+        "    if not number: print(flush=True)\n"
+        "    if time.monotonic() > ends_s: break\n"
+    )
+    command = [sys.executable, "-c", code, str(directory)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as writing:
+        assert writing.stdout is not None
+        writing.stdout.readline()
+        leftovers.clear(directory)
+    assert not directory.exists()
+
+
+def test_what_cannot_be_removed_keeps_its_lock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "CLEARING_S", 0.0)
+    monkeypatch.setattr(shutil, "rmtree", lambda path, ignore_errors: None)
+    with working_directory(tmp_path, "first") as directory:
+        (directory / "file").touch()
+    assert directory.with_suffix(".lock").exists()
+    monkeypatch.undo()
+    with working_directory(tmp_path, "second"):
+        assert not directory.exists()
+        assert not directory.with_suffix(".lock").exists()
