@@ -106,6 +106,7 @@ run | bisect)
     [ "$1" = run ] || { mkdir -p "$bisections" && echo "$*" >>"$bisections/bisection.json"; } ;;
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
+github) echo "$*" ;;
 work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
 servers) mkdir -p packed && case $2 in
     pack) cp "$3/server" "$4" ;;
@@ -1274,7 +1275,8 @@ def test_a_bisection_of_an_issue_goes_on_with_what_the_branch_has(orchestrated: 
             hub = replace(orchestrated, origin=origin, repository=REPOSITORY, tools=tools)
             hub = replace(hub, environment=asking(state, hub))
             jobs = actions.run(hub, WORKFLOWS / "bisect.yml", {"issue": number, "build": "make"})
-            assert jobs["keep"].result == "success", {name: job.log for name, job in jobs.items()}
+            assert jobs["issues"].result == "success", {name: job.log for name, job in jobs.items()}
+            assert "github issues --results=data/results" in jobs["issues"].log
             kept = git(origin / REPOSITORY, "show", "shootout-data:results/bisections/1/bisection.json")
             assert len(kept.splitlines()) == runs
 
@@ -1671,6 +1673,10 @@ def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Pa
             git(tmp_path / name, "reset", "--quiet", "--hard", "origin/shootout-data")
     for name in ("first", "second"):
         (tmp_path / name / name).touch()
+        (tmp_path / name / "bisection.json").write_text(name)  # the same one in both jobs
+        ledger = tmp_path / name / "results" / "ledger" / "a.jsonl"
+        ledger.parent.mkdir(parents=True)
+        ledger.write_text(f"{name}\n")
         done = subprocess.run(
             ["bash", "-eo", "pipefail", "-c", push],
             cwd=tmp_path / name,
@@ -1680,6 +1686,9 @@ def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Pa
         assert done.returncode == 0
     subjects = git(tmp_path / "origin", "log", "--format=%s", "shootout-data")
     assert subjects.split() == ["second", "first", "Begin"]
+    assert git(tmp_path / "origin", "show", "shootout-data:bisection.json") == "second"
+    known = git(tmp_path / "origin", "show", "shootout-data:results/ledger/a.jsonl")
+    assert known.split() == ["first", "second"]
 
 
 def test_an_earlier_answer_is_not_shown_again(stub: dict[str, str], tmp_path: Path) -> None:
