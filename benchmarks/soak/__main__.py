@@ -9,8 +9,6 @@ over is not measured again.
 from __future__ import annotations
 
 import argparse
-import os
-import signal
 import sys
 import time
 from collections import Counter
@@ -40,6 +38,7 @@ from tests.soak.test_judge import (
     curve,
     decided,
     dipping,
+    disturbed,
     falling,
     judged,
     leaking,
@@ -53,7 +52,7 @@ SLOPE = 0.03  # by which it is slower with each minute
 STEP = 0.15  # by which it is slower after a third of its load
 LEAK_BYTES = 1_000_000
 DRIFT = 0.01  # by which a shared machine's speed walks in a second, in simulations
-MACHINES = ("quiet", "drifts")
+MACHINES = {"quiet": (0.0, False), "drifts": (DRIFT, False), "drifts and disturbs": (DRIFT, True)}
 LOADED = ("one after the other", "in turns")
 NOW_AND_THEN = """
 import random, time
@@ -85,17 +84,18 @@ class Server:
         """Begin a turn or end it."""
         with self.lock:
             self.load_s, self.turn_s = self.now_s, None if stopped else time.monotonic()
-            os.kill(self.instance.pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+            machine_stop(self.instance.pid, stopped)
 
-    def still(self, seconds: float) -> None:
-        """Stand still for so long, if it has its turn."""
+    def still(self, seconds: float) -> bool:
+        """Stand still for so long, if it has its turn; returns whether it did."""
         for stopped in (True, False):
             with self.lock:
                 if self.turn_s is None:
-                    return
-                os.kill(self.instance.pid, signal.SIGSTOP if stopped else signal.SIGCONT)
+                    return not stopped
+                machine_stop(self.instance.pid, stopped)
             if stopped:
                 self.ended.wait(seconds)
+        return True
 
     def slowed(self, share: Callable[[float], float]) -> None:
         """Stand still for a share of the time, by the seconds of load."""
@@ -106,6 +106,7 @@ class Server:
             self.ended.wait((1 - least) * SLOWING_S)
 
 
+machine_stop = machine.stop  # which turns call; replaced while servers have faults
 Fault = Callable[[Server], None]
 
 
@@ -114,12 +115,11 @@ def none(server: Server) -> None:
 
 
 def stall(server: Server) -> None:
-    """Stand still for three seconds in each fifty of load."""
+    """Stand still for three seconds in each 35 of load."""
     at_s = 40.0
     while not server.ended.wait(0.05):
-        if server.now_s >= at_s:
-            server.still(3)
-            at_s += 50
+        if server.now_s >= at_s and server.still(3):
+            at_s += 35
 
 
 def slope(server: Server) -> None:
@@ -186,35 +186,41 @@ def simulated() -> None:
     print(
         "\n| machine | loaded | seconds | soaks | with a false finding | which |\n|---|---|---|---|---|---|"
     )
-    for drift in (0.0, DRIFT):
+    for machine_ in MACHINES:
         for turns in (False, True):
             for seconds, soaks_ in ((180, 500), (300, 500), (1200, 200), (3600, 100)):
                 generator = np.random.default_rng(seconds)
                 each = [
-                    decided(judged(*_pair(generator, seconds, drift, turns), turns)) for _ in range(soaks_)
+                    decided(judged(*_pair(generator, seconds, machine_, turns), turns)) for _ in range(soaks_)
                 ]
                 named = ", ".join(f"{kind} {times}" for kind, times in Counter(chain(*each)).items())
                 print(
-                    f"| {MACHINES[drift > 0]} | {LOADED[turns]} | {seconds} | {soaks_} "
+                    f"| {machine_} | {LOADED[turns]} | {seconds} | {soaks_} "
                     f"| {sum(map(bool, each)) / soaks_:.1%} | {named} |",
                     flush=True,
                 )
     print("\n| fault of the head | machine | loaded | found in six minutes |\n|---|---|---|---|", flush=True)
     for spoilt, kind in SPOILT.items():
-        for drift in (0.0, DRIFT):
+        for machine_ in MACHINES:
             for turns in (False, True):
                 generator = np.random.default_rng(99)
-                pairs = (_pair(generator, 360, drift, turns) for _ in range(200))
+                pairs = (_pair(generator, 360, machine_, turns) for _ in range(200))
                 hits = sum(kind in decided(judged(base, spoilt(head), turns)) for base, head in pairs)
                 said = f"{spoilt.__doc__} ({kind})"
-                print(f"| {said} | {MACHINES[drift > 0]} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)
+                print(f"| {said} | {machine_} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)
 
 
-def _pair(generator: np.random.Generator, seconds: int, drift: float, turns: bool) -> tuple[Curve, Curve]:
-    """Two equal servers on a machine whose speed walks by so much in a second; in turns it is one walk."""
+def _pair(generator: np.random.Generator, seconds: int, machine_: str, turns: bool) -> tuple[Curve, Curve]:
+    """Two equal servers on a machine whose speed may walk; in turns it is one walk. Disturbances meet one."""
+    drift, disturbs = MACHINES[machine_]
     walks = [np.cumsum(drift * generator.standard_normal(seconds)) for _ in range(1 if turns else 2)]
     base, head = (curve(generator, seconds, shifts=0.0 if turns else 0.5) for _ in range(2))
-    return replace(base, tps=base.tps * np.exp(walks[0])), replace(head, tps=head.tps * np.exp(walks[-1]))
+    pair = [
+        replace(each, tps=each.tps * np.exp(walk))
+        for each, walk in zip((base, head), (walks[0], walks[-1]), strict=True)
+    ]
+    first, second = (disturbed(generator, each) if disturbs else each for each in pair)
+    return first, second
 
 
 def _known(results: Path) -> SoakResult | None:

@@ -57,11 +57,11 @@ def ends(parts: Parts) -> tuple[Estimate, Estimate]:
 
     The noise is that within sections, of which a sudden change spoils one.
     """
-    noise, df = _within(parts.logs)
-    tenth = len(parts.logs) // 10
+    noise, df = _within(parts.steady)
+    tenth = len(parts.steady) // 10
     first, last = (
         Estimate(float(each.mean()), math.sqrt(noise / tenth), df)
-        for each in (parts.logs[:tenth], parts.logs[-tenth:])
+        for each in (parts.steady[:tenth], parts.steady[-tenth:])
     )
     return first, last
 
@@ -75,29 +75,29 @@ def level(parts: Parts, confidence: float) -> Interval:
 
 def slope(parts: Parts, confidence: float) -> Interval:
     """The change for each minute."""
-    minutes = np.arange(len(parts.logs)) * parts.width_s / 60
+    minutes = np.arange(len(parts.steady)) * parts.width_s / 60
     centred = minutes - minutes.mean()
-    rise = float(centred @ parts.logs / (centred @ centred))
-    noise = _projections(parts.logs - parts.logs.mean() - rise * centred, range(2, 2 + COSINES))
+    rise = float(centred @ parts.steady / (centred @ centred))
+    noise = _projections(parts.steady - parts.steady.mean() - rise * centred, range(2, 2 + COSINES))
     error = math.sqrt(float(np.mean(noise**2) / (centred @ centred)))
     return Estimate(rise, error, COSINES).interval(confidence)
 
 
 def step(parts: Parts, confidence: float) -> Interval:
     """The step that is largest beside its own noise; the interval holds for all times at once."""
-    change, error = _contrast(parts.logs, _place(parts.logs))
+    change, error = _contrast(parts.steady, _place(parts.steady))
     half = math.sqrt(_largest(1 - confidence)) * error
     return Interval(estimate=change, low=change - half, high=change + half)
 
 
 def step_s(parts: Parts) -> float:
     """When that step was, in seconds since the judged part of the load began."""
-    return _place(parts.logs) * parts.width_s
+    return _place(parts.steady) * parts.width_s
 
 
 def detectable(parts: Parts, seconds: float, bar: float, confidence: float) -> float:
     """The loss from midway on that so many seconds with the noise of these parts show in four of five."""
-    noise, _ = _within(parts.logs)
+    noise, _ = _within(parts.steady)
     error = math.sqrt(noise * parts.width_s / seconds)
     proven = POWER * math.sqrt(_largest(1 - confidence)) * error
     return -math.expm1(-max(proven, bar + FOUR_OF_FIVE * 2 * error))

@@ -15,6 +15,8 @@ from shootout.soak.values import Gauge, SoakHeader, SoakSlice
 
 SETTLING_S = 30  # at most a tenth of the load: what a cold start may take is not judged
 PARTS = 60  # at least, of a load
+BEYOND = 2.0  # standard deviations; what is farther away is a disturbance (docs/decisions/soak-in-turns.md)
+DEVIATION = 1.4826  # that of noise without disturbances, by the median of its amounts
 STALL = 0.1  # of the median throughput
 EPISODE_S = 5  # stalls that are not farther apart are one
 
@@ -27,6 +29,18 @@ class Parts:
 
     logs: Values
     width_s: float
+
+    @cached_property
+    def steady(self) -> Values:
+        """The logarithms, none much farther than usual from their running median over a quarter of the load.
+
+        A shared machine's disturbances take half of the throughput for seconds, in one server's turns only.
+        """
+        median = median_filter(self.logs, len(self.logs) // 4 | 1, mode="nearest")
+        beyond = self.logs - median
+        usual = BEYOND * DEVIATION * float(np.median(np.abs(beyond)))
+        steady: Values = median + np.clip(beyond, -usual, usual)
+        return steady
 
     def over(self, other: Parts) -> Parts:
         """The ratio to another server's, over as many seconds."""

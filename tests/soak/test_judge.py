@@ -112,6 +112,25 @@ def in_turns(generator: Generator, seconds: int) -> tuple[Curve, Curve]:
     return replace(base, tps=base.tps * np.exp(drift)), replace(head, tps=head.tps * np.exp(drift))
 
 
+def disturbed(generator: Generator, healthy: Curve) -> Curve:
+    """Twice in each minute, for some seconds, by up to 70 %: the disk of a shared machine."""
+    tps = healthy.tps.copy()
+    for at in np.flatnonzero(generator.random(len(tps)) < 1 / 30):
+        tps[at : at + generator.integers(2, 8)] *= generator.uniform(0.3, 0.8)
+    return replace(healthy, tps=tps)
+
+
+def test_disturbances_are_no_difference_and_seldom_hide_a_step() -> None:
+    generator = np.random.default_rng(15)
+    alarms, hits = [], []
+    for _ in range(PAIRS):
+        base, head = (disturbed(generator, each) for each in in_turns(generator, SECONDS))
+        alarms += decided(judged(base, head, turns=True))
+        hits += [judged(base, stepping(head), turns=True)["step"].verdict is Verdict.REGRESSED]
+    assert len(alarms) <= 0.05 * PAIRS
+    assert np.mean(hits) >= 0.5  # as they are: 0.03
+
+
 def test_in_turns_a_machine_that_drifts_is_no_difference() -> None:
     generator = np.random.default_rng(10)
     pairs = [in_turns(generator, SECONDS) for _ in range(PAIRS)]
