@@ -1,7 +1,8 @@
 """What `shootout soak` finds on a real server: nothing, and known faults of the head: `make bench-soak`.
 
-The first part simulates. Each other one is a soak of a server against itself, its heads with faults; what is
-over is not measured again.
+The part `simulated` measures nothing. `turns` soaks several servers in longer and shorter turns, to see what
+turns do to them. Each other part is a soak of a server against itself, its heads with faults. What is over is
+not measured again.
 """
 
 # needs: mvn
@@ -31,7 +32,7 @@ from shootout.runner import machine
 from shootout.servers import instances
 from shootout.servers.instances import Instance
 from shootout.soak import judge, measure, report
-from shootout.soak.curves import Curve
+from shootout.soak.curves import Curve, curves
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
 from tests.soak.test_judge import (
@@ -47,6 +48,8 @@ from tests.soak.test_judge import (
     stepping,
 )
 
+TURNS_S = (0.0, 1.0, 5.0, 20.0)
+VERSIONS = "mysql-5.7.22,mysql-8.0.33,mysql-9.7,mariadb-11.8"
 SLOWING_S = 0.1  # how often a slowed server stands still
 SLOPE = 0.03  # by which it is slower with each minute
 STEP = 0.15  # by which it is slower after a third of its load
@@ -156,8 +159,8 @@ FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": s
 def main() -> None:
     """Measure, and print a table in Markdown for each part."""
     parser = argparse.ArgumentParser(description=__doc__)
-    faults = f"heads of one soak each, with commas between them: {', '.join(FAULTS)}"
-    parser.add_argument("--parts", nargs="*", default=["simulated", *FAULTS], help=f"simulated; or {faults}")
+    parts = f"simulated, turns, or heads of one soak each, with commas between them: {', '.join(FAULTS)}"
+    parser.add_argument("--parts", nargs="*", default=["simulated", "turns", *FAULTS], help=parts)
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--turns", type=float, default=5.0, help="seconds; 0: one server after the other")
@@ -169,9 +172,12 @@ def main() -> None:
         if part == "simulated":
             simulated()
             continue
+        if part == "turns":
+            turns(args.out, args.minutes)
+            continue
         for number in range(1, args.times + 1):
             results = args.out / f"{part}-{number}" / "results"
-            result = _known(results) or _measured(args, results, part.split(","))
+            result = _known(results) or _with_faults(args, results, part.split(","))
             print(f"\n{part} {number}: {report.headline(result)} {report.conditions(result.document.header)}")
             for each in result.comparisons:
                 print(
@@ -210,6 +216,26 @@ def simulated() -> None:
                 print(f"| {said} | {machine_} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)
 
 
+def turns(out: Path, minutes: float) -> None:
+    """Print what servers show alone (0) and in turns of these seconds."""
+    print(
+        "\n| server | turns of | tps | standard deviation | 95 % latency, ms | dirty pages "
+        "| checkpoint age, MB, at most | history list, at most |\n|---|---|---|---|---|---|---|---|"
+    )
+    for turn_s in TURNS_S:
+        results = out / f"turns-{turn_s:g}" / "results"
+        result = _known(results) or _measured(VERSIONS, results, minutes, turn_s)
+        for server, each in curves(result.document.header, result.document.slices).items():
+            tps, gauges = each.tps[each.settled_s :], each.gauges
+            age, history = (np.nanmax(gauges[name]) for name in ("checkpoint_age", "history_list"))
+            print(
+                f"| {server} | {turn_s:g} s | {np.median(tps):.0f} | {tps.std() / tps.mean():.0%} "
+                f"| {1000 * np.nanmedian(each.latency_s):.1f} | {np.nanmean(gauges['dirty_pages']):.0f} "
+                f"| {age / 1e6:.0f} | {history:.0f} |",
+                flush=True,
+            )
+
+
 def _pair(generator: np.random.Generator, seconds: int, machine_: str, turns: bool) -> tuple[Curve, Curve]:
     """Two equal servers on a machine whose speed may walk; in turns it is one walk. Disturbances meet one."""
     drift, disturbs = MACHINES[machine_]
@@ -232,15 +258,18 @@ def _known(results: Path) -> SoakResult | None:
     return None
 
 
-def _measured(args: argparse.Namespace, results: Path, faults: Sequence[str]) -> SoakResult:
+def _with_faults(args: argparse.Namespace, results: Path, faults: Sequence[str]) -> SoakResult:
     named = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
-    plan, duration_s = app.plan(Selection.read(profile="soak", servers=named)), 60 * args.minutes
     chosen = [none, *(FAULTS[fault] for fault in faults)]
-    with _faulty(chosen, duration_s, args.turns > 0), beside.programs(args.beside, NOW_AND_THEN):
-        path = measure.measure(
-            plan, results, duration_s, args.turns,
-            lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
-        )  # fmt: skip
+    with _faulty(chosen, 60 * args.minutes, args.turns > 0), beside.programs(args.beside, NOW_AND_THEN):
+        return _measured(named, results, args.minutes, args.turns)
+
+
+def _measured(servers: str, results: Path, minutes: float, turn_s: float) -> SoakResult:
+    path = measure.measure(
+        app.plan(Selection.read(profile="soak", servers=servers)), results, 60 * minutes, turn_s,
+        lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
+    )  # fmt: skip
     return judge.judge(SOAKS.read(path))
 
 
