@@ -163,7 +163,7 @@ def main() -> None:
     parser.add_argument("--parts", nargs="*", default=["simulated", "turns", *FAULTS], help=parts)
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
-    parser.add_argument("--turns", type=float, default=5.0, help="seconds; 0: one server after the other")
+    parser.add_argument("--turns", type=float, default=1.0, help="seconds; 0: one server after the other")
     parser.add_argument("--beside", type=int, default=0, help="programs that work now and then meanwhile")
     parser.add_argument("--times", type=int, default=1, help="soaks of each part")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))

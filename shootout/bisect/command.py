@@ -54,7 +54,7 @@ class Bisect(Capability):
             flag = f"--{instrument.name}"
             parser.add_argument(flag, dest="instrument", action="store_const", const=instrument, help=exact)
         parser.set_defaults(instrument=None)
-        since = "instead of --good and --bad: what the history in --out confirms; by instructions first"
+        since = "bisect the regressions that the history confirms, by instructions, then by time"
         parser.add_argument("--since-history", action="store_true", help=since)
         worst = (
             "with --since-history: bisect at most so many that are not decided, the worst first (default: 1)"
@@ -113,7 +113,7 @@ class Bisect(Capability):
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
                 command.warn(f"{each.workload}, {each.threads} threads: {report.not_in_server(each)}")
-        judged = report.joined([self.judge(path) for path in paths])
+        judged = report.joined([self.judge(path) for path in paths], search.failed)
         request.write_markdown(judged.markdown, command.left_out)
         if paths:
             app.published(

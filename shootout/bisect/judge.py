@@ -71,10 +71,11 @@ class Timed:
             "none": posterior.none,
             "several": posterior.several,
         }
+        ends = {bisection.revisions[0].label, bisection.revisions[-1].label}
         likeliest = max(chances, key=lambda kind: chances[kind])
         return Answer(
             bisection=bisection,
-            kind=likeliest if answered(evidence, posterior) else "open",
+            kind=likeliest if answered(evidence, posterior) and not ends & self.unusable.keys() else "open",
             probability=chances[likeliest],
             first=bisection.revisions[min(possible, default=step[1])].label,
             last=bisection.revisions[step[1]].label,

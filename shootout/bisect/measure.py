@@ -82,7 +82,9 @@ def _asked(bisection: Bisection) -> Bisection:
         structs.replace(revision, server="" if revision.commit else revision.server)
         for revision in bisection.revisions
     )
-    return structs.replace(bisection, given=given, revisions=revisions, started="", builds={}, finished=False)
+    return structs.replace(
+        bisection, given=given, revisions=revisions, link="", started="", builds={}, finished=False
+    )
 
 
 def bisect(question: Question, results: Path, observe: Observe) -> Path:
@@ -156,6 +158,7 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
         for bisection in BISECTIONS.newest_first(results, lambda reason: None):
             if question.is_of(bisection):
                 observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
+                bisection = structs.replace(bisection, link=question.link or bisection.link)  # noqa: PLW2901
                 if not bisection.finished:
                     built = {label: record for label, record in bisection.builds.items() if not record.reason}
                     bisection = structs.replace(bisection, builds=built)  # noqa: PLW2901

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from shootout import capability, numbers
-from shootout.analysis.exit_codes import exit_code
+from shootout.analysis.exit_codes import UNMEASURED, exit_code
 from shootout.bisect import proof
 from shootout.bisect.values import Answer, Revision, RevisionFinding
 from shootout.model.history import Regression
@@ -36,6 +36,9 @@ def headline(answer: Answer) -> str:
             return f"{subject}: more than one step, or a drift, between {_ends(answer)}{chance}."
         case "step":
             return f"{subject}: {_change(answer, answer.size)} since {_place(answer)}{chance}."
+    for end in (answer.findings[0], answer.findings[-1]):
+        if end.reason:
+            return f"{subject}: not bisected, as {end.revision.label} cannot be measured: {end.reason}"
     if exact:
         return f"{subject}: not decided; {_change(answer, answer.size)} somewhere in {_place(answer)}."
     return (
@@ -217,14 +220,17 @@ def _value(answer: Answer) -> dict[str, object]:
     }
 
 
-def joined(judged: Sequence[Judged]) -> Judged:
-    """The answers of several bisections, or that there is none."""
-    nothing = Line("The history has no regression between two commits that is to be bisected.")
+def joined(judged: Sequence[Judged], failed: Sequence[str]) -> Judged:
+    """The answers of several bisections, and why others failed; or that there is none."""
+    said = [f"Not bisected: {reason}" for reason in failed]
+    if not judged and not failed:
+        said = ["The history has no regression between two commits that is to be bisected."]
+    codes = [each.exit_code for each in judged if each.exit_code]
     return Judged(
-        text=tuple(line for each in judged for line in each.text) or (nothing,),
-        value={"bisections": [each.value for each in judged]},
-        exit_code=min((each.exit_code for each in judged if each.exit_code), default=0),
-        markdown="\n".join(each.markdown for each in judged) or f"{nothing.text}\n",
+        text=(*(line for each in judged for line in each.text), *map(Line, said)),
+        value={"bisections": [each.value for each in judged], "failed": failed},
+        exit_code=UNMEASURED if failed else min(codes, default=0),
+        markdown="\n".join([*(each.markdown for each in judged), *(f"{escaped(line)}\n" for line in said)]),
     )
 
 

@@ -29,7 +29,8 @@ from shootout.servers import builds
 
 BUDGET_MIN = 60.0
 STATEMENTS = ("workloads", "engine", "option", "rand_type", "protocol")  # options that counts share with runs
-OTHERS = ("servers", "seed", "build", "tree", "budget", "resume", "shard")  # those that no run gives
+# Those that no run gives; each week has its own seeds, but a bisection goes on.
+OTHERS = ("servers", "seed", "rows_seed", "build", "tree", "budget", "resume", "shard")
 
 Read = Callable[[Path], Answer]
 Ask = Callable[[Plan, Sequence[builds.Commit], Instrument | None], measure.Question]
@@ -75,6 +76,7 @@ class Search:
     ask: Ask
     observe: Observe
     wishes: Mapping[str, Any] = field(default_factory=dict)  # what capabilities do with a step by time
+    failed: list[str] = field(default_factory=list)  # why regressions could not be bisected
 
     @property
     def results(self) -> Path:
@@ -95,7 +97,7 @@ class Search:
                     answer = self._proven(regression, answer, ends_s)
                     begun += 1
                 except (InputError, MeasureError) as error:
-                    command.left_out(f"{regression.server}, {regression.workload}: {error}")
+                    self.failed.append(f"{regression.server}, {regression.workload}: {error}")
             if answer is not None:
                 paths.append(BISECTIONS.path_of(self.results, answer.bisection.id))
         return paths

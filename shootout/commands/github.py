@@ -53,8 +53,11 @@ def _github_issues(args: argparse.Namespace) -> int:
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
     for reason in unread:
         left_out(reason)
+    found = [each for each in found if args.regression in ("", each.issue)]
     origin = partial(capability.origin, args.results, skip=left_out)
-    done = issues.sync(repository, found, link, complete=not unread, origin=origin, hold=args.hold)
+    done = issues.sync(
+        repository, found, link, complete=not unread, origin=origin, hold=args.hold, only=args.regression
+    )
     return command.print_lines(args, "done", list(done))
 
 
@@ -81,6 +84,8 @@ def _declare_github(github: Parser) -> None:
     )
     hold = "open only those whose commit, or commits, were found"
     issues_.add_argument("--hold", action="store_true", help=hold)
+    only = "the key of the only regression whose issue is updated, from the issue's first line"
+    issues_.add_argument("--regression", metavar="KEY", default="", help=only)
     command.add_options(issues_, (RESULTS, ANCHOR))
     for each in (annotate, comment):
         each.add_argument("documents", metavar="DOC", type=Path, nargs="+")

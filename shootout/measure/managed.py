@@ -231,13 +231,13 @@ def handle(label: str, instance: Running, *, control: bool = False) -> ServerHan
             lambda: {name: read() for name, read in of_host.items()},
         ),
         explain=lambda message: message + instance.post_mortem(),
-        stop=_stop(instance),
+        stop=stopper(instance),
         control=control,
         disk=flushes or dict,
     )
 
 
-def _stop(instance: Running) -> Callable[[bool], None] | None:
+def stopper(instance: Running) -> Callable[[bool], None] | None:
     """Stops the server's process, or resumes it; None if it must not be stopped.
 
     MariaDB's thread pool, once stopped, does a fifth of its work or none; a plugin's is not trusted either.

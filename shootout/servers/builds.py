@@ -234,7 +234,7 @@ def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
         variables |= {"CMAKE_C_COMPILER_LAUNCHER": "ccache", "CMAKE_CXX_COMPILER_LAUNCHER": "ccache"}
     with log.open("wb") as output:
         process = subprocess.Popen(
-            ["nice", "-n", str(NICENESS), "sh", "-c", build.command],
+            ["nice", "-n", str(NICENESS), "bash", "-euo", "pipefail", "-c", build.command],
             cwd=work_tree,
             env=os.environ | variables,
             stdin=subprocess.DEVNULL,

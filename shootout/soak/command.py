@@ -31,11 +31,11 @@ MINUTES = Option(
 )
 TURNS = Option(
     "seconds of load on each server in turn, while the others are stopped; 0: one after the other "
-    "(default: 5)",
+    "(default: 1)",
     "S",
     partial(texts.decimal, maximum=3600, minimum=0),
     "turns",
-    5.0,
+    1.0,
 )
 
 

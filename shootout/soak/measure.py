@@ -20,7 +20,7 @@ from shootout import __version__
 from shootout._engine import Slice
 from shootout.document import journal
 from shootout.errors import MeasureError
-from shootout.measure import dataset
+from shootout.measure import dataset, managed
 from shootout.measure.dataset import Template
 from shootout.measure.long_load import LongLoad
 from shootout.measure.managed import ManagedServer
@@ -117,6 +117,7 @@ class _Loaded:
         record = self.server.record(self.template, self.instance)
         self.writer.append(SoakServer(server=record, start_s=self.start_s))
         self.send, self.hooks = held.enter_context(self.load.connected(self.instance, place, "soak"))
+        self.stop = managed.stopper(self.instance) if self.header.turn_s else None
         self.gauges = Gauges(self.instance)
         self.before = _counters(self.instance)
         self.gauges.begin()
@@ -161,10 +162,10 @@ class _Loaded:
         self.writer.append(SoakEnd(server=self.server.label, footprint=footprint))
 
     def _stop(self, stopped: bool) -> None:
-        """Stop the server until its next turn, if it takes turns."""
-        if self.header.turn_s and self.instance.pid is not None:
+        """Stop the server until its next turn, if it takes turns and can be stopped."""
+        if self.stop is not None:
             self.gauges.pause(stopped)
-            machine.stop(self.instance.pid, stopped)
+            self.stop(stopped)
 
     def _footprint(self, after: Mapping[str, float], gauges: Mapping[Gauge, float]) -> dict[Measure, float]:
         taken: dict[Measure, float] = {

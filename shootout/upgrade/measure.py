@@ -6,11 +6,12 @@ with the workloads that changed most in their statements first.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePath
 
 from msgspec.structs import replace
 
@@ -54,9 +55,7 @@ class Way:
 
 def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
     """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
-    for text in (old, new):
-        if text.startswith(("dsn:", "image:")):
-            raise InputError(f"{text}: expected servers that shootout starts itself, such as mysql-8.0.33")
+    labels = _label(old), _label(new)
     if settings:
         profiles.load(settings)
     started = datetime.now(UTC)
@@ -65,13 +64,22 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
         upgrade=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
         version=__version__,
-        labels=(old, new if new != old else f"{new}-again"),
+        labels=labels if labels[0] != labels[1] else (labels[0], f"{labels[1]}-again"),
         references=(old, new),
         settings=settings,
         workload=workload,
         workloads=workloads,
         budget_min=0.0,
     )
+
+
+def _label(text: str) -> str:
+    """What a server is called: the user's name, its catalogue id, or the last part of its directory."""
+    server = reference.parse(text)
+    if server.source not in ("catalogue", "path"):
+        raise InputError(f"{text}: expected a server of the catalogue, such as mysql-8.0.33, or path:DIR")
+    last = server.target if server.source == "catalogue" else PurePath(server.target).name
+    return server.name or re.sub(r"[^A-Za-z0-9.+-]+", "-", last).strip("-.+") or "server"
 
 
 def again(path: Path, results: Path) -> UpgradeDocument:
@@ -281,11 +289,11 @@ class _Session:
     def _server(self, number: int) -> str:
         """A server under the user's settings, as far as it takes them."""
         file = self._file(("old", "new")[number])
-        text = self.document.references[number]
+        text = reference.parse(self.document.references[number]).text
         return f"{self.document.labels[number]}={self._with(text, str(file)) if file.exists() else text}"
 
     def _with(self, text: str, settings: str) -> str:
-        return f"{text}{'+' if '@' in text else '@'}{settings}"
+        return f"{text}{'+' if reference.parse(text).settings else '@'}{settings}"
 
     def _file(self, label: str) -> Path:
         """The user's my.cnf, as one of the servers gets it."""

@@ -52,6 +52,16 @@ def test_nothing_measured_is_open() -> None:
     assert report.judged(found).exit_code == 4
 
 
+@pytest.mark.parametrize("labels", ["ab", "abc"])
+@pytest.mark.parametrize("end", [0, -1])
+def test_without_an_end_nothing_is_answered(labels: str, end: int) -> None:
+    found = Timed(a_bisection(labels, {labels[end]: BROKEN}), {}).answer
+    assert found.kind == "open"
+    assert report.headline(found).startswith(
+        f"reads, 4 threads: not bisected, as {labels[end]} cannot be measured: build of c: exit code 2"
+    )
+
+
 def test_no_step_is_answered() -> None:
     found = Timed(a_bisection(), {"1": a_run(dict.fromkeys(LABELS, 0.0), starts=24)}).answer
     assert found.kind == "none"

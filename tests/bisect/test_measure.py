@@ -166,6 +166,14 @@ def test_builds_that_failed_are_made_again(tmp_path: Path) -> None:
     assert again == (path, structs.replace(bisection, builds={"v02": builds["v02"]}))
 
 
+def test_a_bisection_gets_the_address_of_commits_that_it_lacked(tmp_path: Path) -> None:
+    question = a_question(8, resume=True)
+    path, bisection = measure.begun(question, tmp_path, Runs(NONE).observe)
+    link = "https://example.org/{commit}"
+    again = measure.begun(replace(question, link=link), tmp_path, Runs(NONE).observe)
+    assert again == (path, structs.replace(bisection, link=link))
+
+
 def test_another_question_is_another_bisection(ran: Callable[..., Runs], tmp_path: Path) -> None:
     question = a_question(8, resume=True)
     measured = ran(since(8, 5))

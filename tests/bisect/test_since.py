@@ -155,6 +155,20 @@ def test_what_no_commit_changed_is_held_back_or_says_what_changed_instead(place:
         assert f"So it is not in the server. What else changed: {changed}." in said
 
 
+@pytest.mark.real
+def test_an_end_that_does_not_build_is_said_and_fails(place: Place) -> None:
+    good, bad = commits.repository(place.repository, [None, 0])
+    place.slower(good, bad, bad)
+    done = place.bisected()
+    assert done.returncode == 3
+    (reason,) = json.loads(done.stdout)["failed"]
+    assert f"{good[:10]}, an end of the history, cannot be measured: build of {good[:12]}" in reason
+    assert place.issues() == ["opened"]
+    said = html.unescape(place.hub.issues[0]["body"]).replace("\u200b", "")
+    assert f"not bisected, as {good[:10]} cannot be measured" in said
+    assert "no step" not in said
+
+
 # --- without servers ------------------------------------------------------------------------------
 
 

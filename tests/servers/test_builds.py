@@ -164,6 +164,13 @@ def test_a_build_that_fails_says_the_compilers_last_words(repository: Repository
     assert (builds.fetch(good, BUILD, tmp_path) / "bin" / "mysqld").is_file()
 
 
+def test_a_command_ends_where_its_first_part_fails(source: Source, tmp_path: Path) -> None:
+    """Else the server of the commit before would be taken for this one's."""
+    for command in (f"false\n{MAKE}", f"false | true; {MAKE}"):
+        with pytest.raises(BuildError, match="exit code 1"):
+            builds.fetch(source, Build(command=command, tree="out"), tmp_path)
+
+
 def test_a_build_without_a_server_has_failed(source: Source, tmp_path: Path) -> None:
     with pytest.raises(BuildError, match=r"--tree elsewhere: .*no such directory"):
         builds.fetch(source, Build(command=MAKE, tree="elsewhere"), tmp_path)

@@ -31,7 +31,8 @@ innodb_log_file_size = 16M
 def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp_path: Path) -> None:
     cnf, markdown = tmp_path / "my.cnf", tmp_path / "upgrade.md"
     cnf.write_text(CNF)
-    asked = (SHOOTOUT, "upgrade", BASE, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")
+    old = f"{BASE}=path:{lab.tree(BASE)}"
+    asked = (SHOOTOUT, "upgrade", old, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")
     options = (*asked, "--out", str(tmp_path), "--markdown", str(markdown), "--json", "--budget", "2")
     first = lab.run(*options, "--without", "data,statements,results,restoring,time")
     assert first.returncode == 0, first.stderr
@@ -66,7 +67,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
 
     counted = path.parents[1] / document.statements
     rest = "settings,data,results,restoring,time"
-    with_count = ("upgrade", BASE, HEAD, "--counted", str(counted), "--without", rest)
+    with_count = ("upgrade", old, HEAD, "--counted", str(counted), "--without", rest)
     of_count = lab.run(SHOOTOUT, *with_count, "--out", str(tmp_path / "counted"), "--json")
     assert of_count.returncode == 0, of_count.stderr
     again = ("upgrade", "--again", str(path), "--without", "time")
@@ -81,7 +82,10 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("dsn:mysql://root@127.0.0.1:1", HEAD), "expected servers that shootout starts itself"),
+        (
+            ("dsn:mysql://root@127.0.0.1:1", HEAD),
+            "expected a server of the catalogue, such as mysql-8.0.33, or path:DIR",
+        ),
         ((BASE, HEAD, "--settings", "/nowhere/my.cnf"), "cannot be read"),
         ((BASE, HEAD, "--without", "tme"), "expected some of settings, data"),
         ((), "expected OLD and NEW, or --again DOC"),

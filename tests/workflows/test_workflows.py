@@ -1264,6 +1264,15 @@ def test_a_bisection_goes_on_with_what_the_runner_has(orchestrated: Hub) -> None
         assert len(asked.read_text().splitlines()) == runs
 
 
+@pytest.mark.parametrize(
+    "asked", [{}, {"good": "v1"}, {"good": "v1", "bad": "main", "issue": "7"}, {"issue": "#7"}]
+)
+def test_a_bisection_has_two_commits_or_an_issue(orchestrated: Hub, asked: dict[str, object]) -> None:
+    jobs = actions.run(orchestrated, WORKFLOWS / "bisect.yml", {**asked, "build": "make"})
+    assert {job.result for job in jobs.values()} == {"failure", "skipped"}
+    assert "::error::Expected good and bad, or the number of an issue." in jobs["find"].log
+
+
 def test_a_bisection_of_an_issue_goes_on_with_what_the_branch_has(orchestrated: Hub, tmp_path: Path) -> None:
     """On another runner each time."""
     origin = tmp_path / "origin"
@@ -1277,6 +1286,7 @@ def test_a_bisection_of_an_issue_goes_on_with_what_the_branch_has(orchestrated: 
             jobs = actions.run(hub, WORKFLOWS / "bisect.yml", {"issue": number, "build": "make"})
             assert jobs["issues"].result == "success", {name: job.log for name, job in jobs.items()}
             assert "github issues --results=data/results" in jobs["issues"].log
+            assert "--regression=0123456789abcdef" in jobs["issues"].log
             kept = git(origin / REPOSITORY, "show", "shootout-data:results/bisections/1/bisection.json")
             assert len(kept.splitlines()) == runs
 
@@ -1553,8 +1563,8 @@ def test_what_a_history_confirms_is_bisected_on_from_what_is_known(
         "--tree=out", "--budget=9",
     ]  # fmt: skip
     assert lines[8] == f"--acknowledged={tmp_path}/data/acknowledged.toml"
-    known = (tmp_path / "measured" / "results" / "bisections").glob("*/bisection.json")
-    assert {path.parent.name: path.read_text() for path in known} == {"ours": "data", "both": "measured"}
+    kept = (tmp_path / "measured").glob("results/bisections/*/bisection.json")  # the branch has the others
+    assert {path.parent.name: path.read_text() for path in kept} == {"both": "measured"}
 
 
 def test_nothing_that_is_printed_is_a_command_to_the_runner(stub: dict[str, str]) -> None:

@@ -64,10 +64,12 @@ def sync(
     complete: bool = True,
     origin: Find = unknown,
     hold: bool = False,
+    only: str = "",
 ) -> Iterator[str]:
     """Open, update and close the repository's issues; yields a line for each change.
 
-    `origin` says where a regression comes from; with `hold`, only those are opened that it confirms.
+    `origin` says where a regression comes from; with `hold`, only those are opened that it confirms. `only`
+    is the key of the regressions, if they are not all: issues of others stay as they are.
     Issues about acknowledged regressions are closed. Unless the run documents are `complete`, no other issue
     is closed: its regression may be in a missing one. At most `OPENED_MAX` are opened, worst first; later
     calls open the rest. Raises MeasureError as Repository does.
@@ -78,7 +80,9 @@ def sync(
     keys = {regression.issue for regression in lasting}
     existing: dict[str, Text] = {}
     for old in repository.issues(LABEL, MARKER):
-        existing.setdefault((old.body or "").removeprefix(MARKER).partition(" ")[0], old)
+        key = (old.body or "").removeprefix(MARKER).partition(" ")[0]
+        if only in ("", key):
+            existing.setdefault(key, old)
     missing = [new for key, new in wanted.items() if key not in existing]
     if held := [new for new in missing if hold and not new.confirmed]:
         yield f"held back, as nothing confirms them yet: {len(held)}"

@@ -100,6 +100,15 @@ def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
     assert "\x1b" not in issue.body + issue.title
 
 
+def test_the_issue_of_one_regression_alone_is_updated(hub: GitHub) -> None:
+    one, other = a_loss(server="one"), a_loss(server="other")
+    assert synced(hub, one, other) == ["opened", "opened"]
+    repository = Repository.of(hub.environment)
+    done = [*issues.sync(repository, [structs.replace(one, after=0.5)], "https://x.org/1", only=one.issue)]
+    assert [line.split()[0] for line in done] == ["updated"]
+    assert ["https://x.org/1" in issue["body"] for issue in hub.issues] == [True, False]
+
+
 def test_an_issue_says_where_a_regression_comes_from_and_is_held_until_that_is_confirmed(hub: GitHub) -> None:
     few, many = a_loss(threads=1), a_loss(threads=64)
     found = {1: issues.Origin(confirmed=False, lines=("nothing yet",))}
