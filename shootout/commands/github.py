@@ -53,7 +53,7 @@ def _github_issues(args: argparse.Namespace) -> int:
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
     for reason in unread:
         left_out(reason)
-    found = [each for each in found if args.regression in ("", each.issue)]
+    found = tuple(each for each in found if args.regression in ("", each.issue))
     origin = partial(capability.origin, args.results, skip=left_out)
     done = issues.sync(
         repository, found, link, complete=not unread, origin=origin, hold=args.hold, only=args.regression
