@@ -84,7 +84,7 @@ def judged(result: SoakResult) -> Judged:
 def _compared(result: SoakResult, comparison: SoakComparison) -> Iterator[Line | Table]:
     """A head beside its base."""
     alone = comparison.base == comparison.head
-    shown = (comparison.head,) if alone else (comparison.base, comparison.head, "difference")
+    shown = (comparison.head,) if alone else (comparison.base, comparison.head, "head beside base")
     yield Line()
     yield Table(
         ("finding", *shown, "verdict"),
