@@ -8,7 +8,6 @@ import pytest
 from msgspec import structs
 
 from benchmarks.showcase import record as showcase
-from benchmarks.upgrade import record
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.report import judgement_cache, site
@@ -198,7 +197,7 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
 ) -> None:
     monkeypatch.setattr(showcase, "SHOWCASE", tmp_path / "showcase")
     mine = structs.replace(found(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml")
-    record.recorded(UPGRADES.write(tmp_path, mine.upgrade, mine))
+    showcase.upgrade(UPGRADES.write(tmp_path, mine.upgrade, mine))
     showcase.unpacked(tmp_path / "unpacked")
     (path,) = UPGRADES.find(tmp_path / "unpacked")
     assert str(tmp_path) not in path.read_text("utf-8")
