@@ -300,7 +300,8 @@ def test_session_modes_that_a_server_lacks_are_dropped_and_said(tmp_path: Path) 
             )
             assert "STRICT_TRANS_TABLES" in kept
             assert server.query(f"SELECT n FROM {schema}.pot") == ((2,),)
-    text = "d.sql was loaded without the session modes that the server lacks: NO_KEY_OPTIONS, NO_AUTO_CREATE_USER"
+    text = "d.sql was loaded without the session modes that the server lacks: "
+    text += "NO_KEY_OPTIONS, NO_AUTO_CREATE_USER"
     assert modes == {"mysql-5.7.22": [], "mysql-8.0.12": [text]}
     template = dataset.template(a_tree("mysql-8.0.12"), {}, [loaded], tmp_path / "cache")
     assert [warning.text for warning in template.told] == [text]
