@@ -12,6 +12,7 @@ from benchmarks.showcase import record as showcase
 from benchmarks.upgrade import record
 from shootout.document import journal
 from shootout.errors import InputError
+from shootout.model.run import MODES_DROPPED, Warning
 from shootout.report import judgement_cache, site
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
@@ -253,6 +254,17 @@ def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Pa
     titles = [topic.title for topic in report.topics(answer)]
     assert "Statements: not compared" in titles
     assert "Plans: not compared" in titles
+
+
+def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:
+    counted = counts.document({OLD: counts.BASE, NEW: counts.BASE})
+    old, new = counted.servers
+    lost = Warning(code=MODES_DROPPED, text="d.sql was loaded without A")
+    counted = structs.replace(counted, servers=(old, structs.replace(new, warnings=(lost,))))
+    path = COUNTS.write(tmp_path, counted.run, counted)
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
+    lines = [line for topic in report.topics(judge.read(document, tmp_path)) for line in topic.lines]
+    assert lines.count(f"{NEW}: d.sql was loaded without A") == 1
 
 
 def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
