@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -86,6 +86,7 @@ def learn(
         bench = _Bench(log, instance, schema, known, loaded, out, settings, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
+        report = msgspec.structs.replace(report, warnings=(*report.warnings, *started.told))
     outcome = LearnedWorkload(
         format=3,
         workload=str(out / WORKLOAD),
@@ -115,12 +116,14 @@ class _Starts:
     options: Mapping[str, str]
     held: ExitStack
     observe: Callable[[str], None]
+    told: dict[str, None] = field(default_factory=dict)  # while loading, each once
 
     def with_dump(self, dump: Path) -> tuple[Dataset, Instance]:
         """The dump as a dataset, and a server that has it until `held` closes."""
         loaded = dump_dataset(dump, DatasetSize())
         self.observe(f"loading {dump.name}")
         template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
+        self.told.update(dict.fromkeys(warning.text for warning in template.told))
         place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
         home = self.held.enter_context(working_directory(cache_folder(), place)) / "0"
         template.copy_to(home)

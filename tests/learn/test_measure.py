@@ -165,7 +165,7 @@ RAN = (
 
 
 def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
-    (tmp_path / "dump.sql").write_text(SHOP)
+    (tmp_path / "dump.sql").write_text(f"SET sql_mode = 'MADE_UP,ANSI';\n{SHOP}")
     log = tmp_path / "general.log"
     log.write_text(general(RAN * 20))
     steps: list[str] = []
@@ -176,6 +176,8 @@ def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
         "SELECT ? FROM missing WHERE id = ?": "needs missing, which the dump does not have",
         "OPTIMIZE TABLE child": "changes tables",
     }
+    (warning,) = (each for each in found.learned.warnings if "dump.sql" in each)
+    assert warning == "dump.sql was loaded without the session modes that the server lacks: MADE_UP"
     sent = {each.name: each.sent_share for each in found.fidelity.statements}
     assert sent["select_parent"] == pytest.approx(0.5, abs=0.05)
     assert sent["delete_parent"] == 0
