@@ -109,6 +109,7 @@ class Campaign:
 
     def measure(self, ledger_folder: Path) -> None:
         """Start the servers as often as the schedule says."""
+        # The judge says which of its lines are left out.
         entries = ledgers.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)
