@@ -385,14 +385,6 @@ def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.Captu
     assert f"{foreign}:1: not a run document" in said
 
 
-def test_labels_of_baselines_do_nothing_to_the_screen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    path = saved(a_document(servers=(builders.BASE, "a\x1b[2J[bold]")), tmp_path)
-    assert cli.main(["baseline", "accept", str(path), "--to", str(tmp_path / "baselines")]) == 0
-    assert "8 threads: a␛[2J[bold] is " in capsys.readouterr().out
-
-
 def _conflict(file: Path) -> None:
     file.write_text("<<<<<<< HEAD\n=======\n>>>>>>> main\n")
 
