@@ -247,9 +247,8 @@ def test_only_users_name_programs(tmp_path: Path) -> None:
     assert measure.servers_again(path, (OLD, NEW)) == (OLD, NEW)
     catalogued = UPGRADES.write(tmp_path, "u", EMPTY)
     assert measure.servers_again(catalogued, ("", "")) == (OLD, NEW)
-    hidden = structs.replace(EMPTY, references=(OLD, f"{NEW}@in-memory,x={program}"))
     with pytest.raises(InputError, match="expected one server, without a comma"):
-        measure.begin(*hidden.references, "", "", "")
+        measure.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
 
 
 def resumed(results: Path) -> int:
