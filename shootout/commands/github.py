@@ -37,7 +37,7 @@ def _github_comment(args: argparse.Namespace) -> int:
         body = markdown.refusal(link)
     else:
         runs, others = capability.by_owner(args.documents)
-        pairs = [(path, app.judge(path, args.acknowledged)) for path in runs]
+        pairs = [(path, app.judge(path, args.acknowledged, left_out)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
         summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
         body = markdown.comment(summaries, link)
@@ -62,7 +62,7 @@ def _github_issues(args: argparse.Namespace) -> int:
 
 
 def _judged(args: argparse.Namespace) -> list[Comparison]:
-    return [app.judge(path, args.acknowledged) for path in args.documents]
+    return [app.judge(path, args.acknowledged, left_out) for path in args.documents]
 
 
 def _link(args: argparse.Namespace) -> str | None:

@@ -22,6 +22,8 @@ _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
+_BY_OLD = "by the old server: "
+_LACKS = re.compile(r"modes? (?P<modes>.+)")
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
@@ -61,7 +63,7 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
             if variable(option) == "sql_mode" and (lacking := _lacking(program, directory, _modes(value))):
                 rest = (mode for mode in _modes(value) if mode not in lacking)
                 given[option] = _mode_list(rest)
-                refused[option] = f"mode{'s' * (len(lacking) > 1)} {', '.join(lacking)}"
+                refused[option] = f"mode{'s' * (len(lacking) > 1)} {', '.join(lacking)}"  # as _LACKS reads it
 
 
 @contextmanager
@@ -120,7 +122,7 @@ def fates(options: Mapping[str, str], old: Probe, new: Probe) -> Iterator[Option
 
 def _refused(option: str, old: Probe, new: Probe) -> str:
     """Why a server does not start with an option."""
-    by_old = f"by the old server: {old.refused[option]}" if option in old.refused else ""
+    by_old = f"{_BY_OLD}{old.refused[option]}" if option in old.refused else ""
     return "; ".join(filter(None, (new.refused.get(option, ""), by_old)))
 
 
@@ -135,21 +137,18 @@ def is_kept(fate: OptionFate) -> bool:
     return normalise(fate.old) == normalise(fate.new)
 
 
-def measured(old: Probe, new: Probe, fates_of: Iterable[OptionFate]) -> Iterator[dict[str, str]]:
+def measured(fates_of: Iterable[OptionFate]) -> Iterator[dict[str, str]]:
     """The options that both servers take: for the old one, and by the new one's names for them."""
-    names = {fate.option: fate.renamed or fate.option for fate in fates_of}
-    both = {
-        name: value if new.given[name] == value else _mode_list(_common(value, new.given[name]))
-        for name, value in old.given.items()
-        if name in new.given
-    }
-    yield {loose(name): value for name, value in both.items()}
-    yield {loose(names[name]): value for name, value in both.items()}
-
-
-def _common(one: str, other: str) -> Iterator[str]:
-    """The modes that are in both lists."""
-    return (mode for mode in _modes(one) if mode in _modes(other))
+    both: dict[str, tuple[str, str]] = {}
+    for fate in fates_of:
+        refusals = [why.removeprefix(_BY_OLD) for why in filter(None, fate.refused.split("; "))]
+        lacking = [found["modes"].split(", ") for why in refusals if (found := _LACKS.fullmatch(why))]
+        if len(lacking) == len(refusals):  # else a server refuses the whole option
+            gone = {mode for modes in lacking for mode in modes}
+            rest = _mode_list(mode for mode in _modes(fate.value) if mode not in gone)
+            both[fate.option] = fate.renamed or fate.option, rest if gone else fate.value
+    yield {loose(name): value for name, (_, value) in both.items()}
+    yield {loose(renamed): value for renamed, value in both.values()}
 
 
 def warnings(log: str) -> list[str]:

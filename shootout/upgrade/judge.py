@@ -287,13 +287,15 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
             return None
 
     names = (*document.elsewhere, *document.runs)
-    runs = (known(name, lambda path: app.judge(path, ACKNOWLEDGED.default)) for name in names)
+    runs = (
+        known(name, lambda path: app.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
+    )
     return Answer(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
         tuple(run for run in runs if run is not None),
-        tuple(unreadable),
+        tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
     )
 
 

@@ -71,11 +71,10 @@ def as_markdown(answer: Answer) -> str:
     """The answer, for a step summary or a ticket."""
     lines = [f"**{markdown.escaped(headline(answer))}**", ""]
     for topic in topics(answer):
-        lines += [f"### {topic.title}", ""]
+        lines += [f"### {markdown.escaped(topic.title)}", ""]
         lines += [part for line in topic.lines for part in (markdown.escaped(line), "")]
         if topic.rows:
-            rows = (map(markdown.escaped, row) for row in topic.rows[:SAID_MAX])
-            lines += [*markdown.table(topic.columns, rows), ""]
+            lines += [*markdown.table(topic.columns, topic.rows[:SAID_MAX]), ""]
             lines += [part for line in _more(topic) for part in (markdown.escaped(line.text), "")]
         if topic.commands:
             lines += [*markdown.code("\n".join(topic.commands)), ""]

@@ -230,7 +230,7 @@ def value(comparison: WorkComparison) -> dict[str, object]:
 def markdown(comparison: WorkComparison) -> str:
     """The table, for a step summary."""
     lines = ["## Instructions for each kind of statement", "", escaped(headline(comparison)), ""]
-    lines += table(COLUMNS, (map(escaped, row(change)) for change in shown(comparison)))
+    lines += table(COLUMNS, map(row, shown(comparison)))
     lines += ["", *(f"- {escaped(failure)}" for failure in failures(comparison))]
     return "\n".join(lines).rstrip() + "\n"
 

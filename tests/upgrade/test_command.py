@@ -73,12 +73,15 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     with_count = ("upgrade", old, HEAD, "--counted", str(counted), "--without", rest)
     of_count = lab.run(SHOOTOUT, *with_count, "--out", str(tmp_path / "counted"), "--json")
     assert of_count.returncode == 0, of_count.stderr
-    again = ("upgrade", "--again", str(path), "--without", "time")
+    again = ("upgrade", old, HEAD, "--again", str(path), "--without", "time")
     elsewhere = lab.run(SHOOTOUT, *again, "--out", str(tmp_path / "elsewhere"), "--json")
     assert elsewhere.returncode == 0, elsewhere.stderr
     for other in (of_count, elsewhere):
         assert json.loads(other.stdout)["statements"] == printed["statements"]
     assert (tmp_path / "elsewhere" / "results" / document.statements).exists()
+    alone = lab.run(SHOOTOUT, "upgrade", "--again", str(path), "--out", str(tmp_path / "third"))
+    assert alone.returncode == 2  # it would start a program that the document chose
+    assert f"name both servers: {BASE}=SERVER {HEAD}=SERVER --again {path}" in alone.stderr
     assert lab.left() == ([], [])
 
 
@@ -92,7 +95,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
         ((BASE, HEAD, "--settings", "/nowhere/my.cnf"), "cannot be read"),
         ((BASE, HEAD, "--without", "tme"), "expected some of settings, data"),
         ((), "expected OLD and NEW, or --again DOC"),
-        ((BASE, HEAD, "--again", "old.json"), "expected no servers"),
+        (("--again", "old.json", "--workloads", "w"), "expected no settings, workloads or count"),
         (("--again", "/nowhere/old.json"), "/nowhere/old.json: cannot be read"),
         ((BASE, HEAD, "--counted", "/nowhere/count.json"), "/nowhere/count.json: cannot be read"),
         ((BASE, HEAD, "--resume"), "no upgrade of mysql-5.7.22 to mysql-8.0.12 to continue"),

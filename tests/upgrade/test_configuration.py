@@ -47,7 +47,7 @@ def test_options_that_are_removed_renamed_refused_or_read_otherwise_are_named() 
     assert lost["tx_isolation"].renamed == "transaction_isolation"
     assert lost["sql_mode"].refused == "mode NO_AUTO_CREATE_USER"
     assert (lost["back_log"].old, lost["back_log"].new) == ("90", "200")
-    of_old, of_new = configuration.measured(OLD, NEW, fates)
+    of_old, of_new = configuration.measured(fates)
     assert (of_old.pop("loose-tx_isolation"), of_new.pop("loose-transaction_isolation")) == (
         ("READ-COMMITTED",) * 2
     )
@@ -76,7 +76,7 @@ def test_what_one_server_refuses_is_left_out_on_both() -> None:
         "no",
     ]
     assert not any(map(configuration.is_kept, fates))
-    assert [*configuration.measured(old, new, fates)] == [{"loose-sql_mode": "B"}] * 2
+    assert [*configuration.measured(fates)] == [{"loose-sql_mode": "B"}] * 2
 
 
 def test_a_log_blames_an_option_by_name_or_by_value() -> None:
@@ -135,7 +135,7 @@ def test_servers_are_initialised_with_the_file_and_blame_only_what_they_refuse(t
             "8192",
         )
     assert old.variables["innodb_undo_tablespaces"] == "3"
-    of_old, of_new = configuration.measured(old, new, tuple(configuration.fates(FILE, old, new)))
+    of_old, of_new = configuration.measured(tuple(configuration.fates(FILE, old, new)))
     assert of_old == of_new
     assert of_old["loose-sql_mode"] == "ANSI_QUOTES"
 

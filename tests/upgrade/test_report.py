@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from benchmarks.showcase import record as showcase
+from shootout import cli
 from shootout.document import journal
 from shootout.errors import InputError
+from shootout.measure import campaign
 from shootout.model.run import MODES_DROPPED, Warning
 from shootout.report import judgement_cache, site
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import AS_ASKED, DataDirectory, OptionFate, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, UpgradeDocument
 from shootout.work.documents import COUNTS, joined
 from shootout.work.values import WorkFailure
 from tests import builders
@@ -90,6 +93,18 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     assert "Settings explain 74\N{NARROW NO-BREAK SPACE}% of a loss: the median of 3 kinds" in said
 
 
+def test_labels_do_nothing_to_markdown(tmp_path: Path) -> None:
+    """They are titles of columns, too."""
+    hostile = "\x1b[2J<b>|x"
+    whole = structs.replace(
+        found(tmp_path), labels=(OLD, hostile), variables={OLD: VARIABLES[OLD], hostile: {}}
+    )
+    text = report.as_markdown(judge.read(whole, tmp_path))
+    assert "\x1b" not in text
+    assert "<b>" not in text
+    assert "| ␛&#91;2J&#60;b&#62;&#124;x |" in text
+
+
 def test_old_values_and_features_are_suspects() -> None:
     latin = {"character_set_server": "latin1", "collation_server": "latin1_swedish_ci"}
     utf8 = {"character_set_server": "utf8mb4", "collation_server": "utf8mb4_0900_ai_ci"}
@@ -151,7 +166,9 @@ def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
 def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     here = found(tmp_path / "first")
     results = tmp_path / "second"
-    document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), results)
+    document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
+    of_new = (results / "upgrades" / document.upgrade / "new.cnf").read_text("utf-8")
+    assert of_new == "[mysqld]\nloose-query_cache_size = 16M\n"
     assert document.done == ("settings", "data", "statements", "results", "restoring")
     assert (document.runs, document.elsewhere, document.left_out) == ((), here.runs, here.left_out)
     run = builders.a_run()
@@ -171,14 +188,100 @@ def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
 
     (results / name).unlink()
     gone = UPGRADES.write(results, document.upgrade, structs.replace(document, runs=(name,)))
-    with pytest.raises(InputError, match="cannot be copied: No such file"):
-        measure.again(gone, tmp_path / "third")
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        measure.again(gone, (OLD, NEW), tmp_path / "third")
 
 
-def test_files_outside_of_the_results_are_refused(tmp_path: Path) -> None:
-    path = UPGRADES.write(tmp_path, EMPTY.upgrade, structs.replace(EMPTY, runs=("../run.jsonl",)))
-    with pytest.raises(InputError, match=r"it names \.\./run\.jsonl, which lies elsewhere"):
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"runs": ("../run.jsonl",)}, r"it names \.\./run\.jsonl, which lies elsewhere"),
+        ({"upgrade": "../../home"}, r"upgrade: expected letters and digits, found '\.\./\.\./home'"),
+        ({"upgrade": "*"}, r"upgrade: expected letters and digits, found '\*'"),
+        ({"labels": (OLD, f"a=path:/x,{NEW}")}, "labels: expected names of servers, found 'a=path:/x,"),
+    ],
+)
+def test_names_that_lead_elsewhere_are_refused(
+    tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, **changed))
+    with pytest.raises(InputError, match=message):
         UPGRADES.read(path)
+
+
+def test_only_documents_are_copied(tmp_path: Path) -> None:
+    """Nor do they replace others."""
+    first, results = tmp_path / "first", tmp_path / "second"
+    here = found(first)
+    secret = first / "upgrades" / here.upgrade / ".my.cnf"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("[client]\npassword = x\n")
+    path = UPGRADES.write(first, here.upgrade, here)
+    document = measure.again(path, (OLD, NEW), results)
+    assert {each.name for each in (results / "upgrades" / document.upgrade).iterdir()} == {
+        "old.cnf",
+        "new.cnf",
+    }
+
+    for name, make in (("key", lambda file: file.write_text("a key")), ("pipe", os.mkfifo)):
+        make(first / name)
+        for changed in ({"runs": (name,)}, {"statements": name}):
+            named = UPGRADES.write(first, name, structs.replace(here, **changed))
+            with pytest.raises(InputError, match=rf"^{first}/{name}(:1)?: (cannot be read: )?not a "):
+                measure.again(named, (OLD, NEW), results)
+        assert not (results / name).exists()
+
+    (results / here.runs[0]).write_text("another")
+    with pytest.raises(InputError, match=f"^{results}/{here.runs[0]}: differs from "):
+        measure.again(path, (OLD, NEW), results)
+    assert (results / here.runs[0]).read_text() == "another"
+
+
+def test_only_users_name_programs(tmp_path: Path) -> None:
+    program = f"path:{tmp_path}"
+    path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, references=(OLD, program)))
+    with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not of the catalogue\n.*{NEW}=SERVER --again"):
+        measure.servers_again(path, ("", ""))
+    with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {NEW} and {OLD}"):
+        measure.servers_again(path, (NEW, OLD))
+    with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {OLD}$"):
+        measure.servers_again(path, (OLD, ""))
+    assert measure.servers_again(path, (OLD, NEW)) == (OLD, NEW)
+    catalogued = UPGRADES.write(tmp_path, "u", EMPTY)
+    assert measure.servers_again(catalogued, ("", "")) == (OLD, NEW)
+    with pytest.raises(InputError, match="expected one server, without a comma"):
+        measure.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
+
+
+def resumed(results: Path) -> int:
+    asked = ("upgrade", OLD, NEW, "--without", ",".join(PARTS), "--resume")
+    return cli.main([*asked, "--out", str(results.parent)])
+
+
+def test_an_upgrade_is_answered_by_one_process_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    asked = structs.replace(EMPTY, settings="")
+    path = UPGRADES.write(results, asked.upgrade, asked)
+    before = path.read_bytes()
+    with campaign.writing(path.parent, asked.upgrade, "upgrade"):
+        assert resumed(results) == 2
+    said = capsys.readouterr().err
+    assert said == f"shootout: {path.parent}: upgrade {asked.upgrade} is still measured by another process\n"
+    assert path.read_bytes() == before
+    assert resumed(results) == 0
+    assert UPGRADES.read(path).left_out == dict.fromkeys(PARTS, AS_ASKED)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_what_another_process_has_measured_meanwhile_is_kept(tmp_path: Path) -> None:
+    done = structs.replace(EMPTY, done=("settings",), versions={OLD: "5.7.22"})
+    path = UPGRADES.write(tmp_path / "results", done.upgrade, done)
+    way = measure.Way(without=PARTS)
+    assert measure.measure(way, structs.replace(EMPTY, budget_min=3.0), tmp_path, print, print) == path
+    kept = UPGRADES.read(path)
+    assert (kept.done, kept.versions, kept.budget_min) == (done.done, done.versions, 3.0)
 
 
 def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:

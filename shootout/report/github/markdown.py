@@ -49,7 +49,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     compared = wording.worst_first(
         [c for c in comparison.cells if c.cell != c.base or c.verdict is Verdict.FAILED]
     )
-    rows = [(*map(escaped, row[:3]), *row[3:]) for row in wording.verdict_rows(comparison, compared)]
+    rows = [*wording.verdict_rows(comparison, compared)]
     columns: Sequence[str] = wording.VERDICT_COLUMNS
     if len({c.cell.server for c in compared}) == 1:  # whom the headline names; else the verdict is cut off
         columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
@@ -160,11 +160,19 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match[1])};", broken)
 
 
+class Markup(str):
+    """A text that is Markdown already."""
+
+
 def table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """A table of escaped cells; `#` before a column's name: numbers."""
-    yield f"| {' | '.join(name.removeprefix('#') for name in columns)} |"
+    """Draw a table; everything in it but `Markup` is escaped. `#` before a column's name: numbers."""
+    yield _row(name.removeprefix("#") for name in columns)
     yield f"|{'|'.join('--:' if name.startswith('#') else '---' for name in columns)}|"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield from map(_row, rows)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(each if isinstance(each, Markup) else escaped(each) for each in cells)} |"
 
 
 def code(text: str) -> Iterator[str]:

@@ -118,6 +118,18 @@ def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
 # --- annotations ----------------------------------------------------------------------------------
 
 
+def test_nothing_in_a_table_is_markup_unless_it_is_meant() -> None:
+    hostile = "\x1b[2J<b>@me|x"
+    said = markdown.escaped(hostile)
+    assert said == "␛&#91;2J&#60;b&#62;&#64;&#8203;me&#124;x"
+    linked = markdown.Markup("[a](https://example.org)")
+    assert [*markdown.table((hostile, f"#{hostile}"), [(hostile, linked)])] == [
+        f"| {said} | {said} |",
+        "|---|--:|",
+        f"| {said} | {linked} |",
+    ]
+
+
 def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
     lines = list(markdown.annotate(made()))
     assert all(line.startswith("::error title=") for line in lines)
