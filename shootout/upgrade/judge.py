@@ -184,11 +184,11 @@ class Answer:
         """The options of the user's my.cnf that the new server takes in another way, or not."""
         return tuple(fate for fate in self.document.options if not is_kept(fate))
 
-    def workloads_with_losses(self, kinds_max: float) -> tuple[str, ...]:
+    def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
         """Workloads with kinds that cost more, as the command line names them.
 
-        The user's own, then those whose kinds execute least: applications send such statements most. The
-        first, and those with which there are at most so many kinds.
+        The user's own, then those whose throughput is timed, then those whose kinds execute least: such are
+        sent most. The first, and those with which there are at most so many kinds.
         """
         if self.counted is None:
             return ()
@@ -199,9 +199,11 @@ class Answer:
         own = {
             each.name for each in self.counted.document.workloads if each.written == self.document.workload
         }
-        worse = sorted(lost, key=lambda name: (name not in own, costs[name], name))
-        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
         written = {record.name: record.written for record in self.counted.document.workloads}
+        worse = sorted(
+            lost, key=lambda name: (name not in own, written[name] not in timed, costs[name], name)
+        )
+        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
         return tuple(
             written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
@@ -314,7 +316,7 @@ class Answer:
     def _untimed(self, run: Comparison, cell: CellComparison) -> tuple[str, ...]:
         """The variables that differed in a run, and cost such a cell time."""
         servers = {server.label: server for server in run.header.servers}
-        old, new = servers[self.old], servers[self.new]
+        old, new = servers[cell.base.server], servers[cell.cell.server]
         called = {record.name: record.variables for record in (*old.settings, *new.settings)}
         felt = BY_TIME if cell.figures and cell.figures.writes else BY_TIME - FOR_WRITES
         names = chain.from_iterable(called[name] for name in chain(*differences.of_records(old, new)))

@@ -288,7 +288,8 @@ def test_as_many_workloads_with_losses_are_counted_again_as_there_is_time_for(tm
     whole = joined([COUNTS.write(tmp_path, document.run, document) for document in documents])
     path = COUNTS.write(tmp_path, whole.run, whole)
     answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
-    assert [len(answer.workloads_with_losses(kinds)) for kinds in (1, 9, 10)] == [1, 1, 2]
+    assert [len(answer.workloads_with_losses(kinds, ())) for kinds in (1, 9, 10)] == [1, 1, 2]
+    assert [answer.workloads_with_losses(1, timed) for timed in ((), ("b",))] == [("a",), ("b",)]
 
 
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
