@@ -292,7 +292,8 @@ class _Session:
         suspects = answer.suspects[:TRIALS_MAX]
         minutes = self._minutes("restoring")
         counts = (len(suspects) + 3) * work.STARTS_MIN  # of each kind
-        losses = answer.workloads_with_losses(60 * float(minutes) / (COUNT_S * counts))
+        kinds_max = 60 * float(minutes) / (COUNT_S * counts)
+        losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
             return
         text = self._server(1).partition("=")[2]
