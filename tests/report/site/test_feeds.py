@@ -57,6 +57,17 @@ def test_a_regression_that_was_mended_and_comes_back_is_news(weeks: list[JudgedR
         assert len(feeds.entries([first, mended(second, verdict), third], (), frozenset())) == count
 
 
+def test_a_regression_under_other_settings_is_news() -> None:
+    """An upgrade measures in memory, then with every commit on disk: with one profile, by `@durable`."""
+    in_memory, durable = (a_week(REGRESSED_AT + number, 0.08) for number in range(2))
+    header = durable.comparison.header
+    servers = tuple(replace(server, settings_name="durable") for server in header.servers)
+    durable = dataclasses.replace(
+        durable, comparison=replace(durable.comparison, header=replace(header, servers=servers))
+    )
+    assert len(feeds.entries([in_memory, in_memory, durable], (), frozenset())) == 4
+
+
 @pytest.mark.parametrize(("week", "said"), [(2, "no regression"), (REGRESSED_AT, "▼ 2 of 4 regressed")])
 def test_a_badge_says_the_worst(week: int, said: str) -> None:
     run = a_week(week)
