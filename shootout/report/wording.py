@@ -260,9 +260,9 @@ def needs_verdict(c: CellComparison) -> bool:
     return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
 
 
-def tried(c: CellComparison) -> bool:
-    """Whether a cell was measured, or failed."""
-    return c.verdict is not Verdict.UNJUDGED or c.figures is not None
+def measured(cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
+    """The cells that were measured, or failed: counts are of these."""
+    return tuple(c for c in cells if c.verdict is not Verdict.UNJUDGED or c.figures is not None)
 
 
 def unconfirmed(changed: Sequence[CellComparison]) -> str:
