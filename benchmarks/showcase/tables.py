@@ -71,7 +71,7 @@ def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
 
 def _figure(c: CellComparison) -> str:
     if c.cell == c.base and c.figures:
-        return f"{_plain(figures.estimate(c.figures.tps))} tps"
+        return f"{_plain(figures.throughput(c.figures.tps.estimate))} tps"
     if c.ratio is None:
         return str(c.verdict)
     change, range_ = _plain(figures.change(c.ratio)), _plain(figures.change_range(c.ratio))

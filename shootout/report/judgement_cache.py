@@ -250,11 +250,14 @@ def digest(*parts: bytes) -> str:
 
 
 def _slim(cell: CellComparison) -> CellComparison:
-    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={}, statements={})
+    figures, base_figures = (
+        each and structs.replace(each, errors={}, counters={}, statements={})
+        for each in (cell.figures, cell.base_figures)
+    )
     # Acknowledgements apply to single metrics, and pages name the decisive metric.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(
-        cell, figures=figures, judged=() if plain else cell.judged,
+        cell, figures=figures, base_figures=base_figures, judged=() if plain else cell.judged,
         per_start=cell.per_start if cell.verdict is Verdict.INCONCLUSIVE else (),  # headlines count them
         warnings=(), metrics=(), statements=(), causes=(),
     )  # fmt: skip

@@ -67,7 +67,7 @@ def verdict_table(comparison: Comparison) -> Table:
         if c.cell.server not in absent and (c.cell != c.base or c.verdict is Verdict.FAILED or not compares)
     ]
     rows: list[tuple[str | Line, ...]] = []
-    for c, (*row, verdict) in zip(cells, wording.verdict_rows(comparison, cells), strict=True):
+    for c, (*row, verdict) in zip(cells, wording.verdict_rows(cells), strict=True):
         rows.append((*row, Line(verdict, "dim" if c.acknowledged else STYLES[c.verdict])))
     return Table(wording.VERDICT_COLUMNS, tuple(rows))
 

@@ -49,7 +49,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     compared = wording.worst_first(
         [c for c in comparison.cells if c.cell != c.base or c.verdict is Verdict.FAILED]
     )
-    rows = [*wording.verdict_rows(comparison, compared)]
+    rows = [*wording.verdict_rows(compared)]
     columns: Sequence[str] = wording.VERDICT_COLUMNS
     if len({c.cell.server for c in compared}) == 1:  # whom the headline names; else the verdict is cut off
         columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
