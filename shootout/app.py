@@ -31,7 +31,7 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
-from shootout.report import commands, judgement_cache, site, wording
+from shootout.report import commands, headlines, judgement_cache, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
@@ -266,6 +266,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     value = {
         "run": comparison.header.run,
         "rule": comparison.rule,
+        "says": [headline.text for headline in headlines.of_heads(comparison)],
         **{key: str(path) for key, path in places.items() if path is not None},
         "standing": gate.standing(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],

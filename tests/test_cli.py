@@ -126,18 +126,22 @@ PROFILE = {
 }
 BAD_FIELDS = [
     ("threads", "[1", "not TOML: "),
-    ("workloads", None, "key 'workloads' is missing"),
-    ("sampling", "{start_min = 3}", "unknown key 'sampling.start_min'; did you mean 'starts_min'?"),
-    ("setings", "'in-memory'", "unknown key 'setings'; did you mean 'settings'?"),
+    ("workloads", None, "the file: Object missing required field `workloads`"),
+    (
+        "sampling",
+        "{start_min = 3}",
+        "sampling: Object contains unknown field `start_min`; did you mean 'starts_min'?",
+    ),
+    ("setings", "'in-memory'", "the file: Object contains unknown field `setings`; did you mean 'settings'?"),
     ("servers", "[]", "names no servers; expected --servers A,B,…"),
-    ("threads", "[0]", "threads[0]: expected int >= 1, found 0"),
+    ("threads", "[0]", "threads[0]: Expected `int` >= 1"),
     ("threads", "[]", "threads: expected at least one, found none"),
-    ("dataset", "{rows = '1e6'}", "dataset.rows: expected int, found '1e6'"),
-    ("load", "{protocol = 'binary'}", "load.protocol: unknown 'binary'; known: text, prepared"),
-    ("load", "{rate = 0}", "load.rate: expected float > 0.0, found 0"),
-    ("load", "{think_s = -1}", "load.think_s: expected float >= 0.0, found -1"),
-    ("load", "{tink_s = 1}", "unknown key 'load.tink_s'; did you mean 'think_s'?"),
-    ("distribution", "{type = 'zipf'}", "distribution.type: unknown 'zipf'; did you mean 'zipfian'?"),
+    ("dataset", "{rows = '1e6'}", "dataset.rows: Expected `int`, got `str`"),
+    ("load", "{protocol = 'binary'}", "load.protocol: Invalid enum value 'binary'"),
+    ("load", "{rate = 0}", "load.rate: Expected `float` > 0.0"),
+    ("load", "{think_s = -1}", "load.think_s: Expected `float` >= 0.0"),
+    ("load", "{tink_s = 1}", "load: Object contains unknown field `tink_s`; did you mean 'think_s'?"),
+    ("distribution", "{type = 'zipf'}", "distribution.type: Invalid value 'zipf'; did you mean 'zipfian'?"),
 ]
 BAD_NAMES = [
     ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, engines-innodb, "),
@@ -216,7 +220,7 @@ def test_a_wrong_workload_file_is_named_with_its_field(
     shipped = (paths.FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
     file = tmp_path / "mine.toml"
     file.write_text("titel = 'Mine'\n" + shipped)
-    assert f"{file}: unknown key 'titel'; did you mean 'title'?" in refused(
+    assert f"{file}: the file: Object contains unknown field `titel`; did you mean 'title'?" in refused(
         ["run", "--workloads", str(file)], capsys
     )
 
@@ -372,7 +376,7 @@ def test_compare_goes_by_the_acknowledgements_that_are_named(
     assert cli.main(["compare", str(path), "--acknowledged", str(known)]) == 0
     assert "regressed (acknowledged)" in capsys.readouterr().out
     known.write_text("[[change]]\nworkload = 'oltp_*'\n")
-    assert "key 'change[0].server' is missing" in refused(
+    assert "change[0]: Object missing required field `server`" in refused(
         ["compare", str(path), "--acknowledged", str(known)], capsys
     )
 

@@ -105,6 +105,7 @@ class Compiled:
     requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
     verbatim: Mapping[str, str] = field(default_factory=dict)  # the profile's own my.cnf options
     left_out: tuple[str, ...] = ()  # those that shootout sets itself
+    beside: Collection[str] = ()  # variables that other servers of the run set
 
 
 def load(name_or_file: str) -> SettingsProfile:
