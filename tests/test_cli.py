@@ -111,7 +111,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
-    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),  # room: soak
+    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
