@@ -23,7 +23,7 @@ from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.values import OptionFate, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, OptionFate, UpgradeDocument
 from shootout.work import judge as counts
 from shootout.work.documents import COUNTS
 from shootout.work.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
@@ -129,6 +129,32 @@ class Answer:
         of_old, of_new = (self.document.variables.get(label, {}) for label in self.document.labels)
         asked = {variable(fate.option) for fate in self.document.options}
         return tuple(differences.differences(of_old, of_new, asked))
+
+    @property
+    def unmeasured(self) -> dict[str, str]:
+        """Why a part that was wanted gave nothing to compare, by part."""
+        why = {part: reason for part, reason in self.document.left_out.items() if reason != AS_ASKED}
+        failures = self.counted.document.failures if self.counted else ()
+        if failures and not self.compares_statements:
+            why["statements"] = next((each for each in failures if not each.lacks), failures[0]).reason
+        if self.failed and not self.cells:
+            why["time"] = self.failed[0].reason
+        return why
+
+    @property
+    def failed(self) -> tuple[CellComparison, ...]:
+        """The cells that could not be measured."""
+        return tuple(cell for run in self.runs for cell in run.cells if cell.verdict is Verdict.FAILED)
+
+    @property
+    def compares_statements(self) -> bool:
+        """Whether a kind of statement was counted on both servers."""
+        return any(change.ratio for change in self.changes)
+
+    @property
+    def without_settings(self) -> bool:
+        """Whether the user's my.cnf was not tried, so that nothing was measured with it."""
+        return bool(self.document.settings) and "settings" in self.document.left_out
 
     @property
     def nothing_changed(self) -> bool:

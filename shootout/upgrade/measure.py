@@ -193,10 +193,7 @@ class _Session:
             options=fates,
         )
         if options:
-            of_old = {configuration.loose(name): value for name, value in options.items()}
-            for label, given in zip(
-                ("old", "new"), (of_old, configuration.migrated(options, fates)), strict=True
-            ):
+            for label, given in zip(("old", "new"), configuration.measured(old, new, fates), strict=True):
                 lines = [f"{name} = {value}" if value else name for name, value in given.items()]
                 app.write(self._file(label), "\n".join(("[mysqld]", *lines, "")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from shootout.analysis.exit_codes import exit_code
 from shootout.analysis.plan_changes import PlanChange
@@ -13,10 +14,10 @@ from shootout.report import circumstances, differing, figures, wording
 from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
-from shootout.upgrade import configured
+from shootout.upgrade import configuration, configured
 from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored
 from shootout.upgrade.topic import Topic
-from shootout.upgrade.values import AS_ASKED, LARGE
+from shootout.upgrade.values import LARGE
 from shootout.work.report import count
 from shootout.work.values import WorkChange
 
@@ -40,9 +41,7 @@ def judged(answer: Answer) -> Judged:
             text.append(Table(topic.columns, topic.rows[:SAID_MAX]))
             text += _more(topic)
         text += [*(Line(f"  {command}") for command in topic.commands), Line()]
-    code = exit_code(
-        failed=any(why != AS_ASKED for why in answer.document.left_out.values()), regressed=False
-    )
+    code = exit_code(failed=bool(answer.unmeasured), regressed=False)
     return Judged(tuple(text), value(answer), code, as_markdown(answer))
 
 
@@ -97,7 +96,19 @@ def headline(answer: Answer) -> str:
 
 
 def sentence(answer: Answer) -> str:
-    """The worst and the best change, each with its interval and its conditions."""
+    """What could not be measured, and why; then the worst and the best change."""
+    parts: dict[str, list[str]] = {}
+    for part, why in answer.unmeasured.items():
+        parts.setdefault(configuration.cause(why), []).append(part)
+    said = [f"could not measure {', '.join(each)} ({why})" for why, each in parts.items()]
+    found = _found(answer)
+    if found and answer.without_settings:
+        found = f"without {PurePath(answer.document.settings).name}, {found}"
+    return "; ".join(filter(None, (*said, found))) or "nothing is measured yet"
+
+
+def _found(answer: Answer) -> str:
+    """The worst and the best change, each with its interval and its conditions; empty: there is none."""
     if answer.nothing_changed:
         judged = [change for change in answer.changes if change.ratio]
         kinds = counted(len(judged), "kind of statement", KINDS)
@@ -111,9 +122,9 @@ def sentence(answer: Answer) -> str:
     ]
     if changed:
         return f"instructions {_worst_and_best(changed)}"
-    if answer.changes:
+    if answer.compares_statements:
         return "no kind of statement certainly needs more or fewer instructions"
-    return "nothing is measured yet"
+    return ""
 
 
 def _on(answer: Answer, machine: str) -> str:
@@ -296,7 +307,8 @@ def _statements(answer: Answer) -> Iterator[Topic]:
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
         )  # fmt: skip
         if rows or what == "more":
-            title = f"Statements that cost {what}" if rows else "Statements: none costs more"
+            none = "none costs more" if answer.compares_statements else "not compared"
+            title = f"Statements that cost {what}" if rows else f"Statements: {none}"
             yield Topic(title, lines, columns, rows, caption="Instructions for each execution; ? undecided")
             lines = ()
 
@@ -357,7 +369,13 @@ def _data(answer: Answer) -> Topic | None:
 def _untested(answer: Answer) -> Topic:
     document = answer.document
     lines = [f"{part}: {why}" for part, why in document.left_out.items()]
+    if answer.without_settings:
+        lines.append(f"Your own settings: everything was measured without {document.settings}.")
     lines += answer.unreadable
+    lines += [
+        f"{cell.cell.workload}, {figures.threads(cell.cell.threads)} on {cell.cell.server}: {cell.reason}"
+        for cell in answer.failed
+    ]
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
         for failure in (answer.counted.document.failures if answer.counted else ())

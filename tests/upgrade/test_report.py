@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import pytest
 from msgspec import structs
 
 from benchmarks.showcase import record as showcase
-from benchmarks.upgrade import record
 from shootout.document import journal
 from shootout.errors import InputError
+from shootout.model.run import MODES_DROPPED, Warning
 from shootout.report import judgement_cache, site
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import DataDirectory, OptionFate, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, DataDirectory, OptionFate, UpgradeDocument
 from shootout.work.documents import COUNTS, joined
 from shootout.work.values import WorkFailure
 from tests import builders
@@ -65,7 +66,8 @@ def found(folder: Path) -> UpgradeDocument:
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     answer = judge.read(found(tmp_path), tmp_path)
     text = report.as_markdown(answer)
-    assert text.startswith(f"**{NEW} in place of {OLD}&#58; throughput on this machine ")
+    assert text.startswith(f"**{NEW} in place of {OLD}&#58; could not measure results &#40;why not&#41;; ")
+    assert "; throughput on this machine " in text
     for said in (
         "removed",
         "another default",
@@ -126,7 +128,7 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     assert ratios == sorted(ratios)
     assert "on this machine" in report.headline(answer)
     alone = judge.read(structs.replace(found(tmp_path), runs=()), tmp_path)
-    assert ": instructions +" in report.headline(alone)
+    assert "; instructions +" in report.headline(alone)
     assert report.headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
 
 
@@ -161,7 +163,7 @@ def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     assert answer.changes
     first, other = answer.machines
     assert other == "other"
-    assert f": throughput on {first} " in report.headline(answer)
+    assert f"; throughput on {first} " in report.headline(answer)
     assert "; on other " in report.headline(answer)
     (workloads,) = (topic for topic in report.topics(answer) if topic.title == "Workloads")
     assert workloads.columns[-2:] == (f"#{first}", "#other")
@@ -198,7 +200,7 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
 ) -> None:
     monkeypatch.setattr(showcase, "SHOWCASE", tmp_path / "showcase")
     mine = structs.replace(found(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml")
-    record.recorded(UPGRADES.write(tmp_path, mine.upgrade, mine))
+    showcase.upgrade(UPGRADES.write(tmp_path, mine.upgrade, mine))
     showcase.unpacked(tmp_path / "unpacked")
     (path,) = UPGRADES.find(tmp_path / "unpacked")
     assert str(tmp_path) not in path.read_text("utf-8")
@@ -232,3 +234,56 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     assert front.text.index("What an upgrade does") < front.text.index("Verdicts")
     assert page.path_of(EMPTY.upgrade) in front.links
     assert UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path)).exists()
+
+
+LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is not valid\n0 [ERROR] Aborting"
+
+
+def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Path) -> None:
+    failures = [WorkFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
+    nothing = counts.document({OLD: {}, NEW: {}}, failures)
+    path = COUNTS.write(tmp_path, nothing.run, nothing)
+    why = {"data": LOG, "results": "the disk is full", "time": AS_ASKED}
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), left_out=why)
+    answer = judge.read(document, tmp_path)
+    said = "could not measure data, statements (COLLATION x is not valid); "
+    said += "could not measure results (the disk is full)"
+    assert report.sentence(answer) == said
+    assert report.judged(answer).exit_code == 3
+    titles = [topic.title for topic in report.topics(answer)]
+    assert "Statements: not compared" in titles
+    assert "Plans: not compared" in titles
+
+
+def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:
+    counted = counts.document({OLD: counts.BASE, NEW: counts.BASE})
+    old, new = counted.servers
+    lost = Warning(code=MODES_DROPPED, text="d.sql was loaded without A")
+    counted = structs.replace(counted, servers=(old, structs.replace(new, warnings=(lost,))))
+    path = COUNTS.write(tmp_path, counted.run, counted)
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
+    lines = [line for topic in report.topics(judge.read(document, tmp_path)) for line in topic.lines]
+    assert lines.count(f"{NEW}: d.sql was loaded without A") == 1
+
+
+def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
+    document = structs.replace(found(tmp_path), left_out={"settings": LOG}, options=())
+    answer = judge.read(document, tmp_path)
+    start = (
+        "could not measure settings (COLLATION x is not valid); without my.cnf, throughput on this machine "
+    )
+    assert report.sentence(answer).startswith(start)
+    assert "takes every option" not in report.as_markdown(answer)
+    *_, untested = report.topics(answer)
+    assert "Your own settings: everything was measured without my.cnf." in untested.lines
+
+
+def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
+    answer = judge.read(found(tmp_path), tmp_path)
+    (failed,) = answer.failed
+    *_, untested = report.topics(answer)
+    assert any(line.startswith(failed.cell.workload) and failed.reason in line for line in untested.lines)
+    alone = dataclasses.replace(
+        answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
+    )
+    assert alone.unmeasured["time"] == failed.reason
