@@ -1,4 +1,4 @@
-"""What docs/validation.md says of learned workloads: `make bench-learn`.
+"""What docs/results.md says of learned workloads: `make bench-learn`.
 
 Each built-in workload runs with the slow log on, is learned from the log and a dump of the rows that it began
 with, and is compared with the log.
