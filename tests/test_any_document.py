@@ -96,7 +96,7 @@ def compare_with_itself(path: Path) -> None:
 
 def comment(path: Path) -> None:
     judged = [app.judge(path, ACKNOWLEDGED.default, left_out)]
-    markdown.comment(map(markdown.summary, judged), LINK)
+    markdown.comment(map(markdown.summary, judged), "main", LINK)
     list(markdown.annotate(judged[0]))
 
 
