@@ -748,7 +748,8 @@ def test_a_gate_measures_what_merges_the_newest_commit(of_a_fork: Hub) -> None:
     assert "has not merged" in jobs["decide"].log
     git(origin, "branch", "newer", "After")
     for base, result in (("newer", "failure"), ("Before", "success")):  # the pull request's after an edit
-        event = pull_request(of_a_fork, "someone/servers") | {"action": "edited", "changes": {"base": {"sha": {}}}}
+        event = pull_request(of_a_fork, "someone/servers")
+        event |= {"action": "edited", "changes": {"base": {"sha": {}}}}
         event["pull_request"]["base"]["ref"] = base  # type: ignore[index]
         folder = of_a_fork.folder.parent / base
         jobs = gate_with(replace(hub, folder=folder, sha=of_a_fork.sha, event=event), "true")
