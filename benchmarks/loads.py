@@ -1,8 +1,9 @@
 """What loads add to the difference of two servers: the same cells on rows that were loaded anew.
 
-Reads the run documents of `shootout run --rows-seed N`, one for each load. Prints for each cell the log-ratio
-by load, its standard error, and the standard deviation between loads: the moment estimate of a random effect
-(DerSimonian and Laird 1986), with the upper end of its 95 % interval by Cochran's Q (Viechtbauer 2007).
+Reads the run documents of `shootout run --set dataset.seed=N`, one for each load. Prints for each cell the
+log-ratio by load, its standard error, and the standard deviation between loads: the moment estimate of a
+random effect (DerSimonian and Laird 1986), with the upper end of its 95 % interval by Cochran's Q
+(Viechtbauer 2007).
 """
 
 from __future__ import annotations

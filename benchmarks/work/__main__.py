@@ -38,7 +38,7 @@ def main() -> None:
     parser.add_argument("--workloads", default=WORKLOADS)
     parser.add_argument("--inject", default="mysql-5.7.22,mysql-8.0.33", help="servers; empty: none")
     parser.add_argument("--injected", default=INJECTED, help="workloads")
-    parser.add_argument("--option", help="of workloads, as NAME=VALUE,…: distinct_ranges=0 saves time")
+    parser.add_argument("--set", action="append", help="options.distinct_ranges=0 saves time")
     parser.add_argument("--shares", default="0.001,0.005,0.01", help="of a statement's instructions")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-work"))
     parser.add_argument("--busy", type=int, default=2, help="busy loops beside it")
@@ -87,7 +87,7 @@ def _counted(
 ) -> WorkComparison:
     """The server as the base, and once for each head with what is added to it."""
     names = ",".join([server, *(f"{head}={server}" for head in heads)])
-    chosen = Selection.read(profile="work", servers=names, workloads=workloads, option=args.option)
+    chosen = Selection.read(profile="work", servers=names, workloads=workloads, set=args.set)
     extra = None if library is None else Preloaded(library, heads)
     path = measure.measure(
         app.plan(chosen),

@@ -30,7 +30,7 @@ class Crash(Capability):
         """Declare `crash`."""
         command.declare(parser, self._run)
         command.add_options(parser, (TIMES,))
-        command.add_measuring(parser, "crash", (*command.LOADING, "threads", "rate", "arrivals", "think"))
+        command.add_measuring(parser, "crash", (*command.LOADING, "threads"))
         command.add_options(parser, (OUT,))
 
     def _run(self, args: argparse.Namespace) -> int:
