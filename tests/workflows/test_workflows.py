@@ -289,8 +289,9 @@ def test_several_gates_of_one_workflow_run_side_by_side(hub_of: Hub) -> None:
 
 
 def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
-    gate = yaml.safe_load((WORKFLOWS / "gate.yml").read_text())
+    gate, comment = (yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text()) for name in ("gate", "comment"))
     assert set(actions.triggers(gate)) == {"workflow_call"}
+    assert comment["env"]["HOSTED"] == gate["env"]["HOSTED"]
     outputs = gate["jobs"]["decide"]["outputs"]
     authors = (("someone/servers", "User"), (None, "User"), (REPOSITORY, "Bot"), (REPOSITORY, "User"))
     for theirs, author in authors:
@@ -688,7 +689,7 @@ def test_a_second_pull_request_of_a_commit_does_not_overwrite_its_check(
         state.changed, state.reviewers = ["sql/a.cc"], 1
         others = [{"number": n, "state": "open", "labels": [], "head": {"sha": "0"}} for n in range(100)]
         first = {"number": 3, "state": "open", "labels": [{"name": "measure"}], "head": head}
-        checks = []
+        checks: list[list[object]] = []
         for number, labels, pulls in ((4, [], []), (3, ["measure"], [first]), (4, [], [*others, first])):
             state.pulls = pulls
             event = pull_request(of_a_fork, "someone/servers", labels=labels)
@@ -748,8 +749,10 @@ def test_a_gate_measures_what_merges_the_newest_commit(of_a_fork: Hub) -> None:
     assert "has not merged" in jobs["decide"].log
     git(origin, "branch", "newer", "After")
     for base, result in (("newer", "failure"), ("Before", "success")):  # the pull request's after an edit
-        event = pull_request(of_a_fork, "someone/servers")
-        event |= {"action": "edited", "changes": {"base": {"sha": {}}}}
+        event = pull_request(of_a_fork, "someone/servers") | {
+            "action": "edited",
+            "changes": {"base": {"sha": {}}},
+        }
         event["pull_request"]["base"]["ref"] = base  # type: ignore[index]
         folder = of_a_fork.folder.parent / base
         jobs = gate_with(replace(hub, folder=folder, sha=of_a_fork.sha, event=event), "true")
@@ -1480,7 +1483,8 @@ def bare(ours: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
 def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
     """What a repository whose environment lacks reviewers is told."""
     with github_server.running() as state:
-        state.jobs = lambda: [{"steps": [{"name": "Hand over artifact 11"}]}]
+        job = {"steps": [{"name": "Hand over artifact 11"}], "runner_group_name": "GitHub Actions"}
+        state.jobs = lambda: [job]
         state.labels, state.workflows = {"measure"}, ["gate", "comment"]
         hub = replace(
             hub_of,
@@ -1497,6 +1501,7 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     said = selftest["github"].summary
     assert "| seeing which files changed | works |" in said
     assert "| finding the commits to compare | works |" in said
+    assert "| telling GitHub's machines from yours | works |" in said
     assert "| telling when a request is answered | works |" in said
     assert "| verdicts on a fork's pull request | works |" in said
     assert "| reviewers before a fork's code runs | does not work (false) |" in said
