@@ -25,6 +25,7 @@ from shootout.paths import cache_folder
 from shootout.servers import cache, catalogue, dsn, installations, reference
 from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.settings import layers
+from shootout.settings.setting import meant
 
 AA_CONTROL_SLICES = 11  # slices of servers for each slice of an A/A control
 
@@ -108,6 +109,16 @@ class Plan:
         generator = random.Random(f"{self.seed}/twins")
         return frozenset(
             block.key for block in generator.sample(blocks, min(slices // AA_CONTROL_SLICES, len(blocks)))
+        )
+
+    @property
+    def set_variables(self) -> frozenset[str]:
+        """The variables that options of any server set."""
+        profiles = (
+            layers.of(self.profile.settings, server.reference.settings) for server in self.servers.values()
+        )
+        return frozenset(
+            meant(option, value)[0] for profile in profiles for option, value in profile.options.items()
         )
 
     @property

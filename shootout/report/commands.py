@@ -12,7 +12,7 @@ from shootout.model.run import RunHeader
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--port", "--data")
 LOOKS_FURTHER = ""
-LOOKS_FURTHER = "explain"  # room: explain
+LOOKS_FURTHER = "explain"
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:

@@ -9,7 +9,7 @@ from msgspec import structs
 
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import headlines, wording
+from shootout.report import headlines, no_effect, wording
 from shootout.report.figures import counted, percent
 from shootout.report.headlines import Headline
 
@@ -31,7 +31,8 @@ def overall(comparison: Comparison) -> Headline:
     if len(heads) < 2:
         return headlines.of_heads(here if heads else comparison)[0]
     cells = [c for c in comparison.cells if c.cell.server in heads and wording.needs_verdict(c)]
-    return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
+    said = (no_effect.of(here, head).line(head) for head in heads)
+    return Headline(_claim(cells, len(heads)), (*_lines(cells, comparison), *filter(None, said)))
 
 
 def _claim(cells: Sequence[CellComparison], heads: int) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import share
+from shootout.report import no_effect
 from shootout.report.figures import counted, threads
+from shootout.report.no_effect import NoEffect
 from shootout.report.wording import (
     WORST_FIRST,
     decided_change,
@@ -41,11 +43,22 @@ class Headline:
 def of_heads(comparison: Comparison) -> tuple[Headline, ...]:
     """One headline for each head; a single one for a run without comparisons."""
     judged = [c for c in comparison.cells if needs_verdict(c)]
-    claims = [_claim([c for c in judged if c.cell.server == head], comparison) for head in heads(comparison)]
-    if not claims:
-        servers = ", ".join(server.label for server in comparison.header.servers)
-        claims = [(f"{servers} was measured alone", "nothing to compare it with")]
-    return tuple(Headline(claim, (detail,)) for claim, detail in claims)
+    claims = [
+        _of_head(*_claim([c for c in judged if c.cell.server == head], comparison), nothing)
+        for head in heads(comparison)
+        for nothing in [no_effect.of(comparison, head)]
+    ]
+    if claims:
+        return tuple(claims)
+    servers = ", ".join(server.label for server in comparison.header.servers)
+    return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
+
+
+def _of_head(claim: str, detail: str, nothing: NoEffect) -> Headline:
+    if nothing.itself:
+        details = (*nothing.sentences, f"{claim}, {detail}")
+        return Headline(f"{nothing.itself} was compared with itself", details)
+    return Headline(claim, (detail, *nothing.sentences))
 
 
 def _claim(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[str, str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from shootout.model.run import MODES_DROPPED
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
 from shootout.report.figures import threads
@@ -18,7 +19,7 @@ CUT_SHORT = "The run was cut short: some starts are missing"
 # The table has no room for them.
 PRINTED_WARNINGS = (
     *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
-    "settings-left-out",
+    *("settings-left-out", MODES_DROPPED),
 )
 
 
