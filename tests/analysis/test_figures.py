@@ -90,7 +90,7 @@ def test_figures_are_those_of_the_starts_that_the_verdict_rests_on() -> None:
     (p95,) = (each for each in head.metrics if each.name == "latency_p95")
     assert head.figures.latency.p95_s == pytest.approx(p95.head, rel=2e-3)
     (warning,) = (each.text for each in head.warnings if each.code == "unsteady")
-    assert warning.endswith("excluded from the verdict and from all figures")
+    assert warning.endswith("excluded from the verdict and its figures")
 
 
 def test_throughput_of_a_base_is_the_same_beside_each_head() -> None:

@@ -184,12 +184,6 @@ class CellPage(RunPage):
         return self._figures(lambda f: f.errors, absent=0)
 
     @property
-    def packed(self) -> bool:
-        """Whether the latencies of statements are those of starts, too, that all other figures leave out."""
-        of = self.comparison.figures
-        return of is not None and bool(of.left_out) and any(samples.times for _, samples in self.samples)
-
-    @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
         here = self.comparison.figures.statements if self.comparison.figures else {}
         theirs = self.comparison.base_figures.statements if self.comparison.base_figures else {}
