@@ -59,7 +59,7 @@ def _measures(config: pytest.Config) -> bool:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out suites of capabilities that nobody named, and claims of runs that repeat no comparison."""
-    if collection_path.stem.removeprefix("test_") in capability.NAMES:
+    if collection_path.parent == SUITES and collection_path.stem.removeprefix("test_") in capability.NAMES:
         return None if any(f"{SUITES.name}/{collection_path.name}" in each for each in config.args) else True
     if collection_path == SUITES / "test_published.py" and not config.stash[PREPARED].plan.profile.published:
         return True

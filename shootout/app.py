@@ -164,7 +164,7 @@ def run(
 
 def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -> Conclusion:
     """Judge the run at `path`, and add its A/A cells to the ledger."""
-    judged = judgement_cache.run(path, acknowledged)
+    judged = judgement_cache.run(path, acknowledged, skip)
     with leaving_out(skip):
         ledgers.record(path.parent / ledgers.FOLDER, judged.aa_entries)
     whole = judged.whole()
@@ -247,13 +247,15 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
     return replace(conclusion, sections=known_of, page=published(out, known, skip))
 
 
-def judge(path: Path, acknowledged: Path, base: str | None = None, stored: Path | None = None) -> Comparison:
-    """Judge a run document, using the runner's earlier A/A cells.
+def judge(
+    path: Path, acknowledged: Path, skip: Skip, base: str | None = None, stored: Path | None = None
+) -> Comparison:
+    """Judge a run document, using the runner's earlier A/A cells; `skip` receives why some are left out.
 
     `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.
     """
     known = load_acknowledged(acknowledged)
-    comparison = Judge(path.parent).compare(journal.read(path), base)
+    comparison = Judge(path.parent, skip).compare(journal.read(path), base)
     if stored is not None:
         comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
     return acknowledgements.applied(comparison, known)
@@ -283,9 +285,9 @@ def accept(
     """Store a run's results as baselines; returns them by file.
 
     Raises InputError for cells that are judged to differ from the accepted runs, unless that is meant: by
-    `force`. `warn` receives those that likely do.
+    `force`. `warn` receives those that likely do, and why lines of the ledger are left out.
     """
-    comparison = Judge(document.parent).compare(journal.read(document), anchor)
+    comparison = Judge(document.parent, warn).compare(journal.read(document), anchor)
     if folder.exists() and not force:
         against = baseline.compare(comparison, baselines.find(folder, comparison.header))
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -326,10 +328,13 @@ def fetch(server: ServerReference, report: Callable[[str], None], build: Build |
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 
-def examine(out: Path, data: Path, profile: str, policy: Policy | None) -> Report:
-    """Examine this machine and its A/A results so far, by this policy or the profile's."""
+def examine(out: Path, data: Path, profile: str, policy: Policy | None, skip: Skip) -> Report:
+    """Examine this machine and its A/A results so far, by this policy or the profile's.
+
+    `skip` receives why results are left out.
+    """
     loaded = matrix.load_profile(profile)
-    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings)
+    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings, skip)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:

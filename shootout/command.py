@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -161,11 +162,12 @@ def console() -> Console:
 
 def preparing(step: str) -> None:
     """Say what is being fetched."""
-    print(f"preparing {step}", file=sys.stderr)
+    print(f"preparing {characters.visible(step)}", file=sys.stderr)
 
 
+@cache  # a run is judged, and published later
 def left_out(reason: str) -> None:
-    """Say that something was left out."""
+    """Say once that something was left out."""
     warn(f"left out: {reason}")
 
 

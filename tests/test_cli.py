@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from shootout import __version__, capability, cli, harness, paths
+from shootout.command import left_out
 from shootout.commands import judging
+from shootout.document import ledgers
 from shootout.document.journal import Writer, new_name
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
@@ -104,7 +107,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
-    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),  # room: soak
+    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
@@ -377,6 +380,39 @@ def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.Captu
     foreign.write_text('{"name": "something else"}\n')
     said = refused(["compare", str(good), str(foreign)], capsys)
     assert f"{foreign}:1: not a run document" in said
+
+
+def _conflict(file: Path) -> None:
+    file.write_text("<<<<<<< HEAD\n=======\n>>>>>>> main\n")
+
+
+@pytest.mark.parametrize("put", [_conflict, os.mkfifo, Path.mkdir])
+def test_a_bad_ledger_hides_no_run_and_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], put: Callable[[Path], None]
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    document = a_document()
+    path = saved(document, results)
+    saved(a_document(run="20261121T000000Z-beef"), results)
+    assert cli.main(["compare", str(path)]) == 1
+    said = capsys.readouterr().out
+    ledger = ledgers.path_of(results / ledgers.FOLDER, document.header.runner.fingerprint)
+    ledger.parent.mkdir()
+    put(ledger)
+    where = ("--results", str(results))
+    for arguments, code, shown in (
+        (("compare", str(path), str(path)), 1, said + said),
+        (("history", *where, "--json"), 0, document.header.run),
+        (("site", *where, "--out", str(tmp_path / "site")), 0, "index.html"),
+    ):
+        left_out.cache_clear()  # as in a process of its own
+        assert cli.main(arguments) == code
+        out, err = capsys.readouterr()
+        assert shown in out
+        assert err.startswith(f"shootout: left out: {ledger}:")
+        assert len(err.splitlines()) == 1
+    assert "20261121T000000Z-beef" in (tmp_path / "site" / "index.html").read_text()
 
 
 # --- site -----------------------------------------------------------------------------------------

@@ -83,7 +83,7 @@ class Halved:
 
     @property
     def _kind(self) -> Kind:
-        if self._last not in self._counts:
+        if self._last not in self._counts or self.bisection.revisions[-1].label in self.unusable:
             return "open"
         if not self._changed:
             if self._differ((0, self._last)):

@@ -15,6 +15,11 @@ from shootout.bisect.values import Answer, Bisection, Kind, RevisionFinding
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 
+SAME_PROGRAM = (
+    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong --tree, "
+    "or commits that do not touch the server"
+)
+
 
 class Attempt(NamedTuple):
     """What became of servers in one batch."""
@@ -109,7 +114,7 @@ class Timed:
 
 
 def left_out(bisection: Bisection, attempts: Iterable[Attempt]) -> dict[str, str]:
-    """Why revisions are unusable, by label: their builds failed, or their servers did.
+    """Say why revisions are unusable, by label: a build or a server failed, or both ends are one program.
 
     A server may fail by chance: one that gave a start is left out once it fails in two batches in a row.
     """
@@ -122,6 +127,8 @@ def left_out(bisection: Bisection, attempts: Iterable[Attempt]) -> dict[str, str
         never = not any(label in batch.started for batch in batches)
         if tried and all(tried[-2:]) and (never or len(tried) > 1):
             reasons.setdefault(label, tried[-1])
+    if (0, len(labels) - 1) in equal(bisection):
+        reasons.setdefault(labels[-1], SAME_PROGRAM.format(labels[0]))
     return reasons
 
 

@@ -15,7 +15,7 @@ from shootout.model.history import Regression
 from shootout.model.verdict import Interval
 from shootout.report import commands, figures
 from shootout.report.github.issues import Origin
-from shootout.report.github.markdown import code, escaped, folded, span, table
+from shootout.report.github.markdown import Markup, code, escaped, folded, span, table
 from shootout.report.judged import Judged, Line, Table
 
 COLUMNS = ("revision", "#step here", "#to the base", "#to the one before", "#starts", "what")
@@ -36,9 +36,8 @@ def headline(answer: Answer) -> str:
             return f"{subject}: more than one step, or a drift, between {_ends(answer)}{chance}."
         case "step":
             return f"{subject}: {_change(answer, answer.size)} since {_place(answer)}{chance}."
-    for end in (answer.findings[0], answer.findings[-1]):
-        if end.reason:
-            return f"{subject}: not bisected, as {end.revision.label} cannot be measured: {end.reason}"
+    if end := _lost_end(answer):
+        return f"{subject}: not bisected, as {end.revision.label} cannot be measured: {end.reason}"
     if exact:
         return f"{subject}: not decided; {_change(answer, answer.size)} somewhere in {_place(answer)}."
     return (
@@ -186,7 +185,9 @@ def judged(answer: Answer) -> Judged:
             *([Line(f"go on         {more}")] if (more := go_on(answer)) else []),
         ),
         value=_value(answer),
-        exit_code=exit_code(failed=False, regressed=answer.is_worse, undecided=answer.kind == "open"),
+        exit_code=exit_code(
+            failed=_lost_end(answer) is not None, regressed=answer.is_worse, undecided=answer.kind == "open"
+        ),
         markdown=_markdown(answer),
     )
 
@@ -271,7 +272,10 @@ def not_in_server(regression: Regression) -> str:
 
 def _left(answer: Answer, regression: Regression) -> Iterator[str]:
     """What an answer without a commit means."""
-    if answer.kind == "open":
+    if _lost_end(answer):
+        if regression.conditions:
+            yield f"What else changed: {'; '.join(regression.conditions)}."
+    elif answer.kind == "open":
         yield "The next weekly run goes on with it."
     elif answer.kind == "none" and regression.conditions:
         yield f"So it is not in the server. What else changed: {'; '.join(regression.conditions)}."
@@ -298,9 +302,9 @@ _PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")
 def _table(answer: Answer) -> Iterator[str]:
     rows = []
     for finding in shown(answer):
-        label, *rest = map(escaped, row(answer, finding))
+        label, *rest = row(answer, finding)
         address = link(answer, finding.revision)
-        rows.append([f"[{label}]({address})" if address else label, *rest])
+        rows.append([Markup(f"[{escaped(label)}]({address})") if address else label, *rest])
     return table(COLUMNS, rows)
 
 
@@ -332,6 +336,11 @@ def _there(answer: Answer) -> float:
     """The probability of one step at its likeliest place."""
     first, last = proof.place(answer)
     return sum(finding.probability for finding in answer.findings[first : last + 1])
+
+
+def _lost_end(answer: Answer) -> RevisionFinding | None:
+    """The end of the history that cannot be measured, if there is one."""
+    return next((end for end in (answer.findings[0], answer.findings[-1]) if end.reason), None)
 
 
 def _ends(answer: Answer) -> str:

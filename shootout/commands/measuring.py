@@ -66,7 +66,7 @@ def _doctor(args: argparse.Namespace) -> int:
             return code
     data = cache_folder() if args.data is None else Path(args.data)
     policy = None if args.policy is None else texts.policy("--policy", args.policy)
-    return show(listings.doctor(app.examine(args.out, data, args.profile, policy)), args)
+    return show(listings.doctor(app.examine(args.out, data, args.profile, policy, command.left_out)), args)
 
 
 def _calibrate(args: argparse.Namespace) -> int:

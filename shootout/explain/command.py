@@ -70,7 +70,7 @@ class Explain(Capability):
         document = journal.read(path)
         acknowledged = load_acknowledged(args.acknowledged)
         if args.cell is None:
-            cell = cells.worst(app.judge(path, args.acknowledged))
+            cell = cells.worst(app.judge(path, args.acknowledged, command.left_out))
         else:
             cell = cells.named(document, args.cell)
         question = measure.Question(document, cell, path.parent, tuple(args.try_ or ()))

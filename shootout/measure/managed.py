@@ -164,7 +164,11 @@ class ManagedServer:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=(*self.told, *((*warnings, *machine.not_visible(instance.pid)) if instance else ())),
+            warnings=(
+                *self.told,
+                *(template.told if template else ()),
+                *((*warnings, *machine.not_visible(instance.pid)) if instance else ()),
+            ),
             image=self.program.origin,
         )
 

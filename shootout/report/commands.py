@@ -14,7 +14,7 @@ OPTION = "--set options."  # begins the flag of a workload's option
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--set port", "--data")
 LOOKS_FURTHER = ""
-LOOKS_FURTHER = "explain"  # room: explain
+LOOKS_FURTHER = "explain"
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:

@@ -41,7 +41,7 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
         if changed := [c for c in cells if c.verdict is verdict]:
             count = len({c.cell.server for c in changed})
             are = f"{'is' if count == 1 else 'are'} {_word(changed, verdict)}"
-            where = f"{len(changed)} of {counted(sum(map(wording.tried, cells)), 'cell')}"
+            where = f"{len(changed)} of {counted(len(wording.measured(cells)), 'cell')}"
             return f"{count} of {heads} servers {are} than {base} in {where}{wording.unconfirmed(changed)}"
     if all(c.verdict is Verdict.EQUIVALENT for c in cells):
         return f"All {heads} servers are as fast as {base}"
@@ -70,13 +70,13 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
             if of:
                 shown = ", ".join(parts(of, wording.margins(of, comparison.policy))) or "undecided"
                 yield f"{TITLES.get(family, family)} {kind} {shown}"
-    if missing := len(cells) - sum(map(wording.tried, cells)):
+    if missing := len(cells) - len(wording.measured(cells)):
         yield f"{counted(missing, 'more cell')} not measured"
 
 
 def parts(cells: Sequence[CellComparison], margin: str) -> Iterator[str]:
     """What these cells show, `+3 to +9 %`, in how many of those measured; nothing if all are undecided."""
-    cells = [*filter(wording.tried, cells)]
+    cells = wording.measured(cells)
     by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     changed = [(size(of, verdict), of, _named(of, cells)) for verdict in SIDES if (of := by_verdict[verdict])]
     others = [

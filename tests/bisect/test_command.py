@@ -82,6 +82,22 @@ def test_ends_that_do_not_build_are_named(lab: Lab, tmp_path: Path) -> None:
     assert "error: #error not finished" in done.stderr
 
 
+@pytest.mark.parametrize("instrument", [(), ("--work",)])
+def test_a_build_that_does_nothing_acquits_nobody(
+    instrument: tuple[str, ...], lab: Lab, tmp_path: Path
+) -> None:
+    repository = tmp_path / "repository"
+    history = commits.repository(repository, (0, DEAR, DEAR))
+    once = f"test -d {commits.TREE} || {commits.BUILD}"
+    done = lab.run(
+        *(SHOOTOUT, "bisect", "--repo", str(repository), "--good", history[0], "--bad", history[2]),
+        *("--build", once, "--tree", commits.TREE, "--out", str(tmp_path / "out"), *instrument),
+    )
+    assert done.returncode == 3
+    assert f"{history[2][:10]}, an end of the history, cannot be measured: it is the same" in done.stderr
+    assert "a build command that does nothing, a wrong --tree" in done.stderr
+
+
 def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path) -> None:
     """A thousand instructions of some 60 000, which are a few microseconds of a statement."""
     history = commits.repository(tmp_path / "repository", (0, None, 500), differing=True)

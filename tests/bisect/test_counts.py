@@ -144,6 +144,8 @@ def test_every_start_counts_once() -> None:
     assert sum(finding.starts for finding in answer.findings) == answer.starts
 
 
-def test_ends_of_the_same_files_need_no_count() -> None:
-    answer, order = bisect(since("c"), builds=alike("a", "h"))
-    assert (answer.kind, order, report.judged(answer).exit_code) == ("none", [], 0)
+def test_ends_of_the_same_files_are_no_answer() -> None:
+    known = halved({}, alike("a", "h"))
+    assert known.answer.kind == "open"
+    assert report.judged(known.answer).exit_code == 3
+    assert "as h cannot be measured: it is the same program as a" in report.headline(known.answer)

@@ -62,6 +62,13 @@ def test_without_an_end_nothing_is_answered(labels: str, end: int) -> None:
     )
 
 
+def test_ends_of_the_same_files_are_no_answer() -> None:
+    found = Timed(a_bisection("abc", {"a": built("1"), "b": built("2"), "c": built("1")}), {}).answer
+    assert found.kind == "open"
+    assert report.judged(found).exit_code == 3
+    assert "as c cannot be measured: it is the same program as a, byte for byte" in report.headline(found)
+
+
 def test_no_step_is_answered() -> None:
     found = Timed(a_bisection(), {"1": a_run(dict.fromkeys(LABELS, 0.0), starts=24)}).answer
     assert found.kind == "none"

@@ -129,7 +129,7 @@ class Run:
     @property
     def measured(self) -> int:
         """The number of cells that need a verdict and were measured, or failed."""
-        return sum(map(wording.tried, self.judged))
+        return len(wording.measured(self.judged))
 
     def has_page(self, c: CellComparison) -> bool:
         """Whether a cell has a page: one without a verdict has none, unless nothing is compared."""
