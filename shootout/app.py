@@ -138,8 +138,8 @@ def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Pr
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
     """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
-    profile = resolve(matrix.load_profile(selection.profile), selection, _capacity())
-    return bind(profile, selection, os.environ, report)
+    profile = resolve(selection, _capacity())
+    return bind(profile.measured, selection, os.environ, report, profile.port)
 
 
 def run(

@@ -91,7 +91,8 @@ def real(folder: Path, added: int) -> None:
     cli.main(
         [
             *("bisect", "--repo", str(folder / "repository"), "--good", made[0], "--bad", made[-1]),
-            *("--build", commits.BUILD, "--tree", commits.TREE, "--tables", "1", "--table-size", "10000"),
+            *("--build", commits.BUILD, "--set", f"build.tree={commits.TREE}"),
+            *("--set", "dataset.tables=1", "--set", "dataset.rows=10000"),
             *("--budget", "20", "--out", str(folder), "--resume"),
         ]
     )

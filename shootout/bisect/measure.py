@@ -25,6 +25,7 @@ from shootout.bisect.values import TIME, Answer, Bisection, BuildRecord, Revisio
 from shootout.capability import Instrument
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
+from shootout.inputs.options import renewed
 from shootout.measure import campaign, schedule
 from shootout.measure.plan import Plan
 from shootout.model.plan import Build
@@ -77,7 +78,7 @@ class Question:
 
 def _asked(bisection: Bisection) -> Bisection:
     """Without what may differ between two that ask the same, such as where the repository lies."""
-    given = {flag: text for flag, text in bisection.given.items() if flag not in OF_THE_MOMENT}
+    given = {flag: text for flag, text in renewed(bisection.given).items() if flag not in OF_THE_MOMENT}
     revisions = tuple(
         structs.replace(revision, server="" if revision.commit else revision.server)
         for revision in bisection.revisions

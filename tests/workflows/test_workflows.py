@@ -410,7 +410,7 @@ def gate(
         "profile": str(profile),
         "threads": "1",
         "acknowledged": "head/known.toml",
-        "options": "--rand-type=uniform\n--seed=7",
+        "options": "--set=distribution.type=uniform\n--seed=7",
     }
     caller = written(hub_of.origin / REPOSITORY, ours.sha, example("gate"), **inputs)
     with github_server.running() as state:
@@ -448,7 +448,7 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, Path, dict[st
     ]
     assert flushes == ["0", "2"]
     assert [block.key for block in found.header.blocks] == ["oltp_point_select-t1"]
-    assert (found.header.given["--rand-type"], found.header.seed) == ("uniform", 7)
+    assert (found.header.given["--set distribution.type"], found.header.seed) == ("uniform", 7)
     assert found.header.profile.sampling.budget_s == 600
     assert (artifact / "site" / "index.html").exists()
     assert (artifact / "junit.xml").exists()
@@ -1634,12 +1634,12 @@ def measured(environment: dict[str, str], **changes: str) -> subprocess.Complete
 
 def test_inputs_become_options(stub: dict[str, str]) -> None:
     done = measured(
-        stub, BASE="a b", HEAD="$(id)", BUDGET="5", OPTIONS="--engine=MyISAM\n\n--reconnect", RESUME="true"
+        stub, BASE="a b", HEAD="$(id)", BUDGET="5", OPTIONS="--set=a.b=c\n\n--seed=2", RESUME="true"
     )
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1:8] == [
-        "gate", "--base=a b", "--head=$(id)", "--budget=5", "--resume", "--engine=MyISAM", "--reconnect",
+        "gate", "--base=a b", "--head=$(id)", "--budget=5", "--resume", "--set=a.b=c", "--seed=2",
     ]  # fmt: skip
 
 
@@ -1647,7 +1647,7 @@ def test_a_history_is_bisected(stub: dict[str, str]) -> None:
     commits = {"GOOD": "v1", "BAD": "main", "BUILD": "make -j2", "BUILT": "out", "REPO": "history"}
     lines = measured(stub, **commits, PROFILE="bisect", OPTIONS="--work", RESUME="true").stdout.splitlines()
     assert lines[1:7] == [
-        "bisect", "--repo=history", "--good=v1", "--bad=main", "--build=make -j2", "--tree=out",
+        "bisect", "--repo=history", "--good=v1", "--bad=main", "--build=make -j2", "--set=build.tree=out",
     ]  # fmt: skip
     assert lines[7:10] == ["--profile=bisect", "--resume", "--work"]
     assert not any(line.startswith("--junit-xml") for line in lines)
@@ -1664,7 +1664,7 @@ def test_what_a_history_confirms_is_bisected_on_from_what_is_known(
     lines = measured(stub, **given, BUDGET="9").stdout.splitlines()
     assert lines[1:8] == [
         "bisect", "--since-history", f"--results={tmp_path}/data/results", "--repo=.", "--build=make",
-        "--tree=out", "--budget=9",
+        "--set=build.tree=out", "--budget=9",
     ]  # fmt: skip
     assert lines[8] == f"--acknowledged={tmp_path}/data/acknowledged.toml"
     kept = (tmp_path / "measured").glob("results/bisections/*/bisection.json")  # the branch has the others

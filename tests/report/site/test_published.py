@@ -151,7 +151,7 @@ def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything:
         assert f'href="../../published/{name}.html"' in overview.read_text("utf-8")
         text = (everything / "published" / f"{name}.html").read_text("utf-8")
         assert f'href="../{overview.relative_to(everything)}"' in text
-        assert f"--profile {name} --scale small" in text
+        assert f"--profile {name} --set scale=small" in text
 
 
 def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
@@ -183,14 +183,14 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
     ]  # fmt: skip
     for name in set(NAMES) - {"shootout"}:
         _, *counts, measured, _ = rows[titles[name]]
-        assert measured == f"not yet measure with shootout run --profile {name} --scale small"
+        assert measured == f"not yet measure with shootout run --profile {name} --set scale=small"
         assert counts == ["–"] * 3
     check_links(tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> None:
-    made = app.plan(Selection.read(profile=name, scale="small", seed="1"))
+    made = app.plan(Selection.read(profile=name, set=["scale=small"], seed="1"))
     assert made.profile.published == name
 
 
