@@ -79,7 +79,6 @@ class Summary(Value):
             cells=tuple(map(_slim, comparison.cells)),
             aa_controls=(),
             curves=(),
-            laws=(),
         )
         entries = ledger.of(header, comparison.policy, comparison.cells, comparison.aa_controls)
         made = len(document.starts)
