@@ -16,7 +16,7 @@ from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
 
 SAME_PROGRAM = (
-    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong --tree, "
+    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong build.tree, "
     "or commits that do not touch the server"
 )
 

@@ -91,11 +91,12 @@ def test_a_build_that_does_nothing_acquits_nobody(
     once = f"test -d {commits.TREE} || {commits.BUILD}"
     done = lab.run(
         *(SHOOTOUT, "bisect", "--repo", str(repository), "--good", history[0], "--bad", history[2]),
-        *("--build", once, "--tree", commits.TREE, "--out", str(tmp_path / "out"), *instrument),
+        *("--build", once, "--set", f"build.tree={commits.TREE}"),
+        *("--out", str(tmp_path / "out"), *instrument),
     )
     assert done.returncode == 3
     assert f"{history[2][:10]}, an end of the history, cannot be measured: it is the same" in done.stderr
-    assert "a build command that does nothing, a wrong --tree" in done.stderr
+    assert "a build command that does nothing, a wrong build.tree" in done.stderr
 
 
 def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path) -> None:
