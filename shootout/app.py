@@ -131,9 +131,11 @@ def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Pr
         with _writing(file):
             files.require_writable(file)
     planned = plan(request.selection, report)
+    *_, head = planned.servers
+    told = [*planned.told.get(head, ())]
     for name, wish in request.wishes.items():
-        planned = capability.load(name).planned(planned, wish, request.out / "results")
-    return Prepared(request, planned, acknowledged)
+        told += capability.load(name).remarks(planned, wish, request.out / "results")
+    return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
 
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:

@@ -81,7 +81,6 @@ class Plan:
     planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
     resume: bool = False  # continue a run that was cut short
     told: Mapping[str, Sequence[Warning]] = field(default_factory=dict)  # of servers before the run, by label
-    last: Collection[str] = ()  # keys of blocks that get the fewest starts, and more once no other wants any
 
     @property
     def blocks(self) -> tuple[Block, ...]:
