@@ -83,7 +83,7 @@ wheel: $(INSTALLED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
 
-# What docs/validation.md and docs/engine.md quote: `make bench-NAME` runs benchmarks/NAME.py or the package of that
+# What docs/results.md and other pages quote: `make bench-NAME` runs benchmarks/NAME.py or the package of that
 # name, `make bench-NAME-PART` a module of it; ARGS takes its options. Its docstring says what it shows, how long it
 # takes, and whether it goes on after an interruption. A line `# needs: …` names the tools.
 bench-%: $(INSTALLED)

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from shootout.learn.reader import LogReader as LogReader  # room: learn
-from shootout.learn.reader import value_hash as value_hash  # room: learn
+from shootout.learn.reader import LogReader as LogReader
+from shootout.learn.reader import value_hash as value_hash
 
 class LoadError(Exception):
     """Why a slice or a load stopped. `args` is (server, code, message); code 0: no error from the server.

@@ -31,7 +31,7 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
-from shootout.report import commands, judgement_cache, site, wording
+from shootout.report import commands, headlines, judgement_cache, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judge import Judge
 from shootout.report.judgement_cache import JudgedRun
@@ -138,8 +138,8 @@ def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Pr
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
     """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
-    profile = resolve(matrix.load_profile(selection.profile), selection, _capacity())
-    return bind(profile, selection, os.environ, report)
+    profile = resolve(selection, _capacity())
+    return bind(profile.measured, selection, os.environ, report, profile.port)
 
 
 def run(
@@ -164,7 +164,7 @@ def run(
 
 def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -> Conclusion:
     """Judge the run at `path`, and add its A/A cells to the ledger."""
-    judged = judgement_cache.run(path, acknowledged)
+    judged = judgement_cache.run(path, acknowledged, skip)
     with leaving_out(skip):
         ledgers.record(path.parent / ledgers.FOLDER, judged.aa_entries)
     whole = judged.whole()
@@ -247,13 +247,15 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
     return replace(conclusion, sections=known_of, page=published(out, known, skip))
 
 
-def judge(path: Path, acknowledged: Path, base: str | None = None, stored: Path | None = None) -> Comparison:
-    """Judge a run document, using the runner's earlier A/A cells.
+def judge(
+    path: Path, acknowledged: Path, skip: Skip, base: str | None = None, stored: Path | None = None
+) -> Comparison:
+    """Judge a run document, using the runner's earlier A/A cells; `skip` receives why some are left out.
 
     `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.
     """
     known = load_acknowledged(acknowledged)
-    comparison = Judge(path.parent).compare(journal.read(path), base)
+    comparison = Judge(path.parent, skip).compare(journal.read(path), base)
     if stored is not None:
         comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
     return acknowledgements.applied(comparison, known)
@@ -264,6 +266,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
     value = {
         "run": comparison.header.run,
         "rule": comparison.rule,
+        "says": [headline.text for headline in headlines.of_heads(comparison)],
         **{key: str(path) for key, path in places.items() if path is not None},
         "standing": gate.standing(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
@@ -282,9 +285,9 @@ def accept(
     """Store a run's results as baselines; returns them by file.
 
     Raises InputError for cells that are judged to differ from the accepted runs, unless that is meant: by
-    `force`. `warn` receives those that likely do.
+    `force`. `warn` receives those that likely do, and why lines of the ledger are left out.
     """
-    comparison = Judge(document.parent).compare(journal.read(document), anchor)
+    comparison = Judge(document.parent, warn).compare(journal.read(document), anchor)
     if folder.exists() and not force:
         against = baseline.compare(comparison, baselines.find(folder, comparison.header))
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -325,10 +328,13 @@ def fetch(server: ServerReference, report: Callable[[str], None], build: Build |
     return Fetched(reference=server.text, family=program.family, version=version, directory=place)
 
 
-def examine(out: Path, data: Path, profile: str, policy: Policy | None) -> Report:
-    """Examine this machine and its A/A results so far, by this policy or the profile's."""
+def examine(out: Path, data: Path, profile: str, policy: Policy | None, skip: Skip) -> Report:
+    """Examine this machine and its A/A results so far, by this policy or the profile's.
+
+    `skip` receives why results are left out.
+    """
     loaded = matrix.load_profile(profile)
-    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings)
+    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings, skip)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:

@@ -1,8 +1,7 @@
 """What the core knows of a capability beside the main job; it imports one only when it is needed.
 
 A capability is a folder of shootout/ with its command, its kind of document, and its pages. Its `__init__.py`
-imports nothing: its docstring says what it does, in the list of commands, and `OWN` lists everything that
-belongs to it: without those files, and without its name in NAMES, nothing of it is left.
+imports nothing: its docstring says what it does, in the list of commands.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ NAMES: tuple[str, ...] = (
     "bisect",
     "learn",
     "soak",
-    "crash",
     "reach",
 )
 

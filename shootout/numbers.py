@@ -19,15 +19,15 @@ def percent_places(low: float, high: float) -> int:
     return min(max(decimals(half), 0), 2) if half > 0 else 0
 
 
-def number(value: float, places: int | None = None) -> str:
-    """`value` with grouped digits, to `places` decimals or else to three significant digits."""
+def number(value: float, places: int | None = None, digits: int = 3) -> str:
+    """`value` with grouped digits, to `places` decimals or else to so many significant digits."""
     if value == 0:
         return "0"
     if places is None:
         magnitude = math.floor(math.log10(abs(value)))
         if magnitude < -5:
             return f"{value:.1e}".replace("-", MINUS)
-        places = max(2 - magnitude, 0)
+        places = max(digits - 1 - magnitude, 0)
     return grouped(round(value, places), places)
 
 

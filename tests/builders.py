@@ -11,7 +11,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from shootout._engine import Histogram
-from shootout.analysis import curves
 from shootout.analysis.thresholds import RULE
 from shootout.document.journal import FORMAT
 from shootout.model.plan import Block, Cell, Dataset, Metric, Policy, Profile
@@ -327,8 +326,8 @@ def a_latency(histogram: Histogram) -> Latency:
     )  # fmt: skip
 
 
-def figures(samples: Sequence[Samples]) -> CellFigures:
-    """A cell's figures over its starts, with a plain t interval."""
+def figures(samples: Sequence[Samples], left_out: tuple[int, ...] = ()) -> CellFigures:
+    """A cell's figures over these starts, with a plain t interval."""
     means = [sum(s.transactions) / sum(s.window_s) for s in samples]
     total = sum(sum(s.completed) for s in samples)
 
@@ -351,6 +350,7 @@ def figures(samples: Sequence[Samples]) -> CellFigures:
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
         statements={kind: latency(s.statements[kind] for s in samples) for kind in samples[0].statements},
+        left_out=left_out,
     )
 
 
@@ -382,6 +382,16 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
         if cell != base and a.steady and b.steady and not failed
     )
     ratio = an_interval(per_start) if per_start and not failed else None
+    unsteady = {
+        number
+        for number, both in enumerate(zip(here, there, strict=False), 1)
+        if not all(s.steady for s in both)
+    }
+
+    def used(every: list[Samples]) -> tuple[list[Samples], tuple[int, ...]]:
+        """The samples of the starts in which both were steady, and the other starts."""
+        return [s for number, s in enumerate(every, 1) if number not in unsteady], tuple(sorted(unsteady))
+
     warnings: list[Warning] = []
     if any(not s.steady for s in here):
         warnings.append(
@@ -416,7 +426,8 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
         cell=cell,
         base=base,
         verdict=verdict,
-        figures=figures(here) if here else None,
+        figures=figures(*used(here)) if here else None,
+        base_figures=figures(*used(there)) if there and cell != base else None,
         ratio=ratio,
         p_value=None if ratio is None else min(1.0, 10 ** (-abs(1 - ratio.estimate) * 60)),
         per_start=per_start,
@@ -451,7 +462,6 @@ def a_comparison(document: RunDocument | None = None) -> Comparison:
         end=document.end,
         policy=policy,
         cells=cells,
-        laws=curves.laws(cells),
     )
 
 

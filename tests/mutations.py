@@ -51,7 +51,7 @@ def mutations(
                     other, its = draw(st.sampled_from(spots))
                     at[key] = copy.deepcopy(other[its])
                 case _:
-                    at[key] = draw(anything)
+                    at[key] = copy.deepcopy(draw(anything))  # which is changed in place later
         return file
 
     return mutated()

@@ -81,7 +81,7 @@ STORED = baseline.of(COMPARED)
 
 
 def judge(path: Path) -> None:
-    comparison = app.judge(path, ACKNOWLEDGED.default)
+    comparison = app.judge(path, ACKNOWLEDGED.default, left_out)
     require_finite(msgspec.to_builtins(comparison), "comparison")
     app.as_json(comparison, claims.evaluate_all(journal.read(path), comparison.policy))
     gate.exit_code(comparison)
@@ -89,14 +89,14 @@ def judge(path: Path) -> None:
 
 
 def compare_with_itself(path: Path) -> None:
-    comparison = app.judge(path, ACKNOWLEDGED.default)
+    comparison = app.judge(path, ACKNOWLEDGED.default, left_out)
     kept = {(each.runner, each.workload.name): each for each in baseline.of(comparison)}
     require_finite(msgspec.to_builtins(baseline.compare(comparison, kept)), "comparison")
 
 
 def comment(path: Path) -> None:
-    judged = [app.judge(path, ACKNOWLEDGED.default)]
-    markdown.comment(map(markdown.summary, judged), LINK)
+    judged = [app.judge(path, ACKNOWLEDGED.default, left_out)]
+    markdown.comment(map(markdown.summary, judged), "main", LINK)
     list(markdown.annotate(judged[0]))
 
 

@@ -1,19 +1,17 @@
-"""Targets of `make bench-engine`, the load in the time of `make bench-gate`, builds of `make bench-site`."""
+"""Targets of `make bench-engine`, builds of `make bench-site`."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from msgspec import structs
 
-from benchmarks import gate, site
+from benchmarks import site
 from benchmarks.engine.clients import Load
 from benchmarks.engine.targets import targets
 from benchmarks.engine.values import Memory, Point, Report, Turn, loading
 from shootout.document import journal
-from shootout.model.plan import Dataset, Sampling
-from shootout.model.run import RunDocument
+from shootout.model.plan import Dataset
 from tests import builders
 
 
@@ -72,16 +70,6 @@ def test_memory_and_loading_have_their_own_targets() -> None:
 )
 def test_statements_of_a_transaction(workload: str, count: int) -> None:
     assert Load(workload, "text", 1, Dataset()).statements == count
-
-
-def test_a_gates_load_is_its_slices_with_ramps() -> None:
-    header = builders.a_header()
-    profile = structs.replace(header.profile, sampling=Sampling(slice_s=0.1, ramp_s=0.02))
-    samples = structs.replace(builders.a_samples(rounds=10), warmup_rounds=16)
-    start = structs.replace(builders.a_start(header.blocks[0], 1, (samples, samples)), aa_control=samples)
-    header = structs.replace(header, profile=profile)
-    document = RunDocument(header=header, starts=(start, start), failures=(), end=None)
-    assert gate.loaded_s(document) == pytest.approx((6 * 10 * 0.12, 6 * 16 * 0.06))
 
 
 @pytest.mark.slow

@@ -1,17 +1,20 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
 
 from shootout import __version__, capability, cli, harness, paths
+from shootout.command import left_out
 from shootout.commands import judging
+from shootout.document import ledgers
 from shootout.document.journal import Writer, new_name
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
@@ -61,44 +64,37 @@ BAD_OPTIONS = [
     (("--profile", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--profile", "/"), "/: cannot be read: Is a directory"),
     (("--seed", "many"), "--seed 'many': expected a number from 0 to 4294967295"),
-    (("--port", "80"), "--port '80': expected a number from 1024 to 65535"),
-    (
-        ("--port", "65535"),
-        "--port '65535': expected a number from 1024 to 65534",
-    ),  # the second server's: none
+    (("--set", "port=80"), "--set: port: Expected `int` >= 1024"),
+    (("--set", "port=65535"), "port 65535: expected a number up to 65534, the last server has one, too"),
     (("--shard", "0/3"), "--shard '0/3': expected I/N, shard I of N, such as 1/3"),
     (("--shard", "1/99"), "--shard '1/99': expected at most 9 shards, as many as there are blocks"),
-    (("--tables", "0"), "--tables '0': expected a number from 1 to 2000000000"),
-    (("--table-size", "1e6"), "--table-size '1e6': expected a number from 1 to 2000000000"),
-    (("--engine", "Inno DB"), "--engine 'Inno DB': expected a name"),
-    (("--protocol", "prepare"), "--protocol: unknown 'prepare'; did you mean 'prepared'?"),
-    (("--rate", "fast"), "--rate 'fast': expected a number from 0 to 10000000"),
-    (("--arrivals", "poisson"), "--arrivals poisson: works only with --rate"),
-    (("--rate", "9", "--arrivals", "poison"), "--arrivals: unknown 'poison'; did you mean 'poisson'?"),
-    (("--think", "61"), "--think '61': expected a number from 0 to 60"),
-    (("--think", "gamma:1"), "--think 'gamma:1': expected seconds, or exponential:SECONDS"),
+    (("--set", "dataset.rows=1e6"), "--set: dataset.rows: Expected `int`, got `float`"),
+    (("--set", "dataset.row=1"), "--set: dataset: Object contains unknown field `row`; did you mean 'rows'?"),
+    (("--set", "dataset.engine=Inno DB"), "--set: dataset.engine: Expected `str` matching regex"),
+    (("--set", "load.protocol=prepare"), "--set: load.protocol: Invalid enum value 'prepare'; did you mean"),
+    (("--set", "load.rate=fast"), "--set: load.rate: Expected `float | null`, got `str`"),
+    (("--set", "load.arrivals=poisson"), "--set load.arrivals: works only with load.rate"),
     (
-        ("--think", "1", "--rate", "9"),
-        "load.rate and load.think_s exclude each other, found 9 and 1; --rate 0",
+        ("--set", "load.think_s=1", "--set", "load.rate=9"),
+        "load.rate and load.think_s exclude each other, found 9 and 1",
     ),
-    (("--option", "range_size"), "--option 'range_size': expected NAME=NUMBER, separated by commas"),
-    (("--option", "a=1,a=2"), "--option 'a=1,a=2': a appears twice"),
+    (("--set", "range_size"), "--set 'range_size': expected KEY=VALUE, such as dataset.rows=1000"),
     (
-        ("--option", "range_sise=1"),
-        "--option: no workload of the run has 'range_sise'; did you mean 'range_size'?",
+        ("--set", "options.range_sise=1"),
+        "--set options: no workload of the run has 'range_sise'; did you mean 'range_size'?",
     ),
     (
-        ("--workloads", "oltp_delete", "--option", "range_size=1"),
-        "--option: no workload of the run has 'range_size'; there are none",
+        ("--workloads", "oltp_delete", "--set", "options.range_size=1"),
+        "--set options: no workload of the run has 'range_size'; there are none",
     ),
-    (("--option", "range_size=0"), "workload oltp_read_only: options.range_size: expected 1 to"),
-    (("--rand-type", "unifrom"), "--rand-type 'unifrom': type: unknown 'unifrom'; did you mean 'uniform'?"),
-    (("--rand-type", "pareto:h=2"), "--rand-type 'pareto:h=2': h: expected float < 1.0, found 2"),
-    (
-        ("--rand-type", "special:hot=2"),
-        "--rand-type 'special:hot=2': unknown key 'hot'; known: iterations, hot_range_percent, hot_percent",
-    ),
-    (("--reconnect=no",), "ignored explicit argument 'no'"),
+    (("--set", "options.range_size=0"), "workload oltp_read_only: options.range_size: expected 1 to"),
+    (("--set", "scale=tiny"), "--set: scale: unknown 'tiny'; there are none"),
+    (("--set", "sampling.starts_min=99"), "--set: sampling.starts_max: expected 99 (starts_min) or more"),
+    (("--set", "build.tree=x"), "--set: build: Object missing required field `command`"),
+    (("--table-size", "1000"), "--table-size 1000: use --set dataset.rows=1000"),
+    (("--protocol=prepared",), "--protocol prepared: use --set load.protocol=prepared"),
+    (("--reconnect", "--threads", "1"), "--reconnect: use --set load.reconnect=true"),
+    (("--rate", "5"), "--rate 5: use --set load.rate=5"),
     (("--acknowledged", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
@@ -111,7 +107,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
-    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),  # room: soak
+    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
@@ -123,18 +119,22 @@ PROFILE = {
 }
 BAD_FIELDS = [
     ("threads", "[1", "not TOML: "),
-    ("workloads", None, "key 'workloads' is missing"),
-    ("sampling", "{start_min = 3}", "unknown key 'sampling.start_min'; did you mean 'starts_min'?"),
-    ("setings", "'in-memory'", "unknown key 'setings'; did you mean 'settings'?"),
+    ("workloads", None, "the file: Object missing required field `workloads`"),
+    (
+        "sampling",
+        "{start_min = 3}",
+        "sampling: Object contains unknown field `start_min`; did you mean 'starts_min'?",
+    ),
+    ("setings", "'in-memory'", "the file: Object contains unknown field `setings`; did you mean 'settings'?"),
     ("servers", "[]", "names no servers; expected --servers A,B,…"),
-    ("threads", "[0]", "threads[0]: expected int >= 1, found 0"),
+    ("threads", "[0]", "threads[0]: Expected `int` >= 1"),
     ("threads", "[]", "threads: expected at least one, found none"),
-    ("dataset", "{rows = '1e6'}", "dataset.rows: expected int, found '1e6'"),
-    ("load", "{protocol = 'binary'}", "load.protocol: unknown 'binary'; known: text, prepared"),
-    ("load", "{rate = 0}", "load.rate: expected float > 0.0, found 0"),
-    ("load", "{think_s = -1}", "load.think_s: expected float >= 0.0, found -1"),
-    ("load", "{tink_s = 1}", "unknown key 'load.tink_s'; did you mean 'think_s'?"),
-    ("distribution", "{type = 'zipf'}", "distribution.type: unknown 'zipf'; did you mean 'zipfian'?"),
+    ("dataset", "{rows = '1e6'}", "dataset.rows: Expected `int`, got `str`"),
+    ("load", "{protocol = 'binary'}", "load.protocol: Invalid enum value 'binary'"),
+    ("load", "{rate = 0}", "load.rate: Expected `float` > 0.0"),
+    ("load", "{think_s = -1}", "load.think_s: Expected `float` >= 0.0"),
+    ("load", "{tink_s = 1}", "load: Object contains unknown field `tink_s`; did you mean 'think_s'?"),
+    ("distribution", "{type = 'zipf'}", "distribution.type: Invalid value 'zipf'; did you mean 'zipfian'?"),
 ]
 BAD_NAMES = [
     ("settings", "'on-disk'", "unknown settings profile 'on-disk'; known: defaults, engines-innodb, "),
@@ -213,7 +213,7 @@ def test_a_wrong_workload_file_is_named_with_its_field(
     shipped = (paths.FIXTURES / "workloads" / "oltp_point_select.toml").read_text()
     file = tmp_path / "mine.toml"
     file.write_text("titel = 'Mine'\n" + shipped)
-    assert f"{file}: unknown key 'titel'; did you mean 'title'?" in refused(
+    assert f"{file}: the file: Object contains unknown field `titel`; did you mean 'title'?" in refused(
         ["run", "--workloads", str(file)], capsys
     )
 
@@ -369,7 +369,7 @@ def test_compare_goes_by_the_acknowledgements_that_are_named(
     assert cli.main(["compare", str(path), "--acknowledged", str(known)]) == 0
     assert "regressed (acknowledged)" in capsys.readouterr().out
     known.write_text("[[change]]\nworkload = 'oltp_*'\n")
-    assert "key 'change[0].server' is missing" in refused(
+    assert "change[0]: Object missing required field `server`" in refused(
         ["compare", str(path), "--acknowledged", str(known)], capsys
     )
 
@@ -380,6 +380,39 @@ def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.Captu
     foreign.write_text('{"name": "something else"}\n')
     said = refused(["compare", str(good), str(foreign)], capsys)
     assert f"{foreign}:1: not a run document" in said
+
+
+def _conflict(file: Path) -> None:
+    file.write_text("<<<<<<< HEAD\n=======\n>>>>>>> main\n")
+
+
+@pytest.mark.parametrize("put", [_conflict, os.mkfifo, Path.mkdir])
+def test_a_bad_ledger_hides_no_run_and_is_said_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], put: Callable[[Path], None]
+) -> None:
+    results = tmp_path / "results"
+    results.mkdir()
+    document = a_document()
+    path = saved(document, results)
+    saved(a_document(run="20261121T000000Z-beef"), results)
+    assert cli.main(["compare", str(path)]) == 1
+    said = capsys.readouterr().out
+    ledger = ledgers.path_of(results / ledgers.FOLDER, document.header.runner.fingerprint)
+    ledger.parent.mkdir()
+    put(ledger)
+    where = ("--results", str(results))
+    for arguments, code, shown in (
+        (("compare", str(path), str(path)), 1, said + said),
+        (("history", *where, "--json"), 0, document.header.run),
+        (("site", *where, "--out", str(tmp_path / "site")), 0, "index.html"),
+    ):
+        left_out.cache_clear()  # as in a process of its own
+        assert cli.main(arguments) == code
+        out, err = capsys.readouterr()
+        assert shown in out
+        assert err.startswith(f"shootout: left out: {ledger}:")
+        assert len(err.splitlines()) == 1
+    assert "20261121T000000Z-beef" in (tmp_path / "site" / "index.html").read_text()
 
 
 # --- site -----------------------------------------------------------------------------------------

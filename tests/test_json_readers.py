@@ -41,7 +41,10 @@ def a_run(path: Path, fault: bytes) -> None:
 
 def a_ledger(path: Path, fault: bytes) -> None:
     ledgers.path_of(path.parent, "f").write_bytes(fault + b"\n")
-    ledgers.read(path.parent, "f")
+    said: list[str] = []
+    assert ledgers.read(path.parent, "f", said.append) == ()
+    (reason,) = said
+    raise InputError(reason)
 
 
 def of_file(read: Callable[[Path], object]) -> Callable[[Path, bytes], None]:

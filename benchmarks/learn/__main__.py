@@ -1,4 +1,4 @@
-"""What docs/validation.md says of learned workloads: `make bench-learn`.
+"""What docs/results.md says of learned workloads: `make bench-learn`.
 
 Each built-in workload runs with the slow log on, is learned from the log and a dump of the rows that it began
 with, and is compared with the log.
@@ -49,9 +49,7 @@ def sent(instance: Instance, program: Program, schema: str, seconds: float) -> f
     return taken.client_cpu_s / taken.completed
 
 
-def learned(
-    server: str, name: str, seconds: float, folder: Path, *, invent: bool
-) -> tuple[LearnedWorkload, float]:
+def learned(server: str, name: str, seconds: float, folder: Path) -> tuple[LearnedWorkload, float]:
     """The workload learned back, and the client's CPU of a learned transaction over that of its model."""
     log, dump, home = folder / "slow.log", folder / "dump.sql", folder / "home"
     with ExitStack() as held:
@@ -70,7 +68,7 @@ def learned(
             instance.query("SET GLOBAL slow_query_log = 0")
             outcome = learn(
                 dump, [log], folder / "out", reference.parse(server),
-                keep=False, invent=invent, observe=lambda step: None,
+                keep=False, observe=lambda step: None,
             )  # fmt: skip
             file = str(folder / "out" / WORKLOAD)
             own = workload.load(file)
@@ -114,13 +112,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--servers", default=",".join(SERVERS))
     parser.add_argument("--workloads", default=",".join(WORKLOADS))
     parser.add_argument("--seconds", type=float, default=8.0)
-    parser.add_argument("--synthetic", action="store_true", help="run what was learned on invented rows")
     args = parser.parse_args(arguments)
     print(f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|")
     for server in args.servers.split(","):
         for name in args.workloads.split(","):
             with tempfile.TemporaryDirectory() as folder:
-                outcome, cost = learned(server, name, args.seconds, Path(folder), invent=args.synthetic)
+                outcome, cost = learned(server, name, args.seconds, Path(folder))
                 print(row(server, name, outcome, cost), flush=True)
 
 

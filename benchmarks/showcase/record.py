@@ -1,4 +1,4 @@
-"""Record run documents for the repository, without the measuring machine's folders.
+"""Record documents of runs, explanations and upgrades for the repository, without the machine's folders.
 
 Usage: `python -m benchmarks.showcase.record DOC…`; they go to reports/showcase
 """
@@ -11,11 +11,15 @@ import gzip
 import shutil
 from pathlib import Path, PurePath
 
+import msgspec
 from msgspec.structs import replace
 
 from shootout.document import journal, packed
+from shootout.explain.documents import EXPLANATIONS
 from shootout.model.run import RunDocument
 from shootout.paths import REPORTS
+from shootout.upgrade.documents import UPGRADES
+from shootout.work.documents import COUNTS
 
 SHOWCASE = REPORTS / "showcase"
 
@@ -30,7 +34,14 @@ def main() -> None:
     if given.unpack:
         unpacked(given.unpack)
     for path in given.documents:
-        print(record(path))
+        print(recorded(path))
+
+
+def recorded(path: Path) -> Path:
+    """Write a document of any kind into the showcase, with those that it names; returns its path."""
+    if UPGRADES.owns(path):
+        return upgrade(path)
+    return explanation(path) if EXPLANATIONS.owns(path) else record(path)
 
 
 def record(path: Path, folder: str = "") -> Path:
@@ -41,11 +52,46 @@ def record(path: Path, folder: str = "") -> Path:
     return stored
 
 
-def compress(content: bytes, name: str) -> None:
-    """Write another kind of document."""
+def compress(content: bytes, name: str) -> Path:
+    """Write another kind of document; returns its path."""
     stored = SHOWCASE / f"{name}.gz"
     stored.parent.mkdir(parents=True, exist_ok=True)
     stored.write_bytes(gzip.compress(content, 9, mtime=0))
+    return stored
+
+
+def explanation(path: Path) -> Path:
+    """Write an explanation and its profiled starts."""
+    found = EXPLANATIONS.read(path)
+    variables = {
+        server: {name: text for name, text in own.items() if not text.startswith("/")}
+        for server, own in found.variables.items()
+    }
+    folder = path.resolve().parent.relative_to(path.resolve().parents[2])
+    record(path.with_name(found.document), str(folder))
+    return compress(msgspec.json.encode(replace(found, variables=variables)), str(folder / path.name))
+
+
+def upgrade(path: Path) -> Path:
+    """Write an upgrade with its runs and counts."""
+    document, results = UPGRADES.read(path), path.resolve().parents[1]
+
+    def bare(content: bytes) -> bytes:
+        return content.replace(f"{results}/".encode(), b"")
+
+    for name in filter(None, (document.statements, document.restoring)):
+        counted = COUNTS.read(results / name)
+        datasets = tuple(replace(each, dump=Path(each.dump).name) for each in counted.datasets)
+        counted = replace(counted, datasets=datasets, functions=(), profiles=())  # megabytes
+        compress(bare(msgspec.json.encode(counted)), name)
+    stored = replace(
+        document,
+        settings=Path(document.settings).name,
+        workload=Path(document.workload).name,
+        runs=tuple(record(results / name).name for name in document.runs),
+        elsewhere=tuple(record(results / name).name for name in document.elsewhere),
+    )
+    return compress(bare(msgspec.json.encode(stored)), str(UPGRADES.path_of(Path(), document.upgrade)))
 
 
 def unpacked(folder: Path) -> tuple[Path, ...]:

@@ -1,4 +1,4 @@
-"""Print the tables of docs/published.md: each claim, and whether it holds on our machine.
+"""Print the tables of docs/versions.md: the published claims that hold on our machine, or do not.
 
 Usage: `python -m benchmarks.showcase.repetitions [DOC …]`
 
@@ -17,20 +17,19 @@ from benchmarks.showcase import record
 from shootout import numbers
 from shootout.analysis import claims
 from shootout.document import journal
-from shootout.inputs import published
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Outcome
+from shootout.model.verdict import ClaimResult, Outcome
 from shootout.paths import ROOT
 from shootout.report import figures, wording
 
-FINDINGS = ROOT / "docs" / "published.md"
+FINDINGS = ROOT / "docs" / "versions.md"
 
 
 def main() -> None:
     for path in map(Path, sys.argv[1:]):
         record.record(path)
-    for run in runs():
-        print("\n".join(table(run)), end="\n\n")
+    for table in tables(runs()):
+        print("\n".join(table), end="\n\n")
 
 
 def runs() -> list[RunDocument]:
@@ -41,33 +40,36 @@ def runs() -> list[RunDocument]:
     return [found[name] for name in sorted(found)]
 
 
-def table(run: RunDocument) -> Iterator[str]:
-    """Each claim with its ratio in the published figures and here, and its outcome here."""
-    header = run.header
-    comparison = published.load(header.profile.published or "")
-    minutes = round(run.end.elapsed_s / 60) if run.end else 0
-    yield f"### {comparison.title}: `{header.profile_name}`"
-    yield ""
-    yield f"{header.started[:10]}, {header.runner.cpus} CPUs ({header.runner.cpu}), in {minutes} minutes."
-    stood_in = (
-        f"{each.name} (`{record.reference}`)"
-        for each in comparison.servers
-        if (record := published.record_of(each, header))
-        and record.reference == header.profile.stand_ins.get(each.server)
-    )
-    if names := ", ".join(stood_in):
-        yield ""
-        yield f"Not these servers were measured, but what stands in for them: {names}."
-    yield ""
-    yield "| claim | published | here | measured |"
-    yield "|---|---|---|---|"
-    for each in claims.evaluate_all(run, header.profile.policy):
-        theirs = figures.factor(each.published_ratio) if each.published_ratio else figures.NONE
-        if each.published_outcome is Outcome.FAILS:
-            theirs += f" ({each.published_outcome})"
-        here = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {each.outcome}"
-        ours = f"{each.claim.ratio_words}: {figures.factor(each.ratio)}" if each.ratio else each.reason
-        yield f"| {each.claim.text} | {theirs} | {here} | {ours} |".replace(numbers.SPACE, " ")
+def tables(every: list[RunDocument]) -> tuple[list[str], list[str]]:
+    """The number of claims by outcome, and the claims that are decided."""
+    return [*summary(every)], [*decided(every)]
+
+
+def summary(every: list[RunDocument]) -> Iterator[str]:
+    """How many claims of each comparison hold here, do not, or cannot be told."""
+    outcomes = (Outcome.HOLDS, Outcome.FAILS, Outcome.INCONCLUSIVE)
+    yield f"| comparison | {' | '.join(outcomes)} |"
+    yield f"|---|{'--:|' * len(outcomes)}"
+    for run in every:
+        found = [each.outcome for each in _claims(run)]
+        yield f"| `{run.header.profile_name}` | {' | '.join(str(found.count(each)) for each in outcomes)} |"
+
+
+def decided(every: list[RunDocument]) -> Iterator[str]:
+    """Each claim that holds or does not, with its ratio in the published figures and here."""
+    yield "| comparison, claim | published | measured here |"
+    yield "|---|---|---|"
+    for run in every:
+        for each in _claims(run):
+            if each.ratio and each.outcome is not Outcome.INCONCLUSIVE:
+                theirs = figures.factor(each.published_ratio) if each.published_ratio else figures.NONE
+                ours = f"{wording.OUTCOME_SYMBOLS[each.outcome]} {figures.factor(each.ratio)}"
+                row = f"| `{run.header.profile_name}`: {each.claim.text} | {theirs} | {ours} |"
+                yield row.replace(numbers.SPACE, " ")
+
+
+def _claims(run: RunDocument) -> tuple[ClaimResult, ...]:
+    return claims.evaluate_all(run, run.header.profile.policy)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Take README's screenshot from the site of `make demo-site`, and for `tables` those of docs/showcase.md.
+"""Take README's screenshot from the site of `make demo-site`, and for `tables` those of docs/versions.md.
 
 Usage: `python -m benchmarks.showcase.screenshot`
 """

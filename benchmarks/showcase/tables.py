@@ -1,4 +1,4 @@
-"""The charts and tables of docs/showcase.md, from the recorded run of the profile `showcase`.
+"""The charts and tables of docs/versions.md, from the recorded run of the profile `showcase`.
 
 Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: shoots the charts, prints the tables.
 """
@@ -19,9 +19,9 @@ from shootout.report.judgement_cache import Whole
 from shootout.report.site.names import run_folder, workload_page
 
 DOCS = ROOT / "docs"
-FINDINGS = DOCS / "showcase.md"
+FINDINGS = DOCS / "versions.md"
 PICTURES = {"oltp_read_only": "showcase-read-only.png", "oltp_read_write": "showcase-read-write.png"}
-STEPS_AT = 8  # threads
+AT = 8  # threads
 CHART_HEIGHT = 505  # CSS pixels, with its legend
 DEMO = REPORTS / "demo"
 
@@ -38,9 +38,9 @@ def main() -> None:
 
 
 def tables(whole: Whole) -> dict[str, list[str]]:
-    """Each workload's table, and that of servers beside their predecessors."""
-    workloads = dict.fromkeys(block.workload for block in whole.document.header.blocks)
-    return {each: [*table(whole, each)] for each in workloads} | {"steps": [*steps(whole, [*workloads])]}
+    """Servers beside the base, and beside their predecessors."""
+    workloads = [*dict.fromkeys(block.workload for block in whole.document.header.blocks)]
+    return {"servers": [*table(whole, workloads)], "steps": [*steps(whole, workloads)]}
 
 
 def find(results: Path) -> Whole:
@@ -49,29 +49,28 @@ def find(results: Path) -> Whole:
     return judgement_cache.run(path).whole()
 
 
-def table(whole: Whole, workload: str) -> Iterator[str]:
-    """Servers by threads: the base's throughput, and the others' changes."""
-    cells = [c for c in whole.comparison.cells if c.cell.workload == workload]
-    threads = sorted({c.cell.threads for c in cells})
-    yield f"| server | {' | '.join(map(figures.threads, threads))} |"
-    yield f"|---|{'--:|' * len(threads)}"
+def table(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
+    """Servers by workload, at AT threads: the base's throughput, and the others' changes."""
+    yield f"| server | {' | '.join(workloads)} |"
+    yield f"|---|{'--:|' * len(workloads)}"
+    cells = [c for c in whole.comparison.cells if c.cell.threads == AT]
     for label in dict.fromkeys(c.cell.server for c in cells):
-        of_server = {c.cell.threads: c for c in cells if c.cell.server == label}
-        yield f"| {label} | {' | '.join(_figure(of_server[count]) for count in threads)} |"
+        found = {c.cell.workload: c for c in cells if c.cell.server == label}
+        yield f"| {label} | {' | '.join(_figure(found[each]) for each in workloads)} |"
 
 
 def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
-    """Servers beside the ones before them, by workload at STEPS_AT threads."""
+    """Servers beside the ones before them, by workload at AT threads."""
     yield f"| server | before it | {' | '.join(workloads)} |"
     yield f"|---|---|{'--:|' * len(workloads)}"
     for step in lineage.steps(whole.document, whole.comparison):
-        found = {c.cell.workload: c for c in step.cells if c.cell.threads == STEPS_AT}
+        found = {c.cell.workload: c for c in step.cells if c.cell.threads == AT}
         yield f"| {step.server} | {step.before} | {' | '.join(_figure(found[each]) for each in workloads)} |"
 
 
 def _figure(c: CellComparison) -> str:
     if c.cell == c.base and c.figures:
-        return f"{_plain(figures.estimate(c.figures.tps))} tps"
+        return f"{_plain(figures.throughput(c.figures.tps.estimate))} tps"
     if c.ratio is None:
         return str(c.verdict)
     change, range_ = _plain(figures.change(c.ratio)), _plain(figures.change_range(c.ratio))

@@ -1,11 +1,8 @@
-"""How good verdicts are, by false alarms, power, usual methods, bias: `make bench-verdict`.
+"""How good verdicts are, by false alarms and power: `make bench-verdict`.
 
     aa        a server against itself, five instances per block; each head is judged as its own gate
     paused    the same for writing workloads, with idle servers stopped
     power     servers stopped for known shares of every 100 ms (injector.py)
-    equal     sysbench on A then B, alternating sysbench runs, and slices, in equal times
-    bias      idle servers running, stopped, or each alone; and long runs of a single server
-    noise     a server against itself where it writes, idle servers running or stopped
     replay    recorded A/A cells with losses added, at their own and at lower noise
     gate      which of the regressions of aa, paused, power and replay fail the gate of a new runner
     simulated whole gates with known noise and losses (simulated.py); measures nothing
@@ -15,14 +12,13 @@ Everything takes seven and a half hours, on an otherwise idle machine. Prints Ma
 in reports/showcase/verdict/, without latencies and counters; --recorded judges them again.
 """
 
-# needs: mvn sysbench
+# needs: mvn
 
 from __future__ import annotations
 
 import argparse
 import math
 import os
-import random
 import subprocess
 import sys
 from collections import Counter
@@ -34,13 +30,12 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.verdict import campaign, judging, simulated, usual
-from benchmarks.verdict.usual import Repeat
-from shootout.analysis import compare, pairs, stats
+from benchmarks.verdict import campaign, judging, simulated
+from shootout.analysis import stats
 from shootout.document import journal
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Interval, Verdict
+from shootout.model.verdict import Verdict
 from shootout.paths import REPORTS, ROOT, cache_folder
 
 FOLDER = REPORTS / "verdict"
@@ -85,56 +80,6 @@ confirm_starts = 0
 """
 POWER_RUNS, POWER_STARTS = 2, 14
 MEASURED_S = (30.0, 120.0)  # per cell: base and head together, over all starts
-BIAS = """
-description = "A real difference, measured with idle servers {isolation}"
-workloads = ["oltp_read_only", "oltp_write_only"]
-threads = [8]
-settings = "in-memory"
-[sampling]
-starts_min = 10
-starts_max = 10
-measure_s = 3.0
-budget_s = 7200.0
-isolation = "{isolation}"
-[policy]
-confirm_starts = 0
-"""
-NOISE = """
-description = "A server against itself, {isolation}"
-workloads = ["oltp_update_index", "oltp_read_write"]
-threads = [4, 16]
-settings = "in-memory"
-[sampling]
-starts_min = 5
-starts_max = 5
-measure_s = 2.0
-budget_s = 7200.0
-isolation = "{isolation}"
-[policy]
-confirm_starts = 0
-"""
-NOISE_COPIES, NOISE_RUNS = 3, 2
-ALONE = """
-description = "One server, nothing else: a long run"
-workloads = ["oltp_read_only", "oltp_write_only"]
-threads = [8]
-settings = "in-memory"
-[sampling]
-starts_min = 1
-starts_max = 1
-slice_s = 2.0
-ramp_s = 0.5
-measure_s = 20.0
-budget_s = 7200.0
-[policy]
-confirm_starts = 0
-"""
-BIASED = ("mysql-5.7.22", "mysql-8.0.12")
-IDLE = ("share", "pause")  # idle servers run, or are stopped
-BIAS_RUNS = {"share": 3, "pause": 3, "exclusive": 1}
-ALONE_STARTS = 8
-EQUAL_S, EQUAL_REPEATS, EQUAL_THREADS = 40.0, 8, 8
-EQUAL_WORKLOADS = ("oltp_read_only", "oltp_read_write")
 DEDICATED = (0.004, 0.009)  # standard deviations of a dedicated machine's results
 
 
@@ -143,9 +88,6 @@ def main() -> None:
         "aa": lambda records: false_alarms(aa_documents(records)),
         "paused": lambda records: false_alarms(paused_documents(records)),
         "power": power,
-        "equal": equal_times,
-        "bias": bias,
-        "noise": noise,
         "replay": replay,
         "gate": new_runner,
         "simulated": lambda records: simulated.tables(),
@@ -376,88 +318,6 @@ def _of_length(gate: RunDocument, seconds: float) -> RunDocument:
     return judging.with_starts(shorter, POWER_STARTS - CONFIRMING, CONFIRMING)
 
 
-# --- against the usual ways -----------------------------------------------------------------------
-
-
-def equal_times(records: Records) -> Iterator[str]:
-    """Half-widths of 95 % intervals, from the spread of each way's results."""
-    yield f"{EQUAL_S:g} s each, {EQUAL_THREADS} threads, {EQUAL_REPEATS} repeats:\n"
-    yield from head("", "A, then B", "runs of 10 s in turns", "slices", "narrower by")
-    for workload in EQUAL_WORKLOADS:
-        file = records.file(f"equal-{workload}.json")
-        repeats = msgspec.json.decode(file.read_bytes(), type=list[Repeat]) if file.exists() else []
-        if len(repeats) < EQUAL_REPEATS:
-            generator = random.Random(len(repeats))
-            with usual.two(SERVERS[0], workload, EQUAL_THREADS) as both:
-                while len(repeats) < EQUAL_REPEATS:
-                    repeats.append(usual.repeat(both, EQUAL_S, generator))
-                    file.write_bytes(msgspec.json.encode(repeats))
-        once, in_turns, slices = (
-            usual.half_width([getattr(each, way) for each in repeats]) for way in Repeat.__struct_fields__
-        )
-        widths = (f"± {100 * width:.2f} %" for width in (once, in_turns, slices))
-        yield row(workload, *widths, f"{once / slices:.1f} and {in_turns / slices:.1f} times")
-
-
-# --- bias -----------------------------------------------------------------------------------------
-
-
-def bias(records: Records) -> Iterator[str]:
-    """The ratio of two servers with each isolation, and from runs of one server alone."""
-    found: dict[str, list[RunDocument]] = {isolation: [] for isolation in BIAS_RUNS}
-    for number in range(max(BIAS_RUNS.values())):
-        for isolation, runs in BIAS_RUNS.items():
-            if number < runs:
-                profile = BIAS.format(isolation=isolation)
-                name = f"bias-{isolation}-{number + 1}"
-                found[isolation].append(records.run(name, profile, BIASED, seed=number + 1))
-    yield from head("", "runs", "read only", "write only")
-    for isolation, documents in found.items():
-        for number, document in enumerate(documents, 1):
-            yield _bias_row(isolation, str(number), [_starts(document, block) for block in (0, 1)])
-        if len(documents) > 1:
-            pooled = [[mean for each in documents for mean in _starts(each, block)] for block in (0, 1)]
-            yield _bias_row(isolation, "all", pooled)
-    rates: dict[str, list[tuple[float, ...]]] = {label: [] for label in BIASED}
-    for number in range(ALONE_STARTS):
-        order = random.Random(number).sample(BIASED, len(BIASED))
-        for label in order:
-            document = records.run(f"alone-{number + 1}-{label}", ALONE, [label], seed=number)
-            tps = [cell.figures.tps.estimate for cell in compare.compare(document).cells if cell.figures]
-            rates[label].append(tuple(tps))
-    logs = np.log(np.array(rates[BIASED[1]]) / np.array(rates[BIASED[0]]))
-    yield _bias_row("each alone, 20 s", str(2 * ALONE_STARTS), [list(column) for column in logs.T])
-
-
-def _bias_row(name: str, runs: str, starts: Sequence[Sequence[float]]) -> str:
-    intervals = (stats.mean_interval(of_starts, POLICY.confidence) for of_starts in starts)
-    return row(name, runs, *map(_log_ratio, intervals))
-
-
-def _starts(document: RunDocument, block: int) -> Sequence[float]:
-    """The log-ratio of each start of a block."""
-    (_, head) = pairs.of_block(document, document.header.blocks[block], POLICY, BIASED[0])
-    assert head.throughput is not None
-    return head.throughput.per_start
-
-
-def noise(records: Records) -> Iterator[str]:
-    """How much A/A starts differ, with idle servers running and stopped."""
-    found = {}
-    for isolation in IDLE:
-        profile = NOISE.format(isolation=isolation)
-        names = [f"noise-{isolation}-{number + 1}" for number in range(NOISE_RUNS)]
-        documents = [
-            records.run(name, profile, [SERVERS[0]] * NOISE_COPIES, seed=number + 1)
-            for number, name in enumerate(names)
-        ]
-        found[isolation] = judging.budgets(gate for each in documents for gate in judging.heads(each))
-    yield from head("a start's deviation", "threads", *found)
-    for cell in sorted(found[IDLE[0]]):
-        means = (float(np.mean([each.rounds + each.start for each in of[cell]])) for of in found.values())
-        yield row(*cell, *map(_deviation, means))
-
-
 # --- wording --------------------------------------------------------------------------------------
 
 
@@ -484,11 +344,6 @@ def share(hits: Sequence[bool] | Iterable[bool]) -> str:
 
 def _deviation(variance: float) -> str:
     return f"{100 * math.sqrt(variance):.1f} %"
-
-
-def _log_ratio(found: Interval) -> str:
-    estimate, low, high = (100 * math.expm1(each) for each in (found.estimate, found.low, found.high))
-    return f"{estimate:+.1f} % ({low:+.1f} to {high:+.1f})"
 
 
 if __name__ == "__main__":

@@ -302,7 +302,7 @@ fn _engine(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Histogram>()?;
     module.add_class::<Slice>()?;
     module.add_class::<Engine>()?;
-    shootout_learn::python::add_to(module)?; // room: learn
+    shootout_learn::python::add_to(module)?;
     module.add_function(wrap_pyfunction!(load_rows, module)?)?;
     module.add_function(wrap_pyfunction!(tables, module)?)?;
     module.add_function(wrap_pyfunction!(checksum, module)?)?;

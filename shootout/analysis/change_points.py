@@ -68,7 +68,7 @@ def _smaller(of_values: Sequence[float], of_noise: Sequence[float], length: int)
     """The smaller penalty of two, from what cuts save in shuffles of a series and of its `_noise`.
 
     The first cut took some noise along. The allowance gives that back, and is so large that both penalties
-    together cause few more false alarms than one (docs/validation.md).
+    together cause few more false alarms than one (docs/results.md).
     """
     return min(_quantile(of_values), (1.6 + 20 / length) * _quantile(of_noise))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Set
 
 from msgspec import structs
 
@@ -21,7 +22,7 @@ from shootout.analysis.thresholds import RULE
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Policy
+from shootout.model.plan import Cell, Policy
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, Comparison
 
@@ -46,8 +47,13 @@ def compare(
     figures.require_readable(document)
     known = ledger.earlier(header, ledger_entries)
     cells, aa_controls = decisions.of_run(document, policy, base, known)
-    compared_aa = tuple(_comparison(document, policy, decided) for decided in aa_controls)
-    compared = tuple(_comparison(document, policy, decided) for decided in cells)
+    of_base: defaultdict[Cell, set[int]] = defaultdict(set)  # starts that some head's verdict rests on
+    for pair, _ in cells:
+        of_base[pair.base] |= pairs.rested_on(pair)[0].keys()
+    compared_aa, compared = (
+        tuple(_comparison(document, policy, decided, of_base[decided.pair.base]) for decided in every)
+        for every in (aa_controls, cells)
+    )
     known += ledger.of(header, policy, compared, compared_aa)
     comparisons = max(1, sum(len(each.judged) for each in (*compared, *compared_aa)))
     return Comparison(
@@ -56,29 +62,37 @@ def compare(
         policy=policy,
         cells=compared,
         curves=curves.compare([pair for pair, _ in cells], policy),
-        laws=curves.laws(compared),
         aa_controls=compared_aa,
         false_alarms=ledger.false_alarms(known, policy, comparisons),
         rule=RULE,
     )
 
 
-def _comparison(document: RunDocument, policy: Policy, decided: Decided) -> CellComparison:
+def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base: Set[int]) -> CellComparison:
+    """The cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
     header, (pair, decision) = document.header, decided
-    figures_ = figures.of_cell(pair.starts, policy) if pair.starts else None
-    compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
-    steady = pairs.both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
-    costs = metrics.compare(*steady, policy.trim, policy.confidence)
-    statements = metrics.statement_times(*steady, policy.confidence)
-    if figures_ is not None and pair.throughput is not None:
-        cpu = next((each for each in costs if each.name == "server_cpu"), None)
-        base_tps = figures.tps(pair.base_starts, policy)
-        figures_ = figures.as_compared(figures_, base_tps, pair.throughput.ratio, cpu)
+    rested_on = pairs.rested_on(pair)
+    costs = metrics.compare(*rested_on, policy.trim, policy.confidence)
+    statements = metrics.statement_times(*rested_on, policy.confidence)
+    if pair.cell == pair.base:
+        figures_, base_figures = figures.of_cell(pair.starts, of_base, policy), None
+    else:
+        base_figures, figures_ = (
+            figures.of_cell(starts, used.keys(), policy)
+            for starts, used in zip((pair.base_starts, pair.starts), rested_on, strict=True)
+        )
+    if base_figures is not None:  # its throughput is the same beside every head
+        base_tps = figures.tps(figures.only(pair.base_starts, of_base), policy)
+        base_figures = structs.replace(base_figures, tps=base_tps)
+        if figures_ is not None and pair.throughput is not None:
+            cpu = next((each for each in costs if each.name == "server_cpu"), None)
+            figures_ = figures.as_compared(figures_, base_tps, pair.throughput.ratio, cpu)
     place = header.part(pair.cell).runner.placement
     return structs.replace(
         decisions.as_cell(decided, policy),
         figures=figures_,
-        warnings=tuple(warnings.of_cell(document, pair, decision, figures_)),
+        base_figures=base_figures,
+        warnings=tuple(warnings.of_cell(document, pair, decision)),
         metrics=costs,
         statements=statements,
         causes=causes.of_cell(

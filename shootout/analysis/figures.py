@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from msgspec import structs
 
@@ -29,24 +29,36 @@ def require_readable(document: RunDocument) -> None:
                     raise InputError(quoted(f"{where}: {what} cannot be read: {error}")) from None
 
 
-def of_cell(starts: Starts, policy: Policy) -> CellFigures:
-    """The cell's figures over all starts."""
-    samples = tuple(starts.values())
-    transactions = completed(starts)
+def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | None:
+    """The cell's figures over the starts that a verdict rests on; over all without one, None without starts.
+
+    Latencies of statements are always those of all starts: a packed document has no others.
+    """
+    if not starts:
+        return None
+    rested_on = only(starts, used)
+    samples = tuple(rested_on.values())
+    transactions = completed(rested_on)
     return CellFigures(
-        tps=tps(starts, policy),
+        tps=tps(rested_on, policy),
         latency=_latency(tuple(s.latencies for s in samples)),
         server_cpu_s=server_cpu_s(samples),
         client_cpu_s=sum(sum(s.client_cpu_s) for s in samples) / transactions,
         reads=sum(s.reads for s in samples) / transactions,
         writes=sum(s.writes for s in samples) / transactions,
         other=sum(s.other for s in samples) / transactions,
-        errors={code: int(count) for code, count in _sums([s.errors for s in samples]).items()},
+        errors=errors(rested_on),
         counters=_counters(samples, transactions),
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
-        statements=_statements(samples),
+        statements=_statements(tuple(starts.values())),
+        left_out=tuple(start for start in starts if start not in rested_on),
     )
+
+
+def only(starts: Starts, used: Set[int]) -> Starts:
+    """The starts that are used; all if none is."""
+    return {start: samples for start, samples in starts.items() if start in used} or starts
 
 
 def as_compared(
@@ -85,6 +97,11 @@ def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]
 def completed(starts: Starts) -> int:
     """All transactions of all slices, at least 1: the divisor of counts per transaction."""
     return max(1, sum(sum(samples.completed) for samples in starts.values()))
+
+
+def errors(starts: Starts) -> dict[str, int]:
+    """How often each error occurred, by the server's code."""
+    return {code: int(count) for code, count in _sums([s.errors for s in starts.values()]).items()}
 
 
 def _sums(counts: Sequence[Mapping[str, float]]) -> dict[str, float]:

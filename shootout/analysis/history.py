@@ -28,9 +28,15 @@ def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
 
 def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
     """The series that a run's cell belongs to."""
-    runner = header.part(cell.cell).runner.fingerprint
-    settings = header.profile.settings
-    return SeriesKey(runner=runner, anchor=cell.base.server, settings=settings, **structs.asdict(cell.cell))
+    part = header.part(cell.cell)
+    settings = {record.label: record.settings_name for record in part.servers}
+    of_both = dict.fromkeys(settings.get(label, "") for label in (cell.cell.server, cell.base.server))
+    return SeriesKey(
+        runner=part.runner.fingerprint,
+        anchor=cell.base.server,
+        settings=" against ".join(of_both),
+        **structs.asdict(cell.cell),
+    )
 
 
 def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]]:

@@ -173,6 +173,12 @@ def both_steady(base: Starts, head: Starts) -> tuple[Starts, Starts]:
     return {start: base[start] for start in starts}, {start: head[start] for start in starts}
 
 
+def rested_on(pair: Pair) -> tuple[Starts, Starts]:
+    """The base's and the head's samples that a verdict rests on; none where nothing is compared."""
+    compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
+    return both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
+
+
 def unsteady(pair: Pair) -> str:
     """Which servers did not become steady, and in which starts; empty if all did."""
     parts = []

@@ -65,8 +65,8 @@ def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[in
         half = math.log(cell.ratio.high / cell.ratio.low) / 2
         spread = half / stats.half_width(1.0, starts, confidence)
         needed = max(stats.starts_for(max(wanted, 1e-6), spread, confidence), starts + 1)
-        unsteady = cell.figures.starts - starts
-        if needed <= min(_given(block, sampling, confidence), sampling.starts_max - unsteady):
+        possible = sampling.starts_max - len(cell.figures.left_out)
+        if needed <= min(_given(block, sampling, confidence), possible):
             yield needed - starts
 
 

@@ -8,9 +8,9 @@ from statistics import median
 from typing import Final
 
 from shootout.analysis import returned, stats
-from shootout.analysis.figures import completed
-from shootout.analysis.metrics import Starts
-from shootout.analysis.pairs import Pair, both_steady, start_log_tps, unsteady
+from shootout.analysis.figures import completed, errors
+from shootout.analysis.metrics import Starts, transaction_s
+from shootout.analysis.pairs import Pair, both_steady, rested_on, start_log_tps, unsteady
 from shootout.analysis.stats import STARTS_MIN
 from shootout.analysis.verdicts import Decision, change_text, unlike
 from shootout.model.plan import THROUGHPUT, Cell, block_key
@@ -24,7 +24,7 @@ from shootout.model.run import (
     Samples,
     Warning,
 )
-from shootout.model.verdict import CellFigures, Latency, MetricVerdict, Verdict
+from shootout.model.verdict import MetricVerdict, Verdict
 from shootout.numbers import plain_percent
 
 # Errors that are part of an OLTP load: the transaction is rolled back and retried.
@@ -36,9 +36,7 @@ COLLAPSED = 0.5  # of a server's median throughput over the starts
 CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bottleneck
 
 
-def of_cell(
-    document: RunDocument, pair: Pair, decision: Decision, figures: CellFigures | None
-) -> Iterator[Warning]:
+def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Iterator[Warning]:
     """Every warning about the cell; those about its servers come last."""
     if pair.missing_base:
         text = f"{pair.base.server} stands in for the base: {pair.missing_base} was not measured"
@@ -46,7 +44,8 @@ def of_cell(
     if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):
-        yield Warning(code="unsteady", text=f"{which}: excluded from the verdict")
+        figures = " and its figures" if any(rested_on(pair)) else ""
+        yield Warning(code="unsteady", text=f"{which}: excluded from the verdict{figures}")
     if pair.throughput is not None and len(pair.throughput.per_start) == 1:
         text = "One start only: the interval does not include the effect of a restart"
         yield Warning(code="few-starts", text=text)
@@ -59,8 +58,8 @@ def of_cell(
     if margin is not None and pair.throughput is not None:
         yield from _unlike(pair, pair.throughput, margin)
         yield from _uneven(pair, pair.throughput, margin)
-    if figures is not None:
-        yield from _load_warnings(document.header, pair.cell, pair.starts, figures)
+    if pair.starts:
+        yield from _load_warnings(document.header, pair.cell, pair.starts)
     if pair.throughput is not None and (longer := returned.bytes_of_rows(pair.base_starts, pair.starts)):
         kind, then, now = longer[0]
         text = f"Statement `{kind}` returns {now:.4g} bytes of rows instead of {then:.4g}: other values, or "
@@ -192,27 +191,28 @@ def _codes(errors: Mapping[str, int]) -> str:
     return ", ".join(f"error {code}: {count}" for code, count in errors.items())
 
 
-def _load_warnings(header: RunHeader, cell: Cell, starts: Starts, figures: CellFigures) -> Iterator[Warning]:
-    """Errors, and a load engine near its limit."""
-    retryable = {code: count for code, count in figures.errors.items() if code in RETRIED}
+def _load_warnings(header: RunHeader, cell: Cell, starts: Starts) -> Iterator[Warning]:
+    """Errors in any start, and a load engine near its limit."""
+    every = errors(starts)
+    retryable = {code: count for code, count in every.items() if code in RETRIED}
     retried = sum(retryable.values()) / completed(starts)
     if retried > RETRIED_MAX:
         text = f"{plain_percent(retried)} of transactions were rolled back and retried ({_codes(retryable)})"
         yield Warning(code="errors", text=text)
-    if lost := {code: count for code, count in figures.errors.items() if code not in RETRIED}:
+    if lost := {code: count for code, count in every.items() if code not in RETRIED}:
         text = f"Connections were lost, or could not be reopened at once ({_codes(lost)})"
         yield Warning(code="lost", text=text)
     if reopened := sum(samples.counters.get(REOPENED, 0) for samples in starts.values()):
         times = "once" if reopened == 1 else f"{reopened:.0f} times"
         text = f"The server closed the suite's own connection {times}; it was opened again"
         yield Warning(code="reopened", text=text)
-    busy = _client_share(header, cell, starts, figures.latency)
+    busy = _client_share(header, cell, starts)
     if busy > CLIENT_MAX:
         text = f"The load engine used about {100 * busy:.0f} % of its CPUs: it may be the bottleneck"
         yield Warning(code="client-bound", text=text)
 
 
-def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latency) -> float:
+def _client_share(header: RunHeader, cell: Cell, starts: Starts) -> float:
     """Estimated share of its CPUs that the client used during the slices.
 
     Run documents lack the wall time of slices. It is taken to be the window, a ramp in the profile's
@@ -220,6 +220,7 @@ def _client_share(header: RunHeader, cell: Cell, starts: Starts, latency: Latenc
     """
     sampling = header.profile.sampling
     ramp = sampling.ramp_s / sampling.slice_s
-    wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * latency.mean_s for s in starts.values())
+    mean_s = transaction_s(starts)
+    wall_s = sum(sum(s.window_s) * (1 + ramp) + len(s.window_s) * mean_s for s in starts.values())
     cpus = len(header.part(cell).runner.placement.client)
     return sum(sum(s.client_cpu_s) for s in starts.values()) / (cpus * wall_s)

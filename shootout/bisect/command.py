@@ -109,7 +109,7 @@ class Bisect(Capability):
         instruments = (args.instrument,) if args.instrument else (*_instruments(), None)
         with _keeping() as observe:
             ask = partial(_question, link=link)
-            budget_min = request.selection.sampling.budget or since.BUDGET_MIN
+            budget_min = request.selection.budget or since.BUDGET_MIN
             search = since.Search(args, budget_min, instruments, _answer, ask, observe, request.wishes)
             paths = search.run(wanted)
         for each in wanted:

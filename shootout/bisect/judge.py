@@ -14,7 +14,7 @@ from shootout.bisect.values import Answer, Bisection, Here, RevisionFinding, Ste
 from shootout.model.verdict import Interval, Verdict
 
 SAME_PROGRAM = (
-    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong --tree, "
+    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong build.tree, "
     "or commits that do not touch the server"
 )
 SAME = Interval.exactly(1.0)

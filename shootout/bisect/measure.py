@@ -24,6 +24,7 @@ from shootout.bisect.values import FORMAT, TIME, Answer, Bisection, BuildRecord,
 from shootout.capability import Instrument
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
+from shootout.inputs.options import renewed
 from shootout.measure import campaign, schedule
 from shootout.measure.plan import Plan
 from shootout.model.plan import Build
@@ -85,7 +86,7 @@ class Question:
 
 def _asked(bisection: Bisection) -> Bisection:
     """Without what may differ between two that ask the same, such as where the repository lies."""
-    given = {flag: text for flag, text in bisection.given.items() if flag not in OF_THE_MOMENT}
+    given = {flag: text for flag, text in renewed(bisection.given).items() if flag not in OF_THE_MOMENT}
     revisions = tuple(
         structs.replace(revision, server="" if revision.commit else revision.server)
         for revision in bisection.revisions

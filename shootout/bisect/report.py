@@ -14,7 +14,7 @@ from shootout.model.history import Regression
 from shootout.model.verdict import Interval, Verdict
 from shootout.report import commands, figures
 from shootout.report.github.issues import Origin
-from shootout.report.github.markdown import code, escaped, folded, span, table
+from shootout.report.github.markdown import Markup, code, escaped, folded, span, table
 from shootout.report.judged import Judged, Line, Table
 
 COLUMNS = ("revision", "step here", "#to the base", "verdict", "#to the one before", "#starts", "what")
@@ -290,9 +290,9 @@ _PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")
 def _table(answer: Answer) -> Iterator[str]:
     rows = []
     for finding in shown(answer):
-        label, *rest = map(escaped, row(answer, finding))
+        label, *rest = row(answer, finding)
         address = link(answer, finding.revision)
-        rows.append([f"[{label}]({address})" if address else label, *rest])
+        rows.append([Markup(f"[{escaped(label)}]({address})") if address else label, *rest])
     return table(COLUMNS, rows)
 
 

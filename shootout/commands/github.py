@@ -30,17 +30,18 @@ def _github_annotate(args: argparse.Namespace) -> int:
 
 def _github_comment(args: argparse.Namespace) -> int:
     repository, link = Repository.of(os.environ), _link(args)
-    if not repository.is_open(args.pull, args.branch, args.sha):
-        missing = f"{args.pull} is no open pull request of {args.branch} at {args.sha}: nothing written"
+    if not repository.is_open(args.pull, args.branch, args.sha, args.into):
+        asked = f"{args.branch} into {args.into} at {args.sha}"
+        missing = f"{args.pull} is no open pull request of {asked}: nothing written"
         return command.print_lines(args, "done", [missing])
     if repository.may_change_workflows(args.pull, args.sha):
         body = markdown.refusal(link)
     else:
         runs, others = capability.by_owner(args.documents)
-        pairs = [(path, app.judge(path, args.acknowledged)) for path in runs]
+        pairs = [(path, app.judge(path, args.acknowledged, left_out)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
         summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
-        body = markdown.comment(summaries, link)
+        body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
         args.pull, markdown.MARKER, lambda old: markdown.beside(old, body, args.run_id)
     )
@@ -62,7 +63,7 @@ def _github_issues(args: argparse.Namespace) -> int:
 
 
 def _judged(args: argparse.Namespace) -> list[Comparison]:
-    return [app.judge(path, args.acknowledged) for path in args.documents]
+    return [app.judge(path, args.acknowledged, left_out) for path in args.documents]
 
 
 def _link(args: argparse.Namespace) -> str | None:
@@ -77,6 +78,8 @@ def _declare_github(github: Parser) -> None:
     measured = "the commit that was measured; a newer one gets no comment"
     comment.add_argument("--sha", metavar="SHA", required=True, help=measured)
     comment.add_argument("--pull", metavar="N", type=int, required=True, help="the pull request's number")
+    into = "the branch that it was measured against; a pull request into another one gets no comment"
+    comment.add_argument("--into", metavar="NAME", required=True, help=into)
     waited = "the workflow run that measured; what announces another one stays"
     comment.add_argument("--run", metavar="ID", dest="run_id", required=True, help=waited)
     issues_ = command.add(

@@ -23,6 +23,7 @@ from shootout.inputs.options import (
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
 from shootout.report import figures, lines, listings, terminal
+from shootout.report.judged import Line
 
 BASELINES = FIXTURES / "baselines"
 
@@ -49,7 +50,7 @@ def _compare(args: argparse.Namespace) -> int:
     runs, others = capability.by_owner(documents)
     judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
     codes = [show(each, args) for each in judged]
-    comparisons = [app.judge(path, args.acknowledged, args.base, args.baseline) for path in runs]
+    comparisons = [app.judge(path, args.acknowledged, left_out, args.base, args.baseline) for path in runs]
     for path, comparison in zip(runs, comparisons, strict=True):
         if args.json:
             print(app.as_json(comparison, document=path).decode())
@@ -65,10 +66,11 @@ def _baseline_accept(args: argparse.Namespace) -> int:
     if args.json:
         return command.print_lines(args, "accepted", [str(path) for path in stored])
     for path, accepted in stored.items():
-        print(path)
+        lines_of = [str(path)]
         for cell in accepted.cells:
             name = f"{accepted.workload.name}, {figures.threads(cell.threads)}: {cell.server}"
-            print(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
+            lines_of.append(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
+        terminal.show(console(), map(Line, lines_of))
     return 0
 
 

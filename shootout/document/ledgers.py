@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import msgspec
@@ -26,25 +27,32 @@ def path_of(folder: Path, fingerprint: str) -> Path:
     return folder / f"{fingerprint}.jsonl"
 
 
-def read(folder: Path, fingerprint: str) -> tuple[LedgerEntry, ...]:
+def read(
+    folder: Path, fingerprint: str, skip: Callable[[str], None] | None = None
+) -> tuple[LedgerEntry, ...]:
     """Read all entries of a runner; empty if it has no file yet. Of a run that went on, the newest ones.
 
-    Skips a last line torn by a crash. Raises InputError, naming the line, for any other invalid one.
+    The ledger only adds to verdicts, so a bad line, or a file that cannot be read, is left out; `skip`
+    receives the reason, once. A last line torn by a crash is left out silently.
     """
     file = path_of(folder, fingerprint)
+    bad: list[str] = []
     try:
         lines = files.read(file).split(b"\n")[:-1]
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
+        lines, bad = [], [f"{file}: cannot be read: {error.strerror}"]
     entries = []
     for number, line in enumerate(lines, 1):
         try:
             entry = formats.LEDGER.document(line, LedgerEntry)
             entries.append(structs.replace(entry, runner=fingerprint))
         except ValueError as error:
-            raise InputError(f"{file}:{number}: not a ledger entry: {error}") from None
+            bad.append(f"{file}:{number}: not a ledger entry: {error}")
+    if bad and skip is not None:
+        more = len(bad) - 1
+        skip(bad[0] + (f"; nor {'is' if more == 1 else 'are'} {more} more of its lines" if more else ""))
     newest = _newest(entries)
     return tuple(entry for entry in entries if entry.made == newest[entry.run])
 
@@ -60,7 +68,7 @@ def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
 def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
     """Append entries to a runner's file, except those of runs that it already has, with as many starts.
 
-    Raises InputError if it cannot be read or written.
+    Raises InputError if it cannot be written.
     """
     given = list(entries)
     if not given:
@@ -68,14 +76,19 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
     file = path_of(folder, fingerprint)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with file.open("ab") as opened:
+        with open(file, "ab", opener=_at_once) as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
             known = _newest(read(folder, fingerprint))
             new = [entry for entry in given if entry.made > known.get(entry.run, -1)]
-            opened.truncate(file.read_bytes().rfind(b"\n") + 1)  # drop a line torn by a crash
+            opened.truncate(files.read(file).rfind(b"\n") + 1)  # drop a line torn by a crash
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
     except OSError as error:
         raise InputError(f"{file}: cannot be written: {error.strerror}") from None
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open a file; a pipe without a reader fails instead of waiting for one."""
+    return os.open(path, flags | os.O_NONBLOCK, 0o644)
 
 
 def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:

@@ -97,21 +97,6 @@ def bind(template: Template, schema: Schema) -> Bound:
     )
 
 
-def joined(log: Log, schema: Schema) -> frozenset[tuple[Column, Column]]:
-    """The columns that statements compare with each other."""
-    pairs: set[tuple[Column, Column]] = set()
-    for template in log.templates:
-        try:
-            tree = _parsed(template, schema)
-        except SqlglotError:
-            continue
-        for equal in tree.find_all(exp.EQ):
-            left, right = _resolved(equal.this, schema), _resolved(equal.expression, schema)
-            if left and right:
-                pairs.add((left, right))
-    return frozenset(pairs)
-
-
 def unqualified(log: Log, schema: Schema) -> Log:
     """The log without databases before the dump's tables, which are loaded into another one."""
     families = (f"{stem}?" for stem in schema.families)

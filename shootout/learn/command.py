@@ -33,10 +33,6 @@ class Learn(Capability):
         parser.add_argument("--variables", metavar="FILE", type=Path, help=variables)
         keep = "keep the log's values in the file; by default it has none of them"
         parser.add_argument("--keep-values", action="store_true", help=keep)
-        invented = (
-            "write synthetic.sql, a dump of invented rows, and run on it: the real rows stay where they are"
-        )
-        parser.add_argument("--synthetic", action="store_true", help=invented)
 
     def _run(self, args: argparse.Namespace) -> int:
         if find_spec("sqlglot") is None:
@@ -47,7 +43,7 @@ class Learn(Capability):
         with command.fetching() as observe:
             outcome = measure.learn(
                 args.schema, args.queries, args.out, server,
-                variables=args.variables, keep=args.keep_values, invent=args.synthetic, observe=observe,
+                variables=args.variables, keep=args.keep_values, observe=observe,
             )  # fmt: skip
             file = page.write(outcome, args.out)
         return command.show(report.judged(outcome, file), args)

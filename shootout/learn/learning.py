@@ -74,7 +74,6 @@ class LearningReport(Value):
     think_s: Quantity
     ordered: bool
     kept_values: bool
-    synthetic: bool = False
     lost_begins: Count = 0  # that the log lacks, of transactions that were found nevertheless
     lost_commits: Count = 0
     warnings: tuple[str, ...] = ()  # why the workload may not be what the server ran

@@ -8,7 +8,7 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -16,8 +16,8 @@ import msgspec
 
 from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
-from shootout.learn import flushing, judge, learning, logs, synthetic
-from shootout.learn.binding import bind, joined, unqualified
+from shootout.learn import flushing, judge, learning, logs
+from shootout.learn.binding import bind, unqualified
 from shootout.learn.judge import Fidelity, RefusedError
 from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
@@ -33,7 +33,7 @@ from shootout.servers.instances import Instance
 from shootout.servers.leftovers import working_directory
 from shootout.settings import layers, profiles
 
-WORKLOAD, REPORT, SYNTHETIC = "workload.toml", "learned.json", "synthetic.sql"
+WORKLOAD, REPORT = "workload.toml", "learned.json"
 SETTINGS = "defaults"
 REFUSED_MAX = 50  # statements; more mean that the dump is another application's
 
@@ -41,7 +41,7 @@ REFUSED_MAX = 50  # statements; more mean that the dump is another application's
 class LearnedWorkload(Value):
     """What `shootout learn` found; the document learned.json."""
 
-    format: Literal[2]
+    format: Literal[3]
     workload: str  # the file
     learned: LearningReport
     fidelity: Fidelity
@@ -56,13 +56,11 @@ def learn(
     *,
     variables: Path | None = None,
     keep: bool,
-    invent: bool,
     observe: Callable[[str], None],
 ) -> LearnedWorkload:
     """Write the workload file and the document to `out`. Raises InputError and MeasureError.
 
-    The server starts with the dump loaded, from the cache if it was loaded before. `invent`: the workload
-    runs on a dump of invented rows, which is written, too.
+    The server starts with the dump loaded, from the cache if it was loaded before.
     """
     for file in filter(None, (dump, *queries, variables)):
         if not file.is_file():
@@ -85,19 +83,12 @@ def learn(
         known = read_schema(instance, schema)
         observe("reading the log")
         log = unqualified(logs.read(queries, families=known.families), known)
-        sent, target = loaded, instance
-        if invent:
-            observe("inventing rows")
-            dump = out / SYNTHETIC
-            tied = joined(log, known)
-            with _writing(dump):
-                synthetic.write(Path(loaded.dump), dump, instance, schema, known=known, joined=tied)
-            sent, target = started.with_dump(dump)
-        bench = _Bench(log, instance, schema, known, sent, target, out, settings, observe)
+        bench = _Bench(log, instance, schema, known, loaded, out, settings, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
+        report = msgspec.structs.replace(report, warnings=(*report.warnings, *started.told))
     outcome = LearnedWorkload(
-        format=2,
+        format=3,
         workload=str(out / WORKLOAD),
         learned=report,
         fidelity=fidelity,
@@ -125,12 +116,14 @@ class _Starts:
     options: Mapping[str, str]
     held: ExitStack
     observe: Callable[[str], None]
+    told: dict[str, None] = field(default_factory=dict)  # while loading, each once
 
     def with_dump(self, dump: Path) -> tuple[Dataset, Instance]:
         """The dump as a dataset, and a server that has it until `held` closes."""
         loaded = dump_dataset(dump, DatasetSize())
         self.observe(f"loading {dump.name}")
         template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
+        self.told.update(dict.fromkeys(warning.text for warning in template.told))
         place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
         home = self.held.enter_context(working_directory(cache_folder(), place)) / "0"
         template.copy_to(home)
@@ -139,14 +132,13 @@ class _Starts:
 
 @dataclass(frozen=True)
 class _Bench:
-    """A log, the server that has its dump loaded, and the one that the workload is sent to."""
+    """A log, and the server that has its dump loaded."""
 
     log: Log
     instance: Instance
     schema: str
     known: Schema
-    sent: Dataset
-    target: Instance  # with `sent` loaded
+    loaded: Dataset
     out: Path
     settings: Sequence[str]
     observe: Callable[[str], None]
@@ -190,14 +182,14 @@ class _Bench:
 
     def _sent(self, report: LearningReport, *, attempt: int) -> Fidelity:
         file = str(self.out / WORKLOAD)
-        program = compile_program(Path(file).stem, load(file), self.sent)
+        program = compile_program(Path(file).stem, load(file), self.loaded)
         names = {statement.sql: statement.name for statement in report.statements}
         return judge.measured(
             self.log,
             names,
             program,
-            self.target,
-            self.sent,
+            self.instance,
+            self.loaded,
             families=tuple(self.known.families),
             attempt=attempt,
         )

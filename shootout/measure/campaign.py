@@ -78,17 +78,17 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
 
 
 @contextmanager
-def writing(results: Path, run: str) -> Iterator[None]:
-    """Have a run's document for this process alone, whatever the caches. Raises InputError."""
-    lock = results / f".{run}.lock"
+def writing(folder: Path, id: str, what: str = "run") -> Iterator[None]:
+    """Keep a document in this folder for this process alone, whatever the caches. Raises InputError."""
+    lock = folder / f".{id}.lock"
     with ExitStack() as held:
         try:
-            results.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             held.enter_context(locked(lock, wait=False))
         except BlockingIOError:
-            raise InputError(f"{results}: run {run} is still measured by another process") from None
+            raise InputError(f"{folder}: {what} {id} is still measured by another process") from None
         except OSError as error:
-            raise InputError(f"{results}: cannot hold the run document: {error.strerror}") from None
+            raise InputError(f"{folder}: cannot hold the {what} document: {error.strerror}") from None
         try:
             yield
         finally:
@@ -109,6 +109,7 @@ class Campaign:
 
     def measure(self, ledger_folder: Path) -> None:
         """Start the servers as often as the schedule says."""
+        # The judge says which of its lines are left out.
         entries = ledgers.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)

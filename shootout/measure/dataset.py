@@ -28,6 +28,7 @@ from shootout.errors import MeasureError, without_values
 from shootout.measure import dump
 from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
+from shootout.model.run import MODES_DROPPED, Warning
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
 from shootout.servers import cache, instances, log
@@ -64,8 +65,8 @@ _LOAD = "plugin-load-add"
 _PLUGINS: Mapping[str, tuple[str, tuple[Family, ...]]] = {"rocksdb": ("ha_rocksdb", ("mariadb", "percona"))}
 
 
-def load(instance: Running, dataset: Dataset) -> None:
-    """Create the dataset's schema and its tables with all rows.
+def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
+    """Create the dataset's schema and its tables with all rows; returns what was left out of a dump.
 
     Raises MeasureError with the server's message if it refuses.
     """
@@ -73,9 +74,10 @@ def load(instance: Running, dataset: Dataset) -> None:
     _execute(instance, dataset, instance.creating(schema), None)
     if dataset.kind == "dump":
         with _cursor(instance, dataset, schema) as cursor:
-            dump.load(Path(dataset.dump), cursor)
+            lacking = dump.load(Path(dataset.dump), cursor)
         _analyze(instance, dataset)
-        return
+        text = f"{Path(dataset.dump).name} was loaded without the session modes that the server lacks: "
+        return (Warning(code=MODES_DROPPED, text=f"{text}{', '.join(lacking)}"),) if lacking else ()
     engine = _storage_engine(instance, dataset.engine)
     creates, indexes = _statements(dataset)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
@@ -85,6 +87,7 @@ def load(instance: Running, dataset: Dataset) -> None:
     with ThreadPoolExecutor(_workers()) as pool:
         list(pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes))
     _analyze(instance, dataset)
+    return ()
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
@@ -320,6 +323,7 @@ class Loaded:
 
     checksum: str  # of all rows
     load_s: float | None  # None: taken from the cache
+    told: tuple[Warning, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -395,7 +399,12 @@ def template(
     manifest = cache.manifest(directory)
     if manifest is None:
         raise MeasureError(f"{directory}: the template changed after it was written")
-    return Template(directory=directory, checksum=manifest.checksum, load_s=manifest.load_s if made else None)
+    return Template(
+        directory=directory,
+        checksum=manifest.checksum,
+        load_s=manifest.load_s if made else None,
+        told=manifest.told,
+    )
 
 
 def _build(
@@ -405,8 +414,7 @@ def _build(
     instances.initialise(program, home, options)
     with instances.start(program, home, {**options, **LOADING}) as instance:
         began = time.monotonic()
-        for dataset in datasets:
-            load(instance, dataset)
+        told = tuple(warning for dataset in datasets for warning in load(instance, dataset))
         load_s = time.monotonic() - began
         checksum = verify_all(instance, datasets)
         if instance.variables().get("innodb_fast_shutdown", "").isdecimal():  # fixed before 5.0
@@ -426,5 +434,6 @@ def _build(
         checksum=checksum,
         load_s=load_s,
         files=cache.sizes(data),
+        told=told,
     )
     (directory / "template.json").write_bytes(msgspec.json.encode(manifest))

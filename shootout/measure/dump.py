@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pymysql
-from pymysql.constants.ER import EMPTY_QUERY, UNKNOWN_SYSTEM_VARIABLE
+from pymysql.constants.ER import EMPTY_QUERY, UNKNOWN_SYSTEM_VARIABLE, WRONG_VALUE_FOR_VAR
 from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError
@@ -29,6 +29,7 @@ _NAME = rb"""(?:`[^`]*`|'[^']*'|"[^"]*"|[\w.$%-]+)"""
 _ACCOUNT = re.compile(rb"DEFINER\s*=\s*%b@%b" % (_NAME, _NAME), re.IGNORECASE)
 _DEFINER = re.compile(rb"DEFINER\s*=\s*%b(?:@%b|\(\))?" % (_NAME, _NAME), re.IGNORECASE)
 _USE = re.compile(rb"USE\s+`?(?P<schema>[^`;]+)", re.IGNORECASE)
+_MODE = re.compile(r"'sql_mode' can't be set to the value of '(\w+)'")
 UTC = "SET time_zone = '+00:00'"  # as mysqldump writes TIMESTAMPs; servers' own zones may differ
 # Versions that name the collation of every table in a dump have another default: MySQL 8.0 and MariaDB 11.5.
 # Where a dump names none, the table had the older default, and keeps it through an upgrade.
@@ -177,8 +178,12 @@ def _words(statement: bytes) -> list[bytes]:
     return _WORDS.findall(_MARKS.sub(b" ", head).upper())[:4]
 
 
-def load(path: Path, cursor: Cursor) -> None:
-    """Send the dump. Raises MeasureError with the line and the server's message."""
+def load(path: Path, cursor: Cursor) -> tuple[str, ...]:
+    """Send the dump; returns the session modes that the server lacks, which are dropped from it.
+
+    Raises MeasureError with the line and the server's message.
+    """
+    lacking: dict[str, None] = {}
     for setting in SETTINGS:
         try:
             cursor.execute(setting)
@@ -188,9 +193,32 @@ def load(path: Path, cursor: Cursor) -> None:
     try:
         for line, statement in prepared(path):
             try:
-                cursor.execute(statement)  # type: ignore[call-overload]  # PyMySQL sends bytes as they are
+                lacking |= dict.fromkeys(_send(statement, cursor))
             except pymysql.Error as error:
                 if error.args[0] != EMPTY_QUERY:  # a comment for other servers
                     raise MeasureError(f"{path}, line {line}: {error}") from error
     except OSError as error:
         raise MeasureError(f"{path}: cannot be read: {error.strerror}") from None
+    return tuple(lacking)
+
+
+def _send(statement: bytes, cursor: Cursor) -> Iterator[str]:
+    """Send a statement without the session modes that the server lacks, and yield these."""
+    while True:
+        try:
+            cursor.execute(statement)  # type: ignore[call-overload]  # PyMySQL sends bytes as they are
+        except pymysql.Error as error:
+            code, message = error.args[0], str(error.args[-1])
+            mode = _MODE.search(message) if code == WRONG_VALUE_FOR_VAR else None
+            without = statement if mode is None else _without(mode[1].encode(), statement)
+            if mode is None or without == statement:
+                raise
+            yield mode[1]
+            statement = without
+        else:
+            return
+
+
+def _without(mode: bytes, statement: bytes) -> bytes:
+    """The statement without a session mode, and without the comma beside it."""
+    return re.sub(rb"\b%b\b\s*,?|,\s*%b\b(?=\s*['\"])" % (mode, mode), b"", statement, flags=re.IGNORECASE)

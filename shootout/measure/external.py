@@ -97,10 +97,9 @@ class ExternalServer:
         """Load and verify the datasets. Raises MeasureError."""
         self.server.hang_up()  # it may have timed out since `find`
         began_s = time.monotonic()
-        for tables in self.datasets:
-            dataset.load(self.server, tables)
+        told = tuple(warning for tables in self.datasets for warning in dataset.load(self.server, tables))
         load_s = time.monotonic() - began_s
-        return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s)
+        return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s, told=told)
 
     def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> External:
         """Reconnect, with the datasets as they were loaded; `cpus` have no effect.
@@ -151,7 +150,10 @@ class ExternalServer:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=(*warnings, *_warnings(self.server, instance)) if instance else (),
+            warnings=(
+                *(template.told if template else ()),
+                *((*warnings, *_warnings(self.server, instance)) if instance else ()),
+            ),
         )
 
 

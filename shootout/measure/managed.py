@@ -113,7 +113,9 @@ class ManagedServer:
         profile = layers.of(plan.profile.settings, reference.settings)
         compiled = profiles.compile(profile, program.family, program.version, plan.loaded, plugins)
         compiled = replace(
-            compiled, options=dataset.with_engines(compiled.options, program.family, plan.loaded)
+            compiled,
+            options=dataset.with_engines(compiled.options, program.family, plan.loaded),
+            beside=plan.set_variables,
         )
         told = plan.told.get(label, ())
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
@@ -162,7 +164,11 @@ class ManagedServer:
             settings=compared,
             checksum=template.checksum if template else "",
             load_s=template.load_s if template else None,
-            warnings=(*self.told, *((*warnings, *machine.not_visible(instance.pid)) if instance else ())),
+            warnings=(
+                *self.told,
+                *(template.told if template else ()),
+                *((*warnings, *machine.not_visible(instance.pid)) if instance else ()),
+            ),
             image=self.program.origin,
         )
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
 ROUNDS_MIN = 6
-# Once all pages are read, the rest of a cold start fades within a second or two of load (docs/validation.md).
+# Once all pages are read, the rest of a cold start fades within a second or two of load (docs/results.md).
 # Shorter slices show the fade sooner. Noisy slices need more rounds to bound what is left, up to a limit:
 # noise alone must not keep a block from being measured.
 WARMUP_ROUNDS_MIN = 16

@@ -109,7 +109,9 @@ class SeriesKey(Value, order=True):
     server: str
     anchor: str
     threads: Threads
-    settings: str  # of the run: a profile's name, or a file
+    # Of the server, as asked for by run and reference, and of the anchor if it has others: `in-memory`,
+    # `durable against in-memory`.
+    settings: str
 
     @property
     def key(self) -> SeriesKey:
@@ -178,5 +180,5 @@ class LedgerEntry(Value):
     confidence: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     confirm_starts: Count = 0  # that the policy wanted
     made: Count = 0  # starts of the run when it was judged: a run that goes on has newer entries
-    settings: str = ""  # of the run, as in SeriesKey; "": not recorded
+    settings: str = ""  # of the run's profile; "": not recorded
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

@@ -12,6 +12,7 @@ from shootout.model.value import Count, Difference, Positive, Protocol, Quantity
 from shootout.model.workload import Distribution
 
 ABSENT: Final = "not-available"  # warning code for a server that is not available
+MODES_DROPPED: Final = "modes-dropped"  # warning code for a dump that was loaded without some session modes
 # The option that compares what servers return, and the codes of warnings about what it found.
 COMPARES: Final = "--check-results"
 OTHER_ROWS, NOT_COMPARED = "other-rows", "not-compared"

@@ -66,6 +66,7 @@ class CellFigures(Value):
     starts: int
     rounds: int
     statements: dict[str, Latency] = field(default_factory=dict)  # by kind
+    left_out: tuple[int, ...] = ()  # starts of it that the verdict does not rest on
 
 
 class MetricComparison(Value):
@@ -134,7 +135,7 @@ class CellComparison(Value):
     cell: Cell
     base: Cell
     verdict: Verdict
-    figures: CellFigures | None  # None: nothing was measured
+    figures: CellFigures | None  # over the verdict's starts; None: nothing was measured
     ratio: Interval | None  # None: nothing to compare with, or the base itself
     p_value: float | None  # null hypothesis: no difference; Hommel-adjusted over the comparison's cells
     per_start: tuple[float, ...]  # ratio of each start
@@ -148,19 +149,7 @@ class CellComparison(Value):
     acknowledged: Acknowledgement | None = None  # if set, the regression fails nothing
     # What an inconclusive cell still shows: its whole interval lies beyond the margin, without significance.
     leaning: Literal["slower", "faster"] | None = None
-
-
-class ScalingLaw(Value):
-    """The universal scalability law fitted to a server's throughputs (scaling.py)."""
-
-    workload: str
-    dataset: str
-    server: str
-    one: float  # λ: transactions/s of one thread
-    contention: float  # σ
-    coherency: float  # κ
-    peak_threads: float | None  # None: no peak
-    peak_tps: float | None
+    base_figures: CellFigures | None = None  # the base's over the same starts; None: a base, or not measured
 
 
 class CurveComparison(Value):
@@ -196,7 +185,6 @@ class Comparison(Value):
     policy: Policy
     cells: tuple[CellComparison, ...]  # by block, each block's base first
     curves: tuple[CurveComparison, ...] = ()
-    laws: tuple[ScalingLaw, ...] = ()  # of curves with enough cells for a fit
     aa_controls: tuple[CellComparison, ...] = ()  # A/A cells, measured and judged like the others
     false_alarms: FalseAlarms = NO_ALARMS  # of this runner, this run included
     rule: int = 0  # the number of the rule that judged it; 0: none did

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from shootout import app, command
 from shootout.capability import Capability, Executed, Skip
 from shootout.errors import InputError
-from shootout.inputs.options import MARKDOWN, RESULTS, Option
+from shootout.inputs.options import MARKDOWN, RESULTS, WHAT, Option
 from shootout.model.plan import Cell, block_key
 from shootout.model.run import REMARK, Warning
 from shootout.model.verdict import Comparison
@@ -33,6 +33,7 @@ REACH = Option(
     "(see `shootout reach`)",
     "DIFF",
     name="reach",
+    about=WHAT,
 )
 _REVISIONS = re.compile(r"(.*):([^:]+?)\.\.([^:]+)")
 LAST = 2  # of the places of cells: the change reaches none of their functions

@@ -192,4 +192,4 @@ def coverage(document: MapDocument) -> Judged:
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str | Line]]) -> list[str]:
-    return [*markdown.table(columns, [[markdown.escaped(str(text)) for text in row] for row in rows])]
+    return [*markdown.table(columns, [map(str, row) for row in rows])]

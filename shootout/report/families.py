@@ -9,7 +9,7 @@ from msgspec import structs
 
 from shootout.model.plan import THROUGHPUT
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report import headlines, wording
+from shootout.report import headlines, no_effect, wording
 from shootout.report.figures import counted, percent
 from shootout.report.headlines import Headline
 
@@ -31,7 +31,8 @@ def overall(comparison: Comparison) -> Headline:
     if len(heads) < 2:
         return headlines.of_heads(here if heads else comparison)[0]
     cells = [c for c in comparison.cells if c.cell.server in heads and wording.needs_verdict(c)]
-    return Headline(_claim(cells, len(heads)), tuple(_lines(cells, comparison)))
+    said = (no_effect.of(here, head).line(head) for head in heads)
+    return Headline(_claim(cells, len(heads)), (*_lines(cells, comparison), *filter(None, said)))
 
 
 def _claim(cells: Sequence[CellComparison], heads: int) -> str:
@@ -40,7 +41,7 @@ def _claim(cells: Sequence[CellComparison], heads: int) -> str:
         if changed := [c for c in cells if c.verdict is verdict]:
             count = len({c.cell.server for c in changed})
             are = f"{'is' if count == 1 else 'are'} {_word(changed, verdict)}"
-            where = f"{len(changed)} of {counted(sum(map(wording.tried, cells)), 'cell')}"
+            where = f"{len(changed)} of {counted(len(wording.measured(cells)), 'cell')}"
             return f"{count} of {heads} servers {are} than {base} in {where}{wording.unconfirmed(changed)}"
     if all(c.verdict is Verdict.EQUIVALENT for c in cells):
         return f"All {heads} servers are as fast as {base}"
@@ -69,13 +70,13 @@ def _lines(cells: Sequence[CellComparison], comparison: Comparison) -> Iterator[
             if of:
                 shown = ", ".join(parts(of, wording.margins(of, comparison.policy))) or "undecided"
                 yield f"{TITLES.get(family, family)} {kind} {shown}"
-    if missing := len(cells) - sum(map(wording.tried, cells)):
+    if missing := len(cells) - len(wording.measured(cells)):
         yield f"{counted(missing, 'more cell')} not measured"
 
 
 def parts(cells: Sequence[CellComparison], margin: str) -> Iterator[str]:
     """What these cells show, `+3 to +9 %`, in how many of those measured; nothing if all are undecided."""
-    cells = [*filter(wording.tried, cells)]
+    cells = wording.measured(cells)
     by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
     changed = [(size(of, verdict), of, _named(of, cells)) for verdict in SIDES if (of := by_verdict[verdict])]
     others = [

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from datetime import datetime
 from functools import lru_cache
 
 from shootout.model.plan import Dataset
 from shootout.model.verdict import Interval
-from shootout.numbers import SPACE, decimals, grouped, number, percent_places
+from shootout.numbers import SPACE, grouped, number, percent_places
 
 NONE = "\N{EN DASH}"  # no number
 NOT_VISIBLE = "not visible"  # to the machine that measured
 
 
-def estimate(interval: Interval) -> str:
-    """The estimate, rounded to its interval's precision; at least one significant digit."""
-    half = (interval.high - interval.low) / 2
-    places = decimals(half) if half > 0 else None
-    if places is not None and interval.estimate:
-        places = max(places, -math.floor(math.log10(abs(interval.estimate))))
-    return number(interval.estimate, places)
-
-
-def half_width(interval: Interval) -> str:
-    """Half the interval's width, `± 12`; empty for a single start, whose interval has none."""
-    half = (interval.high - interval.low) / 2
-    return f"±{SPACE}{number(half, decimals(half))}" if half > 0 else ""
+def throughput(tps: float) -> str:
+    """Transactions per second: a change of a thousandth shows, however much the machine drifts."""
+    return number(tps, digits=4)
 
 
 def percent(ratio: float, places: int | None = None) -> str:

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import share
+from shootout.report import no_effect
 from shootout.report.figures import counted, threads
+from shootout.report.no_effect import NoEffect
 from shootout.report.wording import (
     WORST_FIRST,
     decided_change,
@@ -17,8 +19,8 @@ from shootout.report.wording import (
     heads,
     is_speed,
     margins,
+    measured,
     needs_verdict,
-    tried,
     unconfirmed,
     worst_first,
 )
@@ -41,27 +43,39 @@ class Headline:
 def of_heads(comparison: Comparison) -> tuple[Headline, ...]:
     """One headline for each head; a single one for a run without comparisons."""
     judged = [c for c in comparison.cells if needs_verdict(c)]
-    claims = [_claim([c for c in judged if c.cell.server == head], comparison) for head in heads(comparison)]
-    if not claims:
-        servers = ", ".join(server.label for server in comparison.header.servers)
-        claims = [(f"{servers} was measured alone", "nothing to compare it with")]
-    return tuple(Headline(claim, (detail,)) for claim, detail in claims)
+    claims = [
+        _of_head(*_claim([c for c in judged if c.cell.server == head], comparison), nothing)
+        for head in heads(comparison)
+        for nothing in [no_effect.of(comparison, head)]
+    ]
+    if claims:
+        return tuple(claims)
+    servers = ", ".join(server.label for server in comparison.header.servers)
+    return (Headline(f"{servers} was measured alone", ("nothing to compare it with",)),)
+
+
+def _of_head(claim: str, detail: str, nothing: NoEffect) -> Headline:
+    if nothing.itself:
+        details = (*nothing.sentences, f"{claim}, {detail}")
+        return Headline(f"{nothing.itself} was compared with itself", details)
+    return Headline(claim, (detail, *nothing.sentences))
 
 
 def _claim(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[str, str]:
     """What a head's cells show: a claim and its detail."""
     (base, _), *_ = Counter(c.base.server for c in cells if c.cell != c.base).most_common(1)
     head = cells[0].cell.server
-    total, measured = counted(len(cells), "cell"), sum(map(tried, cells))
-    by_verdict = {verdict: [c for c in cells if c.verdict is verdict] for verdict in Verdict}
+    tried = measured(cells)
+    total = counted(len(tried), "cell")
+    by_verdict = {verdict: [c for c in tried if c.verdict is verdict] for verdict in Verdict}
     slower, faster = worst_first(by_verdict[Verdict.REGRESSED]), worst_first(by_verdict[Verdict.IMPROVED])
     equal, failed = len(by_verdict[Verdict.EQUIVALENT]), len(by_verdict[Verdict.FAILED])
-    lost = f"; {counted(failed, 'cell')} failed" if failed else ""
-    if missing := len(cells) - measured:
-        lost += f"; {counted(missing, 'more cell')} not measured"
+    missing = len(cells) - len(tried)
+    more = f"; {counted(missing, 'more cell')} not measured" if missing else ""
+    lost = f"; {counted(failed, 'cell')} failed{more}" if failed else more
     if changed := slower or faster:
         worse, better = ("slower", "faster") if all(map(is_speed, changed)) else ("worse", "better")
-        where = f"{len(changed)} of {counted(measured, 'cell')}{unconfirmed(changed)}"
+        where = f"{len(changed)} of {total}{unconfirmed(changed)}"
         claim = f"{head} is {worse if slower else better} than {base} in {where}"
         best = f"best {_place(faster[-1])}" if faster else ""
         if not slower:
@@ -72,13 +86,14 @@ def _claim(cells: Sequence[CellComparison], comparison: Comparison) -> tuple[str
     if equal == len(cells):
         everywhere = "its only cell" if equal == 1 else f"all {total}"
         return f"{head} is as fast as {base} in {everywhere}", f"within ±{margins(cells, comparison.policy)}"
-    if all(c.verdict is Verdict.UNJUDGED and c.figures is None for c in cells):
+    if not tried:
         return f"{head} was not measured", cells[0].reason
     if failed == len(cells):
         return f"{head} could not be measured", f"{failed} of {total} failed"
-    if failed + len(by_verdict[Verdict.UNJUDGED]) == len(cells):
-        return f"No verdict on {head}", _counts(by_verdict, total) if failed else cells[0].reason
-    return _undecided(head, base, cells, _counts(by_verdict, total))
+    counts = f"{_counts(by_verdict, total)}{more}"
+    if failed + len(by_verdict[Verdict.UNJUDGED]) == len(tried):
+        return f"No verdict on {head}", counts if failed else cells[0].reason
+    return _undecided(head, base, tried, counts)
 
 
 def _undecided(head: str, base: str, cells: Sequence[CellComparison], counts: str) -> tuple[str, str]:

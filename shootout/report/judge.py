@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -20,16 +21,20 @@ from shootout.model.verdict import Comparison
 
 
 class Judge:
-    """Judges the runs of one folder; reads each runner's ledger once."""
+    """Judges the runs of one folder; reads each runner's ledger once.
 
-    def __init__(self, results: Path) -> None:
+    `skip` receives why lines of a ledger are left out.
+    """
+
+    def __init__(self, results: Path, skip: Callable[[str], None] | None = None) -> None:
         self._ledgers = results / ledgers.FOLDER
+        self._skip = skip
         self._entries = cache(self._read)
 
     def compare(self, document: RunDocument, base: str | None = None) -> Comparison:
         """Compare a run's cells with those of the server `base` (default: each block's first).
 
-        Raises InputError for an unknown base, and for a document or ledger that cannot be read.
+        Raises InputError for an unknown base, and for a document that cannot be read.
         """
         return compare.compare(document, base=base, ledger_entries=self.earlier(document.header))
 
@@ -45,7 +50,9 @@ class Judge:
 
     def _read(self, runner: str) -> tuple[list[LedgerEntry], list[str]]:
         """The entries, sorted by run and content, and a digest of each prefix."""
-        encoded = sorted((e.run, msgspec.json.encode(e), e) for e in ledgers.read(self._ledgers, runner))
+        encoded = sorted(
+            (e.run, msgspec.json.encode(e), e) for e in ledgers.read(self._ledgers, runner, self._skip)
+        )
         prefix = hashlib.sha256()
         digests = [prefix.hexdigest()]
         for _, text, _ in encoded:

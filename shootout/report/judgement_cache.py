@@ -79,7 +79,6 @@ class Summary(Value):
             cells=tuple(map(_slim, comparison.cells)),
             aa_controls=(),
             curves=(),
-            laws=(),
         )
         entries = ledger.of(header, comparison.policy, comparison.cells, comparison.aa_controls)
         made = len(document.starts)
@@ -93,9 +92,14 @@ def in_memory(document: RunDocument, comparison: Comparison) -> JudgedRun:
     return JudgedRun(summary.comparison, summary.aa_entries, lambda: whole)
 
 
-def run(path: Path, acknowledged: Sequence[Acknowledgement] = ()) -> JudgedRun:
-    """The run in a document, judged with its runner's earlier A/A cells. Raises InputError."""
-    return _run(path, Judge(path.parent), acknowledged)
+def run(
+    path: Path, acknowledged: Sequence[Acknowledgement] = (), skip: Callable[[str], None] | None = None
+) -> JudgedRun:
+    """Judge the run in a document with its runner's earlier A/A cells. Raises InputError.
+
+    `skip` receives why lines of the ledger are left out.
+    """
+    return _run(path, Judge(path.parent, skip), acknowledged)
 
 
 def runs(
@@ -108,9 +112,9 @@ def runs(
 
     By default a block's base is its first server; what is compared with another one is not cached. Of several
     documents of a run one counts (`journal.copies`). Calls `skipped` for what cannot be read, and for others
-    of a run that say something else.
+    of a run that say something else; and for lines of ledgers, which are left out.
     """
-    judge = Judge(results)
+    judge = Judge(results, lambda reason: skipped(InputError(reason)))
     paths = journal.find(results)
     for orphan in {*(results / FOLDER).glob(f"*{_SUFFIX}")} - {*map(_cache_file, paths)}:
         with suppress(OSError):
@@ -245,11 +249,14 @@ def digest(*parts: bytes) -> str:
 
 
 def _slim(cell: CellComparison) -> CellComparison:
-    figures = cell.figures and structs.replace(cell.figures, errors={}, counters={}, statements={})
+    figures, base_figures = (
+        each and structs.replace(each, errors={}, counters={}, statements={})
+        for each in (cell.figures, cell.base_figures)
+    )
     # Acknowledgements apply to single metrics, and pages name the decisive metric.
     plain = not cell.judged or (cell.verdict is not Verdict.REGRESSED and cell.judged[0].metric == THROUGHPUT)
     return structs.replace(
-        cell, figures=figures, judged=() if plain else cell.judged,
+        cell, figures=figures, base_figures=base_figures, judged=() if plain else cell.judged,
         per_start=cell.per_start if cell.verdict is Verdict.INCONCLUSIVE else (),  # headlines count them
         warnings=(), metrics=(), statements=(), causes=(),
     )  # fmt: skip

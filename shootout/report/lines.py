@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from shootout.model.run import MODES_DROPPED
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
 from shootout.report.figures import threads
@@ -18,7 +19,7 @@ CUT_SHORT = "The run was cut short: some starts are missing"
 # The table has no room for them.
 PRINTED_WARNINGS = (
     *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
-    "settings-left-out",
+    *("settings-left-out", MODES_DROPPED),
 )
 
 
@@ -66,7 +67,7 @@ def verdict_table(comparison: Comparison) -> Table:
         if c.cell.server not in absent and (c.cell != c.base or c.verdict is Verdict.FAILED or not compares)
     ]
     rows: list[tuple[str | Line, ...]] = []
-    for c, (*row, verdict) in zip(cells, wording.verdict_rows(comparison, cells), strict=True):
+    for c, (*row, verdict) in zip(cells, wording.verdict_rows(cells), strict=True):
         rows.append((*row, Line(verdict, "dim" if c.acknowledged else STYLES[c.verdict])))
     return Table(wording.VERDICT_COLUMNS, tuple(rows))
 

@@ -66,7 +66,7 @@ class Display:
 def _live_line(progress: Progress, elapsed_s: float) -> Text:
     """How much of the whole run is done and left, and what is being measured."""
     if progress.left_s is None:
-        return Text(visible(_activity(progress)))
+        return _text(_activity(progress))
     filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
     line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
     line.append("─" * (BAR_WIDTH - filled), style="dim")
@@ -133,7 +133,12 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
 
 def _say(console: Console, text: str, style: str = "") -> None:
     """Print text as it is; long lines stay whole."""
-    console.print(Text(visible(text), style=style), soft_wrap=True)
+    console.print(_text(text, style), soft_wrap=True)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Anything that is shown, as it is: without markup, and with control characters visible."""
+    return Text(visible(text), style)
 
 
 def _table(table: Table) -> rich.table.Table:
@@ -143,10 +148,10 @@ def _table(table: Table) -> rich.table.Table:
     )
     for name in table.columns:
         side: Literal["left", "right"] = "right" if name.startswith("#") else "left"
-        drawn.add_column(name.removeprefix("#"), justify=side, no_wrap=True)
+        drawn.add_column(_text(name.removeprefix("#")), justify=side, no_wrap=True)
     for row in table.rows:
         cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
-        drawn.add_row(*(Text(visible(cell.text), style=cell.style) for cell in cells))
+        drawn.add_row(*(_text(cell.text, cell.style) for cell in cells))
     return drawn
 
 

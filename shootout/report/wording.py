@@ -20,7 +20,7 @@ from shootout.model.verdict import (
     Outcome,
     Verdict,
 )
-from shootout.numbers import MINUS, SPACE, number, percents, share
+from shootout.numbers import MINUS, SPACE, percents, share
 from shootout.report import commands
 from shootout.report.characters import visible
 from shootout.report.figures import (
@@ -33,6 +33,7 @@ from shootout.report.figures import (
     percent,
     signed_to,
     threads,
+    throughput,
 )
 from shootout.report.sections import Section
 
@@ -112,12 +113,11 @@ def far(cells: Sequence[CellComparison]) -> str:
     return f"{name} is {decided_change(first)} from its accepted runs{more}"
 
 
-def verdict_rows(comparison: Comparison, cells: Sequence[CellComparison]) -> Iterator[tuple[str, ...]]:
-    """These cells of a comparison below VERDICT_COLUMNS."""
-    measured = {c.cell: c.figures for c in comparison.cells}
+def verdict_rows(cells: Sequence[CellComparison]) -> Iterator[tuple[str, ...]]:
+    """These cells below VERDICT_COLUMNS."""
     for c in cells:
         base_tps, tps = (
-            number(figures.tps.estimate) if figures else NONE for figures in (measured.get(c.base), c.figures)
+            throughput(each.tps.estimate) if each else NONE for each in (c.base_figures, c.figures)
         )
         if any(warning.code == OTHER_BASE for warning in c.warnings):
             base_tps += f" ({c.base.server})"
@@ -260,9 +260,9 @@ def needs_verdict(c: CellComparison) -> bool:
     return c.cell != c.base or c.verdict is not Verdict.UNJUDGED
 
 
-def tried(c: CellComparison) -> bool:
-    """Whether a cell was measured, or failed."""
-    return c.verdict is not Verdict.UNJUDGED or c.figures is not None
+def measured(cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
+    """The cells that were measured, or failed: counts are of these."""
+    return tuple(c for c in cells if c.verdict is not Verdict.UNJUDGED or c.figures is not None)
 
 
 def unconfirmed(changed: Sequence[CellComparison]) -> str:

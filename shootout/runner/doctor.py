@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from shootout.analysis import ledger, stats
@@ -47,14 +47,14 @@ class Report(Value):
     aa_cells_wanting: int  # without a false alarm, until the rate is known to satisfy the policy
 
 
-def examine(data: Path, results: Path, policy: Policy, settings: str) -> Report:
+def examine(data: Path, results: Path, policy: Policy, settings: str, skip: Callable[[str], None]) -> Report:
     """Examine this machine for some seconds, and the ledger of its runs in `results`.
 
-    `data`: where the servers' data will lie. `settings`: of the gates whose false alarms count. Raises
-    InputError.
+    `data`: where the servers' data will lie. `settings`: of the gates whose false alarms count. `skip`
+    receives why lines of the ledger are left out. Raises InputError.
     """
     runner = machine.inspect(data)
-    entries = ledgers.read(results / ledgers.FOLDER, runner.fingerprint)
+    entries = ledgers.read(results / ledgers.FOLDER, runner.fingerprint, skip)
     false_alarms = ledger.standing(entries, policy, settings)
     return Report(
         runner=runner,

@@ -62,9 +62,9 @@ def placement(cpus: Sequence[int], name: PlacementName = "auto") -> Placement:
 
     apart: about a quarter for the client, the rest for the servers. shared: all for the servers. auto: apart,
     but where that leaves the servers one CPU, several reading threads get all of them: that halves the
-    intervals (docs/decisions/cpu-placement.md). A client and a server that only take turns share one CPU
+    intervals (docs/decisions.md). A client and a server that only take turns share one CPU
     throughout: on two, every turn would wake an idle one, which on a virtual machine took two thirds of the
-    time and most of the noise (docs/validation.md).
+    time and most of the noise (docs/results.md).
     The client gets the first CPUs, so pass CPUs of one core side by side (`Host.by_core`).
     """
     quarter = max(1, round(len(cpus) / 4))
@@ -84,7 +84,7 @@ def hold(cpus: Collection[int], *, batch: bool = True) -> Iterator[None]:
     """Pin this thread, and all that it starts meanwhile, to `cpus`.
 
     `batch`: use SCHED_BATCH, so that a reply that wakes it does not preempt the server and replies arrive in
-    batches (docs/decisions/batch-scheduling.md). Not for one reply at a time.
+    batches (docs/decisions.md). Not for one reply at a time.
     """
     before = os.sched_getaffinity(0), os.sched_getscheduler(0), os.sched_getparam(0)
     os.sched_setaffinity(0, cpus)

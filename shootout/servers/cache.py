@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from shootout.errors import InputError
+from shootout.model.run import Warning
 from shootout.model.value import Value, decoded
 from shootout.servers import layout, locking
 from shootout.settings.setting import normalise
@@ -33,6 +34,7 @@ class Manifest(Value):
     checksum: str  # of all rows
     load_s: float
     files: dict[str, int]  # sizes by path under data/; a template that differs is broken
+    told: tuple[Warning, ...] = ()  # while it was loaded
 
 
 class Entry(Value):

@@ -105,6 +105,7 @@ class Compiled:
     requests: Mapping[str, Request] = field(default_factory=dict)  # by setting
     verbatim: Mapping[str, str] = field(default_factory=dict)  # the profile's own my.cnf options
     left_out: tuple[str, ...] = ()  # those that shootout sets itself
+    beside: Collection[str] = ()  # variables that other servers of the run set
 
 
 def load(name_or_file: str) -> SettingsProfile:
@@ -146,7 +147,7 @@ def compile(
     Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
     for a buffer pool that would be too small.
     """
-    overridden = {meant(option, value)[0] for option, value in profile.options.items()}
+    overridden = _overridden(profile)
     options: dict[str, str] = {}
     requests: dict[str, Request] = {}
     for name, requested in profile.settings.items():
@@ -172,6 +173,22 @@ def compile(
         options |= written
         requests[target] = Request(value=value, variables=variables, lacking=bool(row.lacks), note=note)
     return Compiled(options | profile.options, requests, profile.options, profile.left_out)
+
+
+def _overridden(profile: SettingsProfile) -> set[str]:
+    """The variables of which the profile's own options decide.
+
+    Beside a character set of its own it has no collation of ours, and none of our character sets beside
+    another one's collation: a server refuses such pairs.
+    """
+    own = dict(meant(option, value) for option, value in profile.options.items())
+    ours = normalise(str(profile.settings.get("character_set", "")))
+    beside = set()
+    if "character_set_server" in own:
+        beside = {"collation_server"}
+    elif not normalise(own.get("collation_server", ours)).startswith(ours):
+        beside = {"character_set_server"}
+    return {*own, *beside}
 
 
 def in_files(options: Mapping[str, str]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Collection, Iterator, Mapping, Set
 
 from shootout.model.run import SettingRecord, Warning
 from shootout.settings.profiles import Compiled, Request
@@ -33,7 +33,7 @@ def compare(
         if option.casefold().startswith("loose")
     }
     every = (
-        *_defaults(effective),
+        *_defaults(effective, compiled.beside),
         *(_requested(name, request, effective, loose) for name, request in compiled.requests.items()),
         *_verbatim(compiled.verbatim, effective, loose),
     )
@@ -108,8 +108,8 @@ def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
     return asked <= has if "=" in wanted else asked == has
 
 
-def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
-    """Records of all readable settings, and of other notable variables."""
+def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator[SettingRecord]:
+    """Records of all readable settings, of other notable variables, and of those that other servers set."""
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(
@@ -119,7 +119,9 @@ def _defaults(effective: Mapping[str, str]) -> Iterator[SettingRecord]:
                 differs=False,
                 variables=reading.variables,
             )
-    for name in NOTABLE:
+    readings = filter(None, (setting.reading(effective) for setting in SETTINGS.values()))
+    read = {reading.variables[0] for reading in readings if len(reading.variables) == 1}
+    for name in dict.fromkeys((*NOTABLE, *sorted({*beside} - read))):
         if name in effective:
             yield SettingRecord(
                 name=name, requested=None, effective=effective[name], differs=False, variables=(name,)

@@ -372,21 +372,33 @@ SUSPECTED = (
     "transaction_isolation",
 )
 
-# Of these, what only servers that write can feel.
+# What only servers that write can feel: flushing, logs and their writers, the doublewrite buffer.
 FOR_WRITES = frozenset(
     {
-        "innodb_flush_log_at_trx_commit",
-        "sync_binlog",
-        "innodb_flush_method",
-        "innodb_doublewrite",
+        "binlog_row_image",
         "gtid_mode",
         "innodb_change_buffering",
+        "innodb_doublewrite",
+        "innodb_flush_log_at_trx_commit",
+        "innodb_flush_method",
+        "innodb_flush_neighbors",
         "innodb_io_capacity",
-        "innodb_purge_threads",
+        "innodb_io_capacity_max",
+        "innodb_log_buffer_size",
+        "innodb_log_file_size",
         "innodb_log_writer_threads",
-        "binlog_row_image",
+        "innodb_max_dirty_pages_pct",
+        "innodb_page_cleaners",
+        "innodb_purge_threads",
+        "innodb_redo_log_capacity",
+        "innodb_write_io_threads",
+        "log_bin",
+        "sync_binlog",
     }
 )
+
+# What costs time that instructions do not show.
+BY_TIME = FOR_WRITES | {"innodb_buffer_pool_size", "innodb_read_io_threads", "innodb_use_native_aio"}
 
 # What plans depend on.
 PLANNING = (

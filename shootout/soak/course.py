@@ -29,7 +29,7 @@ EDGE = 0.1  # of the load, at either end, in which no step is looked for
 # Quantiles of the largest self-normalised step, by chance of a larger one (Shao and Zhang 2010, table 1).
 _CHANCES = (0.1, 0.05, 0.025, 0.01, 0.005, 0.001)
 _LARGEST = (29.6, 40.1, 52.2, 68.6, 84.6, 121.9)
-POWER = 1.5  # times the root of such a quantile: the step midway found in four of five (docs/validation.md)
+POWER = 1.5  # times the root of such a quantile: the step midway found in four of five (docs/results.md)
 FOUR_OF_FIVE = 0.84  # standard errors
 
 

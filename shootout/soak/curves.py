@@ -15,7 +15,7 @@ from shootout.soak.values import Gauge, SoakHeader, SoakSlice
 
 SETTLING_S = 30  # at most a tenth of the load: what a cold start may take is not judged
 PARTS = 60  # at least, of a load
-BEYOND = 2.0  # standard deviations; what is farther away is a disturbance (docs/decisions/soak-in-turns.md)
+BEYOND = 2.0  # standard deviations; what is farther away is a disturbance (docs/decisions.md)
 DEVIATION = 1.4826  # that of noise without disturbances, by the median of its amounts
 STALL = 0.1  # of the median throughput
 EPISODE_S = 5  # stalls that are not farther apart are one

@@ -2,7 +2,7 @@
 
 Everything is compared as a change over time, of the head relative to the base: one start of each says little
 about their levels, which is what runs are for. Intervals are for all findings of a head together. Each has a
-share of the chance of an error; stalls, which are rare, have the largest (docs/decisions/soak-in-turns.md).
+share of the chance of an error; stalls, which are rare, have the largest (docs/decisions.md).
 """
 
 from __future__ import annotations

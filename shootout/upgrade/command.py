@@ -57,7 +57,10 @@ class Upgrade(Capability):
         parser.add_argument("--workloads", metavar="W,…", default="", help=workloads)
         counted = "a count of `shootout work` with both servers, in place of counting statements"
         parser.add_argument("--counted", metavar="DOC", type=Path, help=counted)
-        again = "an upgrade of another machine: keep what holds anywhere, and measure time on this one"
+        again = (
+            "an upgrade of another machine: keep what holds anywhere, and measure time on this one; "
+            "OLD and NEW only where its servers are not of the catalogue"
+        )
         parser.add_argument("--again", metavar="DOC", type=Path, help=again)
         command.add_measuring(parser, "upgrade", ("data",))
         command.add_options(parser, (BUDGET, WITHOUT, OUT, MARKDOWN))
@@ -95,18 +98,19 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
     unknown = [part for part in args.without if part not in get_args(Part)]
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")
-    asked: tuple[str, ...] = (args.old, args.new, args.settings, args.workload, args.workloads)
+    asked = (args.old, args.new, args.settings, args.workload, args.workloads)
     if args.again is not None:
-        if any(asked) or args.counted:
-            raise InputError("--again DOC: expected no servers, settings, workloads or count: DOC has them")
-        earlier = UPGRADES.read(args.again)
-        asked = (*earlier.references, earlier.settings, earlier.workload, earlier.workloads)
+        if any(asked[2:]) or args.counted:
+            raise InputError("--again DOC: expected no settings, workloads or count: DOC has them")
+        servers, earlier = measure.servers_again(args.again, asked[:2]), UPGRADES.read(args.again)
+        asked = (*servers, earlier.settings, earlier.workload, earlier.workloads)
     elif not (args.old and args.new):
         raise InputError("expected OLD and NEW, or --again DOC")
     if args.resume:
         document = _unfinished(asked, results)
     else:
-        document = measure.begin(*asked) if args.again is None else measure.again(args.again, results)
+        again = args.again
+        document = measure.begin(*asked) if again is None else measure.again(again, asked[:2], results)
     if args.counted is not None:
         measure.require_counted(args.counted, document)
     return replace(document, budget_min=args.budget)

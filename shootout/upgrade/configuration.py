@@ -3,56 +3,98 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from shootout.errors import MeasureError, without_values
 from shootout.servers import instances
 from shootout.servers.installation import Installation
+from shootout.servers.instances import Instance
 from shootout.settings import differences
 from shootout.settings.setting import meant, normalise, variable
 from shootout.upgrade.values import OptionFate
 
 _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
+_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
+_BY_OLD = "by the old server: "
+_LACKS = re.compile(r"modes? (?P<modes>.+)")
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A server that was started with a my.cnf, without the options that it refuses."""
+    """A server that was started with a my.cnf, without what it refuses."""
 
     version: str
     variables: Mapping[str, str]
-    refused: Mapping[str, str]  # why, by option
+    given: Mapping[str, str]  # the options that it started with
+    refused: Mapping[str, str] = field(default_factory=dict)  # why, by option
     told: Mapping[str, str] = field(default_factory=dict)  # what its log says of an option
 
 
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
-    """Start an empty server with these options; one that it dies of is left out of the next start.
+    """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    A server may ignore what it does not know: `loose`. Call this from the main thread. Raises
-    MeasureError if the server starts with none of them either.
+    Of `sql_mode` only the modes that it lacks are left out. A server may ignore what it does not know:
+    `loose`. Call this from the main thread. Raises MeasureError where nothing can be blamed.
     """
-    instances.initialise(program, directory, {})
+    given = dict(options)
     refused: dict[str, str] = {}
     while True:
-        given = {loose(name): value for name, value in options.items() if name not in refused}
+        taken = {loose(name): value for name, value in given.items()}
         try:
-            with instances.start(program, directory, given) as instance:
-                variables = instance.variables()
-                said = dict(_said(instance.error_log_tail(_LOG_LINES), options))
-                return Probe(instance.version, variables, refused, said)
-        except MeasureError as error:
-            log = f"{error}\n{(directory / 'error.log').read_text('utf-8', errors='replace')}"
-            blamed = dict(_said(log, {name: options[name] for name in options if name not in refused}))
+            with _fresh(program, directory, taken) as instance:
+                told = dict(_said(instance.error_log_tail(_LOG_LINES), given))
+                return Probe(instance.version, instance.variables(), given, refused, told)
+        except MeasureError:
+            log = directory / "error.log"
+            blamed = _blamed(log.read_text("utf-8", errors="replace"), given) if log.exists() else {}
             if not blamed:
                 raise
-            refused |= blamed
-            (directory / "error.log").unlink()
+        refused |= blamed
+        for option in blamed:
+            value = given.pop(option)
+            if variable(option) == "sql_mode" and (lacking := _lacking(program, directory, _modes(value))):
+                rest = (mode for mode in _modes(value) if mode not in lacking)
+                given[option] = _mode_list(rest)
+                refused[option] = f"mode{'s' * (len(lacking) > 1)} {', '.join(lacking)}"  # as _LACKS reads it
+
+
+@contextmanager
+def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -> Iterator[Instance]:
+    """A server that was initialised and started with these options. Raises MeasureError."""
+    shutil.rmtree(directory, ignore_errors=True)
+    instances.initialise(program, directory, options)
+    with instances.start(program, directory, options) as instance:
+        yield instance
+
+
+def _lacking(program: Installation, directory: Path, modes: Iterable[str]) -> list[str]:
+    """The modes that the server refuses one by one."""
+
+    def is_refused(mode: str) -> bool:
+        try:
+            instance.query(f"SET SESSION sql_mode = '{mode}'")
+        except MeasureError:
+            return True
+        return False
+
+    with _fresh(program, directory, {}) as instance:
+        return [mode for mode in modes if is_refused(mode)]
+
+
+def _modes(value: str) -> list[str]:
+    return [mode.strip() for mode in value.strip("'\"").split(",") if mode.strip()]
+
+
+def _mode_list(modes: Iterable[str]) -> str:
+    return ",".join(modes) or '""'
 
 
 def loose(option: str) -> str:
@@ -73,9 +115,15 @@ def fates(options: Mapping[str, str], old: Probe, new: Probe) -> Iterator[Option
             old=old.variables.get(name),
             new=new.variables.get(renamed or name),
             renamed=renamed,
-            refused=new.refused.get(option, ""),
+            refused=_refused(option, old, new),
             told=new.told.get(option, ""),
         )
+
+
+def _refused(option: str, old: Probe, new: Probe) -> str:
+    """Why a server does not start with an option."""
+    by_old = f"{_BY_OLD}{old.refused[option]}" if option in old.refused else ""
+    return "; ".join(filter(None, (new.refused.get(option, ""), by_old)))
 
 
 def is_kept(fate: OptionFate) -> bool:
@@ -89,32 +137,68 @@ def is_kept(fate: OptionFate) -> bool:
     return normalise(fate.old) == normalise(fate.new)
 
 
-def migrated(options: Mapping[str, str], fates_of: tuple[OptionFate, ...]) -> dict[str, str]:
-    """The options that the new server takes, by the names that it has for them."""
-    kept = {fate.option: fate for fate in fates_of if not fate.refused}
-    return {loose(kept[name].renamed or name): value for name, value in options.items() if name in kept}
+def measured(fates_of: Iterable[OptionFate]) -> Iterator[dict[str, str]]:
+    """The options that both servers take: for the old one, and by the new one's names for them."""
+    both: dict[str, tuple[str, str]] = {}
+    for fate in fates_of:
+        refusals = [why.removeprefix(_BY_OLD) for why in filter(None, fate.refused.split("; "))]
+        lacking = [found["modes"].split(", ") for why in refusals if (found := _LACKS.fullmatch(why))]
+        if len(lacking) == len(refusals):  # else a server refuses the whole option
+            gone = {mode for modes in lacking for mode in modes}
+            rest = _mode_list(mode for mode in _modes(fate.value) if mode not in gone)
+            both[fate.option] = fate.renamed or fate.option, rest if gone else fate.value
+    yield {loose(name): value for name, (_, value) in both.items()}
+    yield {loose(renamed): value for renamed, value in both.values()}
 
 
 def warnings(log: str) -> list[str]:
     """The warnings and errors of a server's log, each once, without values."""
-    lines = (_LEVEL.split(line, maxsplit=1) for line in log.splitlines())
-    said = dict.fromkeys(without_values(parts[1]).strip() for parts in lines if len(parts) == 2)
+    said = dict.fromkeys(without_values(text).strip() for text in _messages(log, _LEVEL))
     return [text for text in said if not _ALWAYS.search(text)]
 
 
 def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The first warning or error of a log that names an option, or its value, for each option."""
-    lines = [_LEVEL.split(line, maxsplit=1) for line in log.splitlines()]
-    messages = [parts[1] for parts in lines if len(parts) == 2]
-    for option, value in options.items():
-        words = "|".join(re.escape(word).replace("_", "[_-]") for word in _words(option, value))
-        found = (text for text in messages if re.search(rf"(?<![\w-])(?:{words})(?![\w-])", text))
-        if text := next(found, ""):
-            yield option, _PROGRAM.sub("", without_values(text).strip())
+    """The first warning or error of a log that names an option, for each option."""
+    messages = _messages(log, _LEVEL)
+    for option in options:
+        if text := next((text for text in messages if _names(text, variable(option))), ""):
+            yield option, _shown(text)
 
 
-def _words(option: str, value: str) -> Iterator[str]:
-    yield variable(option)
-    for each in value.strip("'\"").split(","):
-        if re.fullmatch(r"[A-Za-z_]{6,}", each.strip()):  # a word of its own, such as a mode
-            yield each.strip()
+def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
+    """What the last error that names options, or else their values, says of them."""
+    for text in reversed(_messages(log, _ERROR)):
+        by_name = [option for option in options if _names(text, variable(option))]
+        by_value = [
+            option for option, value in options.items() if any(_names(text, word) for word in _words(value))
+        ]
+        if by_name or by_value:
+            return dict.fromkeys(by_name or by_value, _shown(text))
+    return {}
+
+
+def cause(failure: str) -> str:
+    """The first error of the log that a failure quotes, or its first line."""
+    errors = _messages(failure, _ERROR)
+    return _shown(errors[0]) if errors else failure.partition("\n")[0]
+
+
+def _messages(log: str, level: re.Pattern[str]) -> list[str]:
+    lines = (level.split(line, maxsplit=1) for line in log.splitlines())
+    return [parts[1] for parts in lines if len(parts) == 2]
+
+
+def _shown(text: str) -> str:
+    return _PROGRAM.sub("", without_values(text).strip())
+
+
+def _names(text: str, word: str) -> bool:
+    spelled = re.escape(word).replace("_", "[_-]")
+    return re.search(rf"(?<![\w-]){spelled}(?![\w-])", text) is not None
+
+
+def _words(value: str) -> Iterator[str]:
+    """The words of a value that may stand for its option in a message; InnoDB begins any of its own."""
+    for word in _modes(value):
+        if re.fullmatch(r"[A-Za-z]\w{5,}", word) and word.casefold() != "innodb":
+            yield word

@@ -10,6 +10,7 @@ from shootout.settings.differences import VariableDifference
 from shootout.upgrade.judge import Answer
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import OptionFate
+from shootout.work.report import modes_dropped
 
 VALUE_MAX = 60  # characters of a variable's value
 
@@ -27,8 +28,10 @@ def refused(answer: Answer) -> Topic | None:
         lines.append(f"{answer.old} does not know {', '.join(old)}: there is nothing to compare.")
     if document.results is not None:
         lines += document.results or ["Every statement that was compared returns the same rows."]
+    if answer.counted:
+        lines += modes_dropped(answer.counted.document)
     rows = (*map(_fate, answer.fates), *_meanings(answer))
-    if document.settings and not answer.fates:
+    if document.options and not answer.fates:
         lines.append(f"{document.settings}: the new server takes every option as the old one does.")
     if not (lines or rows):
         return None
@@ -64,7 +67,7 @@ def _short(text: str) -> str:
 
 def _fate(fate: OptionFate) -> tuple[str, ...]:
     if fate.refused:
-        what = f"refused: {fate.refused}"
+        what = f"refused: {fate.refused}; left out on both servers"
     elif fate.renamed:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:

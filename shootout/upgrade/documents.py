@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from shootout.document.formats import Format
 from shootout.document.store import Store
+from shootout.errors import quoted
 from shootout.upgrade.values import UpgradeDocument
+
+_ID = re.compile(r"[0-9A-Za-z-]+")  # as runs have
+_LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]*")  # as references have
 
 
 def _fault(document: UpgradeDocument) -> str:
-    """The first file that does not lie in the results; empty without one."""
+    """The first name that is none, or file that does not lie in the results; empty without one.
+
+    Names become those of files, and parts of server references.
+    """
+    if _ID.fullmatch(document.upgrade) is None:
+        return f"upgrade: expected letters and digits, found {quoted(document.upgrade)!r}"
+    for label in document.labels:
+        if _LABEL.fullmatch(label) is None:
+            return f"labels: expected names of servers, found {quoted(label)!r}"
     outside = (name for name in document.files if Path(name).is_absolute() or ".." in Path(name).parts)
-    return next((f"it names {name}, which lies elsewhere" for name in outside), "")
+    return next((f"it names {quoted(name)}, which lies elsewhere" for name in outside), "")
 
 
 UPGRADES = Store("an upgrade", "upgrades/*.json", UpgradeDocument, "upgrade", Format(1), _fault)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate
+from itertools import accumulate, chain
 from pathlib import Path
-from statistics import median
 from typing import TypeVar
 
 from shootout import app
@@ -18,12 +17,13 @@ from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import Runner
-from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
+from shootout.settings.table import BY_TIME, FOR_WRITES
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.values import OptionFate, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, OptionFate, UpgradeDocument
 from shootout.work import judge as counts
 from shootout.work.documents import COUNTS
 from shootout.work.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
@@ -46,7 +46,8 @@ class Restored:
     """What an old value of a setting does for the new server's statements."""
 
     setting: str  # NAME=VALUE
-    helped: tuple[WorkChange, ...]  # fewer instructions with it
+    restores: tuple[WorkChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
+    saves: tuple[WorkChange, ...]  # fewer, too, but nothing that was lost
     cost: tuple[WorkChange, ...]  # more
     failed: str  # why it has no counts
 
@@ -57,6 +58,18 @@ class Loss:
 
     change: WorkChange
     left: WorkChange | None  # the new server with all old values, against the old without these features
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The loss that the headline shows, and what was tried against it."""
+
+    workload: str
+    kinds: tuple[WorkChange, ...]  # the one that is lost, or those of the workload that cost more
+    throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
+    tested: bool  # each of these kinds was counted with old values
+    restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
+    untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
 
 
 @dataclass(frozen=True)
@@ -131,6 +144,32 @@ class Answer:
         return tuple(differences.differences(of_old, of_new, asked))
 
     @property
+    def unmeasured(self) -> dict[str, str]:
+        """Why a part that was wanted gave nothing to compare, by part."""
+        why = {part: reason for part, reason in self.document.left_out.items() if reason != AS_ASKED}
+        failures = self.counted.document.failures if self.counted else ()
+        if failures and not self.compares_statements:
+            why["statements"] = next((each for each in failures if not each.lacks), failures[0]).reason
+        if self.failed and not self.cells:
+            why["time"] = self.failed[0].reason
+        return why
+
+    @property
+    def failed(self) -> tuple[CellComparison, ...]:
+        """The cells that could not be measured."""
+        return tuple(cell for run in self.runs for cell in run.cells if cell.verdict is Verdict.FAILED)
+
+    @property
+    def compares_statements(self) -> bool:
+        """Whether a kind of statement was counted on both servers."""
+        return any(change.ratio for change in self.changes)
+
+    @property
+    def without_settings(self) -> bool:
+        """Whether the user's my.cnf was not tried, so that nothing was measured with it."""
+        return bool(self.document.settings) and "settings" in self.document.left_out
+
+    @property
     def nothing_changed(self) -> bool:
         """Whether something was compared, and nothing of note differs."""
         judged = (each.verdict for each in self.changes if each.ratio)
@@ -171,11 +210,11 @@ class Answer:
         """The options of the user's my.cnf that the new server takes in another way, or not."""
         return tuple(fate for fate in self.document.options if not is_kept(fate))
 
-    def workloads_with_losses(self, kinds_max: float) -> tuple[str, ...]:
+    def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
         """Workloads with kinds that cost more, as the command line names them.
 
-        The user's own, then those whose kinds execute least: applications send such statements most. The
-        first, and those with which there are at most so many kinds.
+        The user's own, then those whose throughput is timed, then those whose kinds execute least: such are
+        sent most. The first, and those with which there are at most so many kinds.
         """
         if self.counted is None:
             return ()
@@ -186,9 +225,11 @@ class Answer:
         own = {
             each.name for each in self.counted.document.workloads if each.written == self.document.workload
         }
-        worse = sorted(lost, key=lambda name: (name not in own, costs[name], name))
-        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
         written = {record.name: record.written for record in self.counted.document.workloads}
+        worse = sorted(
+            lost, key=lambda name: (name not in own, written[name] not in timed, costs[name], name)
+        )
+        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
         return tuple(
             written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
@@ -207,7 +248,7 @@ class Answer:
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
         """What each old value does, the most helpful first."""
-        return tuple(sorted(self._restored(), key=lambda each: -len(each.helped)))
+        return tuple(sorted(self._restored(), key=lambda each: (-len(each.restores), -len(each.saves))))
 
     def _restored(self) -> Iterator[Restored]:
         if self.restored is None:
@@ -216,35 +257,118 @@ class Answer:
         for label, setting in self.document.trials.items():
             if label not in (ALL, OFF):
                 changes = [*_kinds(self.restored, label)]
-                helped = (each for each in changes if each.verdict is Verdict.IMPROVED)
-                cost = (each for each in changes if each.verdict is Verdict.REGRESSED)
-                yield Restored(setting, tuple(helped), tuple(cost), failures.get(label, ""))
+                lost = self._restorable(label)
+                less = [each for each in changes if each.verdict is Verdict.IMPROVED]
+                yield Restored(
+                    setting=setting,
+                    restores=tuple(each for each in less if _place(each) in lost),
+                    saves=tuple(each for each in less if _place(each) not in lost),
+                    cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
+                    failed=failures.get(label, ""),
+                )
+
+    def _restorable(self, label: str) -> Collection[tuple[str, str]]:
+        """The kinds whose loss a trial can restore.
+
+        Without a feature that the old server has, too, both need fewer instructions: what is left then must
+        certainly be less than the loss. Several features were not counted one by one.
+        """
+        lost = {_place(loss.change): loss.change for loss in self.losses}
+        off = self.document.trials.get(OFF, "")
+        if self.document.trials[label] not in off.split("+"):
+            return lost
+        left = self._left(label) if self.document.trials[label] == off else {}
+        return {
+            place
+            for place, change in lost.items()
+            if place in left and _interval(left[place]).high < _interval(change).low
+        }
 
     @cached_property
     def losses(self) -> tuple[Loss, ...]:
         """Kinds that cost more, the worst first, and what is left of each under the old settings."""
         trials = self.document.trials
-        left: dict[tuple[str, str], WorkChange] = {}
-        if self.restored is not None and OFF in trials:
-            of_all = ALL if ALL in trials else next(iter(trials))
-            for change in _kinds(counts.compare(self.restored.document, OFF), of_all):
-                if change.ratio is not None:
-                    left[change.workload, change.kind] = change
+        left = self._left(ALL if ALL in trials else next(iter(trials), ""))
         return tuple(
-            Loss(change, left.get((change.workload, change.kind)))
+            Loss(change, left.get(_place(change)))
             for change in self.changes
             if change.verdict is Verdict.REGRESSED
         )
 
+    def _left(self, label: str) -> Mapping[tuple[str, str], WorkChange]:
+        """The kinds of a trial beside the old server without the same features."""
+        if self.restored is None or OFF not in self.document.trials:
+            return {}
+        of_trial = _kinds(counts.compare(self.restored.document, OFF), label)
+        return {_place(change): change for change in of_trial if change.ratio is not None}
+
+    @cached_property
+    def worst(self) -> Worst | None:
+        """The loss that the headline shows; None: it shows none."""
+        slower = [each for each in self.cells if each[1].verdict is Verdict.REGRESSED]
+        if self.cells and not slower:
+            return None
+        lost = [loss.change for loss in self.losses]
+        if slower:
+            workload = slower[0][1].cell.workload
+            kinds = [change for change in lost if change.workload == workload]
+        else:
+            kinds = lost[:1]
+        if not (slower or kinds):
+            return None
+        places = {_place(change) for change in kinds}
+        restored_by = (
+            each.setting for each in self.restorations if not places.isdisjoint(map(_place, each.restores))
+        )
+        return Worst(
+            workload=slower[0][1].cell.workload if slower else kinds[0].workload,
+            kinds=tuple(kinds),
+            throughput=slower[0] if slower else None,
+            tested=bool(places) and places <= self._tried,
+            restored_by=tuple(restored_by),
+            untimed=self._untimed(*slower[0]) if slower else (),
+        )
+
+    @property
+    def _tried(self) -> set[tuple[str, str]]:
+        """The kinds that were counted with an old value."""
+        changes = self.restored.changes if self.restored else ()
+        return {
+            _place(each)
+            for each in changes
+            if each.ratio is not None and each.server in self.document.trials and each.server != OFF
+        }
+
+    def _untimed(self, run: Comparison, cell: CellComparison) -> tuple[str, ...]:
+        """The variables that differed in a run, and cost such a cell time."""
+        servers = {server.label: server for server in run.header.servers}
+        old, new = servers[cell.base.server], servers[cell.cell.server]
+        called = {record.name: record.variables for record in (*old.settings, *new.settings)}
+        felt = BY_TIME if cell.figures and cell.figures.writes else BY_TIME - FOR_WRITES
+        names = chain.from_iterable(called[name] for name in chain(*differences.of_records(old, new)))
+        return tuple(name for name in names if name in felt)
+
     @property
     def explained(self) -> float | None:
-        """The median of the shares of the losses that settings explain; None: what is left is not counted."""
-        shares = [
-            1 - (loss.left.ratio.estimate - 1) / (loss.change.ratio.estimate - 1)
-            for loss in self.losses
-            if loss.left and loss.left.ratio and loss.change.ratio
+        """The share of the worst loss's instructions that settings explain, as its workload sends them.
+
+        None, unless all kinds that cost more were counted with the settings, and are of one workload.
+        """
+        if self.worst is None or self.counted is None:
+            return None
+        workload = self.worst.workload
+        losses = [
+            loss for loss in self.losses if not self.worst.throughput or loss.change.workload == workload
         ]
-        return median(shares) if shares else None
+        sent = {(kind.workload, kind.name): kind.per_transaction for kind in self.counted.document.kinds}
+        lost = still = 0.0
+        for loss in losses:
+            change, times = loss.change, sent[_place(loss.change)]
+            if change.workload != workload or not times or loss.left is None or change.base is None:
+                return None
+            lost += times * change.base.mean * (_interval(change).estimate - 1)
+            still += times * change.base.mean * (_interval(loss.left).estimate - 1)
+        return 1 - still / lost if lost else None
 
 
 def read(document: UpgradeDocument, results: Path) -> Answer:
@@ -261,13 +385,15 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
             return None
 
     names = (*document.elsewhere, *document.runs)
-    runs = (known(name, lambda path: app.judge(path, ACKNOWLEDGED.default)) for name in names)
+    runs = (
+        known(name, lambda path: app.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
+    )
     return Answer(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
         tuple(run for run in runs if run is not None),
-        tuple(unreadable),
+        tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
     )
 
 
@@ -278,3 +404,12 @@ def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
     for change in comparison.changes:
         if change.server == server and (change.kind not in whole or change.workload not in in_parts):
             yield change
+
+
+def _place(change: WorkChange) -> tuple[str, str]:
+    return change.workload, change.kind
+
+
+def _interval(change: WorkChange) -> Interval:
+    assert change.ratio is not None  # of what is judged
+    return change.ratio

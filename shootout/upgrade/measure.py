@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -39,7 +40,7 @@ TRIALS_MAX = 6
 COUNT_S = 4.0  # that counting a kind takes, once, on one of two servers side by side
 UPGRADE_TIMEOUT_S = 600.0  # of a server that upgrades a data directory
 TOLD_MAX = 8  # lines of its log
-LARGE_ROWS = "200000"  # of each table, if the data is to be larger than memory
+LARGE_ROWS = "dataset.rows=200000"  # of each table, if the data is to be larger than memory
 LARGE_MIN = 5.0  # minutes for each leg, without which it is not
 REPORT = Callable[[str], None]
 
@@ -76,31 +77,62 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
 def _label(text: str) -> str:
     """What a server is called: the user's name, its catalogue id, or the last part of its directory."""
     server = reference.parse(text)
+    if "," in text:  # which separates servers in a list
+        raise InputError(f"{text}: expected one server, without a comma")
     if server.source not in ("catalogue", "path"):
         raise InputError(f"{text}: expected a server of the catalogue, such as mysql-8.0.33, or path:DIR")
     last = server.target if server.source == "catalogue" else PurePath(server.target).name
     return server.name or re.sub(r"[^A-Za-z0-9.+-]+", "-", last).strip("-.+") or "server"
 
 
-def again(path: Path, results: Path) -> UpgradeDocument:
-    """An answer with all of an earlier one that holds anywhere, and its files in the results.
+def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
+    """The references of the servers to start for an earlier answer: its own, or the given ones.
 
-    Raises InputError if the earlier one, or a file that it names, cannot be read.
+    The document may come from anywhere, so only the user names a program that is not of the catalogue.
+    Raises InputError.
+    """
+    earlier = UPGRADES.read(path)
+    if any(given):
+        labels = begin(*given, "", "", "").labels if all(given) else given
+        if labels != earlier.labels:
+            expected = " and ".join(f"{label}=SERVER" for label in earlier.labels)
+            raise InputError(f"{path}: expected {expected}, found {' and '.join(filter(None, labels))}")
+        return given
+    old, new = earlier.references
+    for label, text in zip(earlier.labels, earlier.references, strict=True):
+        if not _is_catalogued(text):
+            raise InputError(
+                f"{path}: {label} is {text!r}, which is not of the catalogue\nTo start such a program, name "
+                f"both servers: {' '.join(f'{name}=SERVER' for name in earlier.labels)} --again {path}"
+            )
+    return old, new
+
+
+def _is_catalogued(text: str) -> bool:
+    try:
+        return reference.parse(text).source == "catalogue"
+    except InputError:
+        return False
+
+
+def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocument:
+    """Begin an answer with all of an earlier one that holds anywhere; copy its documents to the results.
+
+    `servers`: their references here. Raises InputError if the earlier one, or a document that it names,
+    cannot be read, or would replace another one.
     """
     earlier, folder = UPGRADES.read(path), path.resolve().parents[1]
-    old, new = earlier.references
-    asked = begin(old, new, "", earlier.workload, earlier.workloads)
-    own = folder.glob(f"upgrades/{earlier.upgrade}/*.cnf")
-    copies = {folder / name: results / name for name in earlier.files}
-    copies |= {file: results / "upgrades" / asked.upgrade / file.name for file in own}
-    for source, target in copies.items():
-        try:
-            files.replace(target, source.read_bytes())
-        except OSError as error:
-            raise InputError(f"{path}: {source}: cannot be copied: {error.strerror}") from None
-    return replace(
+    asked = begin(*servers, "", earlier.workload, earlier.workloads)
+    for name in filter(None, (earlier.statements, earlier.restoring)):
+        COUNTS.read(folder / name)
+    for name in (*earlier.runs, *earlier.elsewhere):
+        journal.read(folder / name)
+    for name in earlier.files:
+        _copy(folder / name, results / name)
+    document = replace(
         earlier,
         upgrade=asked.upgrade,
+        references=servers,
         started=asked.started,
         version=asked.version,
         runs=(),
@@ -108,6 +140,32 @@ def again(path: Path, results: Path) -> UpgradeDocument:
         done=tuple(part for part in PARTS if part != "time"),
         left_out={part: why for part, why in earlier.left_out.items() if part != "time"},
     )
+    write_settings(document, results)
+    return document
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a document, unless it is there. Raises InputError."""
+    try:
+        content = files.read(source)
+        if not target.exists():
+            files.replace(target, content)
+        elif files.read(target) != content:
+            raise InputError(f"{target}: differs from {source}, which would replace it")
+    except OSError as error:
+        raise InputError(f"{source}: cannot be copied: {error.strerror}") from None
+
+
+def write_settings(document: UpgradeDocument, results: Path) -> None:
+    """Write the user's my.cnf as each server gets it, if there is one. Raises InputError."""
+    if document.options:
+        for label, given in zip(("old", "new"), configuration.measured(document.options), strict=True):
+            lines = [f"{name} = {value}" if value else name for name, value in given.items()]
+            app.write(_settings_file(document, results, label), "\n".join(("[mysqld]", *lines, "")))
+
+
+def _settings_file(document: UpgradeDocument, results: Path, label: str) -> Path:
+    return results / "upgrades" / document.upgrade / f"{label}.cnf"
 
 
 def require_counted(path: Path, document: UpgradeDocument) -> None:
@@ -121,9 +179,20 @@ def require_counted(path: Path, document: UpgradeDocument) -> None:
 def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT) -> Path:
     """Answer what the document does not answer yet; returns its file. Call this from the main thread.
 
-    A part that fails is left out, with its reason. Raises MeasureError if the document cannot be written.
+    A part that fails is left out, with its reason. Raises InputError if another process answers it, and
+    MeasureError if the document cannot be written.
     """
-    session = _Session(way, document, out / "results", observe, report)
+    results = out / "results"
+    path = UPGRADES.path_of(results, document.upgrade)
+    with campaign.writing(path.parent, document.upgrade, "upgrade"):
+        if path.exists():  # as it is now: until here another process may have continued it
+            document = replace(UPGRADES.read(path), budget_min=document.budget_min)
+        _answer(_Session(way, document, results, observe, report))
+    return path
+
+
+def _answer(session: _Session) -> None:
+    """Do all parts that are wanted and not done."""
     steps: Mapping[Part, Callable[[], None]] = {
         "settings": session.settings,
         "data": session.data,
@@ -132,14 +201,14 @@ def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, re
         "restoring": session.restoring,
         "time": session.time,
     }
-    path = session.write()
+    session.write()
     for part in PARTS:
         if part in session.document.done:
             continue
-        if part in way.without:
+        if part in session.way.without:
             session.leave_out(part, AS_ASKED)
             continue
-        observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
+        session.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
         try:
             steps[part]()
         except (InputError, MeasureError) as error:
@@ -147,7 +216,6 @@ def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, re
         else:
             others = {name: why for name, why in session.document.left_out.items() if name != part}
             session.keep(done=(*session.document.done, part), left_out=others)
-    return path
 
 
 @dataclass
@@ -161,8 +229,8 @@ class _Session:
     def __post_init__(self) -> None:
         self.ends_s = time.monotonic() + 60 * self.document.budget_min
 
-    def write(self) -> Path:
-        return UPGRADES.write(self.results, self.document.upgrade, self.document)
+    def write(self) -> None:
+        UPGRADES.write(self.results, self.document.upgrade, self.document)
 
     def keep(self, **found: object) -> None:
         """Add what a part found."""
@@ -192,13 +260,7 @@ class _Session:
             versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
             options=fates,
         )
-        if options:
-            of_old = {configuration.loose(name): value for name, value in options.items()}
-            for label, given in zip(
-                ("old", "new"), (of_old, configuration.migrated(options, fates)), strict=True
-            ):
-                lines = [f"{name} = {value}" if value else name for name, value in given.items()]
-                app.write(self._file(label), "\n".join(("[mysqld]", *lines, "")))
+        write_settings(self.document, self.results)
 
     def data(self) -> None:
         """Start the new server on a data directory of the old one."""
@@ -231,7 +293,8 @@ class _Session:
         suspects = answer.suspects[:TRIALS_MAX]
         minutes = self._minutes("restoring")
         counts = (len(suspects) + 3) * work.STARTS_MIN  # of each kind
-        losses = answer.workloads_with_losses(60 * float(minutes) / (COUNT_S * counts))
+        kinds_max = 60 * float(minutes) / (COUNT_S * counts)
+        losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
             return
         text = self._server(1).partition("=")[2]
@@ -273,14 +336,14 @@ class _Session:
             plan = self._plan(
                 PROFILE, servers=",".join(f"{self._server(at)}{legs[number]}" for at in (0, 1)),
                 workloads=self._workloads(), budget=f"{minutes:.2f}",
-                **({"table_size": LARGE_ROWS} if legs[number].endswith(LARGE) else {}),
+                **({"set": [LARGE_ROWS]} if legs[number].endswith(LARGE) else {}),
             )  # fmt: skip
             path = campaign.measure(plan, self.results, self.observe)
             self.keep(runs=(*self.document.runs, self._below(path)))
 
     # --- plans ------------------------------------------------------------------------------------
 
-    def _plan(self, profile: str, **changed: str) -> Plan:
+    def _plan(self, profile: str, **changed: Any) -> Plan:
         servers = ",".join(self._server(number) for number in (0, 1))
         data = {} if self.way.data is None else {"data": str(self.way.data)}
         chosen = {"profile": profile, "servers": servers, **data, **changed}
@@ -297,7 +360,7 @@ class _Session:
 
     def _file(self, label: str) -> Path:
         """The user's my.cnf, as one of the servers gets it."""
-        return self.results / "upgrades" / self.document.upgrade / f"{label}.cnf"
+        return _settings_file(self.document, self.results, label)
 
     def _workloads(self) -> str:
         """The user's workload, then those of the profile, the ones whose statements changed most first."""

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from shootout.analysis.exit_codes import exit_code
 from shootout.analysis.plan_changes import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.numbers import SPACE, number
+from shootout.numbers import SPACE, number, percent_places
 from shootout.report import circumstances, differing, figures, wording
 from shootout.report.figures import counted
 from shootout.report.github import markdown
 from shootout.report.judged import Judged, Line, Table
-from shootout.upgrade import configured
-from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored
+from shootout.settings.table import BY_TIME
+from shootout.upgrade import configuration, configured
+from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored, Worst
 from shootout.upgrade.topic import Topic
-from shootout.upgrade.values import AS_ASKED, LARGE
+from shootout.upgrade.values import LARGE
 from shootout.work.report import count
 from shootout.work.values import WorkChange
 
@@ -40,9 +42,7 @@ def judged(answer: Answer) -> Judged:
             text.append(Table(topic.columns, topic.rows[:SAID_MAX]))
             text += _more(topic)
         text += [*(Line(f"  {command}") for command in topic.commands), Line()]
-    code = exit_code(
-        failed=any(why != AS_ASKED for why in answer.document.left_out.values()), regressed=False
-    )
+    code = exit_code(failed=bool(answer.unmeasured), regressed=False)
     return Judged(tuple(text), value(answer), code, as_markdown(answer))
 
 
@@ -61,6 +61,7 @@ def value(answer: Answer) -> dict[str, object]:
         "variables": answer.variables,
         "restorations": answer.restorations,
         "losses": answer.losses,
+        "worst": answer.worst,
         "explained": answer.explained,
         "data": answer.document.data,
         "results": answer.document.results,
@@ -72,11 +73,10 @@ def as_markdown(answer: Answer) -> str:
     """The answer, for a step summary or a ticket."""
     lines = [f"**{markdown.escaped(headline(answer))}**", ""]
     for topic in topics(answer):
-        lines += [f"### {topic.title}", ""]
+        lines += [f"### {markdown.escaped(topic.title)}", ""]
         lines += [part for line in topic.lines for part in (markdown.escaped(line), "")]
         if topic.rows:
-            rows = (map(markdown.escaped, row) for row in topic.rows[:SAID_MAX])
-            lines += [*markdown.table(topic.columns, rows), ""]
+            lines += [*markdown.table(topic.columns, topic.rows[:SAID_MAX]), ""]
             lines += [part for line in _more(topic) for part in (markdown.escaped(line.text), "")]
         if topic.commands:
             lines += [*markdown.code("\n".join(topic.commands)), ""]
@@ -97,7 +97,19 @@ def headline(answer: Answer) -> str:
 
 
 def sentence(answer: Answer) -> str:
-    """The worst and the best change, each with its interval and its conditions."""
+    """What could not be measured, and why; then the worst and the best change."""
+    parts: dict[str, list[str]] = {}
+    for part, why in answer.unmeasured.items():
+        parts.setdefault(configuration.cause(why), []).append(part)
+    said = [f"could not measure {', '.join(each)} ({why})" for why, each in parts.items()]
+    found = _found(answer)
+    if found and answer.without_settings:
+        found = f"without {PurePath(answer.document.settings).name}, {found}"
+    return "; ".join(filter(None, (*said, found))) or "nothing is measured yet"
+
+
+def _found(answer: Answer) -> str:
+    """The worst and the best change, each with its interval and its conditions; empty: there is none."""
     if answer.nothing_changed:
         judged = [change for change in answer.changes if change.ratio]
         kinds = counted(len(judged), "kind of statement", KINDS)
@@ -106,14 +118,17 @@ def sentence(answer: Answer) -> str:
         return f"nothing to report: {', '.join(compared)}"
     if answer.cells:
         return f"throughput {'; '.join(_on(answer, machine) for machine in answer.machines)}"
-    changed = [
-        f"{_change(change)} for {change.kind}" for change in answer.changes if change.verdict in CHANGED
-    ]
-    if changed:
-        return f"instructions {_worst_and_best(changed)}"
-    if answer.changes:
+    more, fewer = (
+        [change for change in answer.changes if change.verdict is verdict]
+        for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+    )
+    said = [f"{_instructions(each)} for {each.kind} at worst" for each in more[:1]]
+    said += [f"{_instructions(each)} for {each.kind} at best" for each in fewer[-1:]]
+    if said:
+        return ", ".join(said if more else ("no kind of statement certainly needs more instructions", *said))
+    if answer.compares_statements:
         return "no kind of statement certainly needs more or fewer instructions"
-    return "nothing is measured yet"
+    return ""
 
 
 def _on(answer: Answer, machine: str) -> str:
@@ -148,6 +163,24 @@ def _change(change: WorkChange | None) -> str:
     return f"{figures.times(ratio)} ({figures.times_range(ratio)})"
 
 
+def _amount(change: WorkChange) -> str:
+    """How many more instructions, or fewer."""
+    ratio = change.ratio
+    assert ratio is not None  # of what is judged
+    if not 1 / 3 < ratio.estimate < 3:
+        return f"{_change(change)} as many"
+    if ratio.low <= 1 <= ratio.high:
+        return _change(change)
+    places = percent_places(ratio.low, ratio.high)
+    size, *ends = (number(100 * abs(each - 1), places) for each in (ratio.estimate, ratio.low, ratio.high))
+    low, high = ends if ratio.low > 1 else reversed(ends)
+    return f"{size}{SPACE}% ({low} to {high}{SPACE}%) {'more' if ratio.low > 1 else 'fewer'}"
+
+
+def _instructions(change: WorkChange) -> str:
+    return f"{_amount(change)} instructions"
+
+
 def settings_of(run: Comparison) -> str:
     """The settings of a run's servers, as their records name them."""
     return run.header.servers[-1].settings_name
@@ -166,66 +199,128 @@ def topics(answer: Answer) -> tuple[Topic, ...]:
 
 
 def _settable(answer: Answer) -> Topic | None:
-    """Lines for my.cnf, each with its own measurement."""
-    if answer.restored is None:
+    """Lines for my.cnf, each with the loss that it was counted to restore; the headline's loss first."""
+    if answer.restored is None and answer.worst is None:
         return None
-    useful = [each for each in answer.restorations if each.helped]
-    lines = [
-        f"{_named(each.setting)}: {_best(each)}"
-        + (f"; costs {_worst(each)}" if each.cost else "; no kind costs more")
-        for each in useful
-    ]
-    useless = [_named(each.setting) for each in answer.restorations if not each.helped and not each.failed]
-    if useless:
-        lines.append(f"No statement executes less with {', '.join(useless)}.")
-    lines += [f"{_named(each.setting)}: {each.failed}" for each in answer.restorations if each.failed]
+    every = answer.restorations
+    useful = [each for each in every if each.restores]
+    lines = [f"{_lost(answer.worst)}: {_tried(answer, answer.worst)}."] if answer.worst else []
+    lines += [_restores(answer, each) for each in useful]
+    lines += [_saves(answer, each) for each in every if each.saves and not each.restores]
+    useless = [each.setting for each in every if not (each.restores or each.saves or each.failed)]
+    untimed = [each for each in useless if _by_time(each)]
+    if without := [_named(each) for each in useless if each not in untimed]:
+        lines.append(f"No counted loss is restored by {', '.join(without)}.")
+    if untimed:
+        lines.append(
+            f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
+        )
+    lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
     lines += _explained(answer)
     left = [_left(loss, loss.left) for loss in answer.losses if loss.left is not None]
+    nothing = "no tested setting restores a loss" if left else "not tested"
     return Topic(
-        "What to set" if useful else "What to set: no old value restores what statements cost more",
+        "What to set" if useful else f"What to set: {nothing}",
         tuple(lines),
-        ("kind", "workload", "#instructions", "#left: the code"),
+        ("kind", "workload", "#instructions", "#left"),
         tuple(left),
         ("[mysqld]", *(line for each in useful for line in each.setting.split("+"))) if useful else (),
         "What statements cost more, and what is left with all of these settings",
     )
 
 
+def _lost(worst: Worst) -> str:
+    if worst.throughput:
+        return f"Throughput {_end(*worst.throughput)}"
+    (change,) = worst.kinds
+    return f"{_instructions(change)} for {change.kind}"
+
+
+def _tried(answer: Answer, worst: Worst) -> str:
+    """What restores the headline's loss, as far as that was tested."""
+    said = "no tested setting restores it"
+    if worst.restored_by:
+        said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
+        said += ", not tested in time" * bool(worst.throughput)
+    elif not worst.tested:
+        why = answer.document.left_out.get("restoring")
+        said = f"not tested ({why or f'no setting was tried with {worst.workload}'})"
+    elif worst.untimed:
+        said = "not tested"
+    if not worst.untimed:
+        return said
+    return (
+        f"{said}. What differs and acts by time does not show in instructions: {', '.join(worst.untimed)}; "
+        "shootout explain --try NAME=VALUE measures it"
+    )
+
+
+def _by_time(setting: str) -> bool:
+    return any(each.partition("=")[0] in BY_TIME for each in setting.split("+"))
+
+
+def _restores(answer: Answer, restored: Restored) -> str:
+    """What a setting restores, by the kind that it helps most."""
+    best = min(restored.restores, key=_estimate)
+    lost = next(
+        loss.change
+        for loss in answer.losses
+        if (loss.change.workload, loss.change.kind) == (best.workload, best.kind)
+    )
+    others = [each.kind for each in restored.restores if each is not best]
+    more = f", and for {', '.join(others)}" if others else ""
+    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind costs more with it"
+    return (
+        f"{_named(restored.setting)}: {_instructions(best)} for {best.kind}, which needs {_amount(lost)} "
+        f"on {answer.new}{more}; {costs}."
+    )
+
+
+def _saves(answer: Answer, restored: Restored) -> str:
+    """Why a setting with which kinds need fewer instructions is not recommended."""
+    best = min(restored.saves, key=_estimate)
+    others = len(restored.saves) - 1
+    more = f" and {counted(others, 'other kind')}" if others else ""
+    has_it = restored.setting in answer.document.trials.get(OFF, "").split("+")
+    why = f"{answer.old} has it on, too" if has_it else "none of them costs more"
+    said = f"{_instructions(best)} for {best.kind}{more}, but {why}"
+    return f"{_named(restored.setting)} is not known to restore a loss: {said}."
+
+
 def _explained(answer: Answer) -> Iterator[str]:
     """What is left of the losses with all settings, and how much of them these explain."""
     left = [loss for loss in answer.losses if loss.left is not None]
-    if answer.explained is None or not left:
+    if not left:
         return
     worst = left[0]
     off = answer.document.trials[OFF].split("+") if answer.document.trials[OFF] else []
     own = [_named(each.setting) for each in answer.restorations if each.setting not in off]
     where = [(off, "both servers"), (own, answer.new)]
     said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
-    yield (
-        f"With {said}: {_change(worst.left)} instead of {_change(worst.change)} for {worst.change.kind}. "
-        "What is left is the code."
-    )
-    share = f"{number(100 * answer.explained, 0)}{SPACE}%" if answer.explained >= 0.005 else "nothing"
-    kinds = counted(len(left), "kind that costs", "kinds that cost")
-    yield (
-        f"Settings explain {share} of a loss: the median of {kinds} more, each by how much of its change "
-        "is gone with all of them."
-    )
+    if worst.left:
+        yield (
+            f"With {said}: {_instructions(worst.left)} instead of {_amount(worst.change)} "
+            f"for {worst.change.kind}."
+        )
+    if answer.explained is not None and answer.worst:
+        share = f"{number(100 * answer.explained, 0)}{SPACE}%" if answer.explained >= 0.005 else "nothing"
+        yield (
+            f"Settings explain {share} of the instructions that {answer.worst.workload} needs more: all its "
+            "kinds that cost more, each as often as it sends them."
+        )
 
 
 def _named(setting: str) -> str:
     return ", ".join(setting.split("+"))
 
 
-def _best(restored: Restored) -> str:
-    best = min(restored.helped, key=lambda change: change.ratio.estimate if change.ratio else 1.0)
-    more = f" and {counted(len(restored.helped) - 1, 'other kind')}" if len(restored.helped) > 1 else ""
-    return f"{_change(best)} instructions for {best.kind}{more}"
+def _estimate(change: WorkChange) -> float:
+    return change.ratio.estimate if change.ratio else 1.0
 
 
 def _worst(restored: Restored) -> str:
-    worst = max(restored.cost, key=lambda change: change.ratio.estimate if change.ratio else 1.0)
-    return f"{_change(worst)} for {worst.kind}"
+    worst = max(restored.cost, key=_estimate)
+    return f"{_instructions(worst)} for {worst.kind}"
 
 
 def _left(loss: Loss, left: WorkChange) -> tuple[str, ...]:
@@ -296,7 +391,8 @@ def _statements(answer: Answer) -> Iterator[Topic]:
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
         )  # fmt: skip
         if rows or what == "more":
-            title = f"Statements that cost {what}" if rows else "Statements: none costs more"
+            none = "none costs more" if answer.compares_statements else "not compared"
+            title = f"Statements that cost {what}" if rows else f"Statements: {none}"
             yield Topic(title, lines, columns, rows, caption="Instructions for each execution; ? undecided")
             lines = ()
 
@@ -357,7 +453,13 @@ def _data(answer: Answer) -> Topic | None:
 def _untested(answer: Answer) -> Topic:
     document = answer.document
     lines = [f"{part}: {why}" for part, why in document.left_out.items()]
+    if answer.without_settings:
+        lines.append(f"Your own settings: everything was measured without {document.settings}.")
     lines += answer.unreadable
+    lines += [
+        f"{cell.cell.workload}, {figures.threads(cell.cell.threads)} on {cell.cell.server}: {cell.reason}"
+        for cell in answer.failed
+    ]
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
         for failure in (answer.counted.document.failures if answer.counted else ())

@@ -25,7 +25,7 @@ class OptionFate(Value):
     old: str | None  # the variable's value; None: the server has no such variable
     new: str | None
     renamed: str = ""  # the variable's name on the new server
-    refused: str = ""  # why the new server does not start with it
+    refused: str = ""  # why a server does not start with it, or with a part of it
     told: str = ""  # what the new server's log says of it
 
 

@@ -19,6 +19,7 @@ from shootout.analysis import stats
 from shootout.analysis.interval_verdict import interval_verdict
 from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
 from shootout.errors import InputError
+from shootout.model.run import ServerRecord
 from shootout.model.verdict import Verdict
 from shootout.work.values import (
     WorkChange,
@@ -76,15 +77,19 @@ def per_unit(document: WorkDocument) -> dict[Key, ByStart]:
 
 
 def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
-    """Every kind on every server over all documents that counted equal statements on equal tables."""
+    """Every kind on every server, by reference and settings, with equal statements on equal tables."""
     counted: defaultdict[tuple[str, ...], list[tuple[WorkDocument, float]]] = defaultdict(list)
     for comparison in sorted(comparisons, key=lambda comparison: comparison.document.run):
         document = comparison.document
         tables = " ".join(dataset.key for dataset in document.datasets)
+        measured = {each.label: (_built(each), each.settings_name) for each in document.servers}
         for change in comparison.changes:
             if change.head is not None:
                 digest = document.digests.get(change.workload, "")
-                key = change.workload, change.kind, change.server, digest, tables, document.settings
+                key = (
+                    change.workload, change.kind, change.server, digest, tables, str(document.options),
+                    *measured[change.server],
+                )  # fmt: skip
                 counted[key].append((document, change.head.mean))
     return tuple(
         WorkSeries(
@@ -96,6 +101,11 @@ def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
         )
         for (workload, kind, server, *_), counts in counted.items()
     )  # fmt: skip
+
+
+def _built(server: ServerRecord) -> str:
+    """The server's reference; of a server built from commits what all of them share."""
+    return "commits" if server.commit else server.reference
 
 
 def _points(server: str, counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shootout.analysis.exit_codes import exit_code
-from shootout.model.run import RunHeader
+from shootout.model.run import MODES_DROPPED, RunHeader
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped
 from shootout.report import figures, wording
@@ -17,6 +17,7 @@ from shootout.work.instructions import Instructions, PartCount, Statement
 from shootout.work.values import (
     WorkChange,
     WorkComparison,
+    WorkDocument,
     WorkFailure,
     WorkFigure,
     WorkPoint,
@@ -195,11 +196,17 @@ def spread(change: WorkChange) -> str:
 
 
 def failures(comparison: WorkComparison) -> tuple[str, ...]:
-    """Why there are no counts."""
+    """Why there are no counts, or of other data."""
     document = comparison.document
     made = max((count.start for count in document.counts), default=0)
     fewer = [f"counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
-    return (*fewer, *map(_failure, document.failures))
+    return (*fewer, *modes_dropped(document), *map(_failure, document.failures))
+
+
+def modes_dropped(document: WorkDocument) -> list[str]:
+    """Which session modes of a dump the servers lack."""
+    every = ((server.label, each) for server in document.servers for each in server.warnings)
+    return [f"{label}: {each.text}" for label, each in every if each.code == MODES_DROPPED]
 
 
 def _failure(failure: WorkFailure) -> str:
@@ -223,7 +230,7 @@ def value(comparison: WorkComparison) -> dict[str, object]:
 def markdown(comparison: WorkComparison) -> str:
     """The table, for a step summary."""
     lines = ["## Instructions for each kind of statement", "", escaped(headline(comparison)), ""]
-    lines += table(COLUMNS, (map(escaped, row(change)) for change in shown(comparison)))
+    lines += table(COLUMNS, map(row, shown(comparison)))
     lines += ["", *(f"- {escaped(failure)}" for failure in failures(comparison))]
     return "\n".join(lines).rstrip() + "\n"
 

@@ -4,11 +4,12 @@ import shutil
 from datetime import date
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
 from msgspec import structs
 
-from shootout import app
+from shootout import app, cli
 from shootout.analysis import acknowledgements, baseline, compare, gate, stats
 from shootout.document import baselines, journal
 from shootout.errors import InputError
@@ -126,6 +127,14 @@ def test_what_nothing_confirms_needs_no_confirmation_to_be_detectable(tmp_path: 
         return baseline.compare(compared, stored).cells[1].judged[0].detectable
 
     assert detectable(0) == detectable(2) is not None
+
+
+def test_labels_do_nothing_to_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = msgspec.json.encode(a_run(20)).replace(b'"b"', b'"b\\u001b[2J[bold]"')
+    path = tmp_path / "r1.jsonl"
+    path.write_bytes(journal.encoded(msgspec.json.decode(text, type=RunDocument)))
+    assert cli.main(["baseline", "accept", str(path), "--to", str(tmp_path / "baselines")]) == 0
+    assert "reads, 4 threads: b␛[2J[bold] is " in capsys.readouterr().out
 
 
 def test_a_run_far_from_the_accepted_ones_is_accepted_only_by_force(tmp_path: Path) -> None:

@@ -10,13 +10,17 @@ from msgspec import structs
 from shootout.analysis import change_points, compare, history, stats
 from shootout.model.history import HistorySeries
 from shootout.model.verdict import Comparison
-from tests.analysis.builders import a_document, starts_of, with_header, with_profile
+from tests.analysis.builders import a_document, a_server, starts_of, with_header
 
 
 def a_run(
-    number: int, change_percent: float, fingerprint: str = "f", settings: str = "in-memory"
+    number: int,
+    change_percent: float,
+    fingerprint: str = "f",
+    settings: tuple[str, str] = ("in-memory", "in-memory"),
 ) -> Comparison:
-    document = with_profile(a_document(starts_of(change_percent, (-0.1, 0.1))), settings=settings)
+    servers = [a_server(label, settings_name=name) for label, name in zip("ab", settings, strict=True)]
+    document = a_document(starts_of(change_percent, (-0.1, 0.1)), servers=servers)
     runner = structs.replace(document.header.runner, fingerprint=fingerprint)
     started = f"2026-01-{number:02}"
     return compare.compare(with_header(document, run=f"r{number:03}", started=started, runner=runner))
@@ -71,12 +75,11 @@ def test_series_are_apart_by_runner_and_in_the_order_of_runs() -> None:
 
 
 def test_series_are_apart_by_settings() -> None:
-    """Else every other night of two matrices would be a change."""
-    nights = [
-        a_run(1 + night, -20 * (night % 2), settings=("fast", "safe")[night % 2]) for night in range(20)
-    ]
+    """Else every other night of two matrices would be a change; runs of one upgrade share a profile."""
+    settings = (("fast", "fast"), ("safe", "safe"), ("fast", "safe"))
+    nights = [a_run(1 + night, -20 * (night % 3), settings=settings[night % 3]) for night in range(30)]
     series = [(each.settings, len(each.points), each.changes) for each in history.series(nights)]
-    assert series == [("fast", 10, ()), ("safe", 10, ())]
+    assert series == [("fast", 10, ()), ("safe", 10, ()), ("safe against fast", 10, ())]
 
 
 def suspected_runs(level: list[float]) -> int:

@@ -1,5 +1,8 @@
 import math
 import multiprocessing
+import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +53,42 @@ def test_a_torn_line_loses_only_itself(tmp_path: Path) -> None:
     assert ledgers.read(tmp_path, "f") == (an_entry(run="r1", runner="f"), an_entry(run="r2", runner="f"))
 
 
-def test_what_is_no_entry_is_named(tmp_path: Path) -> None:
-    ledgers.path_of(tmp_path, "f").write_text('{"run": 1}\n')
-    with pytest.raises(InputError, match=r"f\.jsonl:1: not a ledger entry: "):
-        ledgers.read(tmp_path, "f")
+@pytest.mark.parametrize(
+    ("bad", "more"),
+    [
+        (b'{"run": 1}\n', ""),
+        (b"<<<<<<< HEAD\n=======\n", "; nor is 1 more of its lines"),
+        (b"<<<<<<< HEAD\n=======\n>>>>>>> main\n", "; nor are 2 more of its lines"),
+        (b"\xff\n", ""),
+    ],
+)
+def test_bad_lines_are_left_out_and_said_once(tmp_path: Path, bad: bytes, more: str) -> None:
+    ledgers.append(tmp_path, "f", [an_entry(run="r1")])
+    file = ledgers.path_of(tmp_path, "f")
+    file.write_bytes(file.read_bytes() + bad)
+    ledgers.append(tmp_path, "f", [an_entry(run="r1"), an_entry(run="r2")])
+    said: list[str] = []
+    found = ledgers.read(tmp_path, "f", said.append)
+    assert found == (an_entry(run="r1", runner="f"), an_entry(run="r2", runner="f"))
+    (reason,) = said
+    assert re.match(rf"{file}:2: not a ledger entry: ", reason)
+    assert reason.endswith(more)
+    assert ("nor" in reason) == bool(more)
+
+
+@pytest.mark.parametrize("put", [os.mkfifo, Path.mkdir])
+def test_a_file_that_is_none_is_left_out_at_once(tmp_path: Path, put: Callable[[Path], None]) -> None:
+    file = ledgers.path_of(tmp_path, "f")
+    put(file)
+    said: list[str] = []
+    assert ledgers.read(tmp_path, "f", said.append) == ()
+    assert said == [f"{file}: cannot be read: not a regular file"]
+    with pytest.raises(InputError, match="cannot be written: "):
+        ledgers.append(tmp_path, "f", [an_entry()])
+    reader = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(InputError, match="cannot be written: "):
+        ledgers.append(tmp_path, "f", [an_entry()])
+    os.close(reader)
 
 
 def test_a_ledger_that_cannot_be_written_is_named(tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """The rule of verdicts is frozen: recorded runs get the verdicts that its number stands for.
 
-A change of the rule takes a new number in thresholds.py, a new golden file, and both columns in
-docs/validation.md.
+A change of the rule takes a new number in thresholds.py, a new golden file, and its figures in
+docs/results.md.
 """
 
 from __future__ import annotations

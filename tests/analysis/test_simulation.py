@@ -1,4 +1,4 @@
-"""Whole gates in simulation keep the bounds that docs/validation.md states: a few of each kind.
+"""Whole gates in simulation keep the bounds that docs/results.md states: a few of each kind.
 
 `make bench-verdict ARGS="--parts simulated"` makes more, with more kinds of noise.
 """

@@ -72,7 +72,7 @@ class Runs:
         self.said.append(progress.detail)
 
 
-def a_question(count: int, budget_min: float = 1000, **options: str | bool) -> Question:
+def a_question(count: int, budget_min: float = 1000, **options: str | bool | list[str]) -> Question:
     names = [f"v{number:02d}" for number in range(1, count + 1)]
     servers = ",".join(f"{name}=mysql-5.7.22" for name in names)
     given = {"servers": servers, "profile": "bisect", "budget": str(budget_min), "seed": "7"}
@@ -203,7 +203,7 @@ def test_another_question_is_another_bisection(ran: Callable[..., Runs], tmp_pat
     found = bisect(question, tmp_path, measured.observe)
     others = (
         a_question(8, resume=True, threads="2"),
-        a_question(8, resume=True, table_size="10"),
+        a_question(8, resume=True, set=["dataset.rows=10"]),
         a_question(7, resume=True),
         replace(question, plan=replace(question.plan, resume=False)),
     )

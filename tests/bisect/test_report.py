@@ -145,5 +145,5 @@ def test_what_asks_why_measures_as_the_bisection_did() -> None:
         "--build": "make",
     }
     asked = report.why(an_answer(STEP, given=given))
-    assert "--workloads my.toml --table-size 500 --build make --threads 4 --explain 5" in asked
+    assert "--workloads my.toml --set dataset.rows=500 --build make --threads 4 --explain 5" in asked
     assert "--seed" not in asked

@@ -61,11 +61,11 @@ def test_a_published_comparison_is_repeated(lab: Lab, tmp_path: Path) -> None:
     settings = lab.folder / "small.toml"
     profile.write_text(PROFILE.format(base=BASE, head=HEAD, folder=tmp_path, settings=settings))
     out = tmp_path / "out"
-    done = lab.run(*PYTEST, "suites", "-v", f"--profile={profile}", "--scale=small", f"--out={out}")
+    done = lab.run(*PYTEST, "suites", "-v", f"--profile={profile}", "--set=scale=small", f"--out={out}")
     assert done.returncode in (0, 1), done.stdout + done.stderr
 
     run = journal.read(document_in(out))
-    assert run.header.given["--scale"] == "small"
+    assert run.header.given["--set scale"] == "small"
     assert run.header.profile.dataset.rows == 500
     assert run.header.profile.threads == (1,)
     absent, base, head, myisam = run.header.servers

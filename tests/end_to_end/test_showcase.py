@@ -87,7 +87,7 @@ def test_every_change_on_every_page_is_head_over_base(demo: Path) -> None:
 
 def test_every_line_of_the_terminal_divides(runs: dict[str, Comparison]) -> None:
     for comparison in runs.values():
-        for row in wording.verdict_rows(comparison, comparison.cells):
+        for row in wording.verdict_rows(comparison.cells):
             base, head, shown = map(printed.number, row[3:6])
             if base and head and shown and not row[5].startswith(TITLES):
                 assert printed.quotient(head, base).agrees(shown), row

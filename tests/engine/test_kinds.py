@@ -98,8 +98,10 @@ def test_the_profile_has_all_workloads_and_the_page_all_kinds() -> None:
     profile = tomllib.loads((FIXTURES / "profiles" / "statements.toml").read_text())
     assert sorted({workload.without_protocol(name) for name in profile["workloads"]}) == WORKLOADS
     page = (ROOT / "docs" / "statements.md").read_text()
-    told = re.findall(r"^\| (?:`\w+` )?\| `([^`]+)` \|", page, re.MULTILINE)
-    assert sorted(told) == sorted(names())
+    rows = dict(re.findall(r"^\| `(\w+)` \| (`[^|]+) \|$", page, re.MULTILINE))
+    assert {f"statements_{name}": re.findall(r"`(\w+)`", kinds) for name, kinds in rows.items()} == {
+        name: list(of(name)[1]) for name in WORKLOADS
+    }
 
 
 # --- on a server ----------------------------------------------------------------------------------
@@ -208,7 +210,7 @@ def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: 
     command = ["run", f"--profile={lab.once}", f"--workloads={','.join(written)}", "--threads=2"]
     for protocol in get_args(Protocol):
         out = tmp_path / protocol
-        done = lab.run(SHOOTOUT, *command, f"--protocol={protocol}", f"--out={out}")
+        done = lab.run(SHOOTOUT, *command, f"--set=load.protocol={protocol}", f"--out={out}")
         assert done.returncode in (0, 1), done.stdout + done.stderr
         assert f"its base, {BASE}, lacks " in done.stdout
         run = journal.read(document_in(out))

@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.explain import provoked
-from benchmarks.explain.provoked import BIG, OPTIONS, SCHEMA
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import MeasureError
@@ -16,6 +14,8 @@ from shootout.measure import plans, statements
 from shootout.model.statement_plan import StatementPlan
 from shootout.servers import instances
 from shootout.servers.instances import Instance
+from tests.explain import provoked
+from tests.explain.provoked import BIG, OPTIONS, SCHEMA
 from tests.runs import HEAD, a_tree
 
 pytest_plugins = ["tests.runs"]

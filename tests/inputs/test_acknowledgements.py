@@ -29,5 +29,5 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
     file.write_text(
         '[[change]]\nworkload = "w"\nserver = "s"\nat_most = 0.1\nexpires = 2027-01-01\nowner = "o"\n'
     )
-    with pytest.raises(InputError, match=r"key 'change\[0\]\.reason' is missing"):
+    with pytest.raises(InputError, match=r"change\[0\]: Object missing required field `reason`"):
         load_acknowledged(file)

@@ -33,7 +33,7 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
             "claims 'slower-5.0': unknown server '5.2'",
         ),
         (text.replace('name = "5.0"', 'name = "4.1"'), "servers: '4.1' appears twice"),
-        (text.replace("685.52", "-1.0"), "-1.0"),
+        (text.replace("685.52", "-1.0"), "Expected `float` > 0.0"),
     ):
         assert wrong != text
         path.write_text(wrong)

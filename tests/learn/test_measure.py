@@ -14,7 +14,7 @@ from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
 from shootout.learn import measure, page, report
-from shootout.learn.measure import REPORT, SYNTHETIC, WORKLOAD, LearnedWorkload
+from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
@@ -39,13 +39,10 @@ def learned(
     *,
     variables: Path | None = None,
     keep: bool = False,
-    invent: bool = False,
     observe: Callable[[str], None] = lambda step: None,
 ) -> LearnedWorkload:
     server = reference.parse(f"path:{a_tree(SERVER).files.top}")
-    outcome = measure.learn(
-        dump, [log], out, server, variables=variables, keep=keep, invent=invent, observe=observe
-    )
+    outcome = measure.learn(dump, [log], out, server, variables=variables, keep=keep, observe=observe)
     assert page.write(outcome, out).is_file()
     return outcome
 
@@ -76,13 +73,11 @@ def logged(name: str, folder: Path) -> Logged:
     return Logged(dump, log)
 
 
-@pytest.mark.parametrize("invent", [False, True])
-def test_read_write_is_learned_back(invent: bool, tmp_path: Path) -> None:
+def test_read_write_is_learned_back(tmp_path: Path) -> None:
     given = logged("oltp_read_write", tmp_path)
     variables = tmp_path / "my.cnf"
     variables.write_text("[mysqld]\ninnodb_flush_log_at_trx_commit = 2\n")
-    found = learned(given.dump, given.log, tmp_path / "out", variables=variables, invent=invent)
-    assert (tmp_path / "out" / SYNTHETIC).exists() is invent
+    found = learned(given.dump, given.log, tmp_path / "out", variables=variables)
     assert found.fidelity.score > 0.99
     assert found.fidelity.per_transaction == pytest.approx(18, rel=0.02)
     for each in found.fidelity.statements:
@@ -131,11 +126,10 @@ def planted(generator: random.Random, folder: Path) -> tuple[Logged, list[str]]:
     return Logged(dump, log), [*words, *map(str, numbers)]
 
 
-@pytest.mark.parametrize("invent", [False, True])
-def test_no_literal_of_the_log_is_in_any_file(invent: bool, tmp_path: Path) -> None:
+def test_no_literal_of_the_log_is_in_any_file(tmp_path: Path) -> None:
     given, literals = planted(random.Random(5), tmp_path)
     assert len(set(literals)) == PLANTED
-    learned(given.dump, given.log, tmp_path / "out", invent=invent)
+    learned(given.dump, given.log, tmp_path / "out")
     for file in (tmp_path / "out").iterdir():
         text = file.read_text("utf-8")
         assert not [each for each in literals if each in text or each.encode().hex() in text.lower()], (
@@ -171,7 +165,7 @@ RAN = (
 
 
 def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
-    (tmp_path / "dump.sql").write_text(SHOP)
+    (tmp_path / "dump.sql").write_text(f"SET sql_mode = 'MADE_UP,ANSI';\n{SHOP}")
     log = tmp_path / "general.log"
     log.write_text(general(RAN * 20))
     steps: list[str] = []
@@ -182,6 +176,8 @@ def test_what_the_server_refuses_is_left_out_and_named(tmp_path: Path) -> None:
         "SELECT ? FROM missing WHERE id = ?": "needs missing, which the dump does not have",
         "OPTIMIZE TABLE child": "changes tables",
     }
+    (warning,) = (each for each in found.learned.warnings if "dump.sql" in each)
+    assert warning == "dump.sql was loaded without the session modes that the server lacks: MADE_UP"
     sent = {each.name: each.sent_share for each in found.fidelity.statements}
     assert sent["select_parent"] == pytest.approx(0.5, abs=0.05)
     assert sent["delete_parent"] == 0
@@ -193,14 +189,14 @@ def test_a_folder_that_takes_no_files_is_named(tmp_path: Path) -> None:
         learned(tmp_path / "dump.sql", tmp_path / "dump.sql", Path("/proc"))
 
 
-@pytest.mark.parametrize("name", [SYNTHETIC, WORKLOAD, REPORT])
+@pytest.mark.parametrize("name", [WORKLOAD, REPORT])
 def test_a_file_that_finds_the_disk_full_is_named(name: str, tmp_path: Path) -> None:
     (tmp_path / "dump.sql").write_text(SHOP)
     log = tmp_path / "general.log"
     log.write_text(general(RAN * 20))
     (tmp_path / name).symlink_to("/dev/full")
     with pytest.raises(InputError, match=rf"^{tmp_path / name}: cannot be written: No space left on device$"):
-        learned(tmp_path / "dump.sql", log, tmp_path, invent=name == SYNTHETIC)
+        learned(tmp_path / "dump.sql", log, tmp_path)
 
 
 SLOW = """/usr/sbin/mysqld, Version: 5.7.22-log (MySQL Community Server (GPL)). started with:

@@ -25,7 +25,7 @@ SELECT = LearnedStatement(
     problem="odd",
 )
 OUTCOME = LearnedWorkload(
-    format=2,
+    format=3,
     workload="out/workload.toml",
     learned=LearningReport(
         logs=("slow.log",),

@@ -11,6 +11,7 @@ from shootout.inputs import workload
 from shootout.measure import dataset, dump
 from shootout.model.plan import Dataset, DatasetSize
 from tests.measure.servers import fresh
+from tests.runs import a_tree
 
 # As mysqldump and mariadb-dump write them, and a little worse.
 DUMP = r"""-- MySQL dump 10.13
@@ -270,6 +271,40 @@ def test_a_dump_is_loaded_as_it_is_and_alike(tmp_path: Path) -> None:
             server.query(f"UPDATE {schema}.`a;b` SET t = 'other' WHERE id = 2")
             assert dataset.verify(server, loaded) != checksums[0]
     assert len(set(checksums)) == 1
+
+
+# As mysqldump 5.7 writes it; newer servers lack the first and the last mode.
+TRIGGER = """
+CREATE TABLE pot (id INT PRIMARY KEY, n INT);
+/*!50003 SET @saved_sql_mode = @@sql_mode */ ;
+/*!50003 SET sql_mode = 'NO_KEY_OPTIONS,STRICT_TRANS_TABLES,NO_AUTO_CREATE_USER' */ ;
+DELIMITER ;;
+/*!50003 CREATE*/ /*!50017 DEFINER=`cook`@`%`*/ /*!50003 TRIGGER bi BEFORE INSERT ON pot FOR EACH ROW
+  SET NEW.n = NEW.n + 1 */;;
+DELIMITER ;
+/*!50003 SET sql_mode = @saved_sql_mode */ ;
+INSERT INTO pot VALUES (1, 1);
+"""
+
+
+@pytest.mark.real
+def test_session_modes_that_a_server_lacks_are_dropped_and_said(tmp_path: Path) -> None:
+    loaded = the_dataset(tmp_path, TRIGGER)
+    modes = {}
+    for name in ("mysql-5.7.22", "mysql-8.0.12"):
+        with fresh(name, tmp_path / name) as server:
+            modes[name] = [warning.text for warning in dataset.load(server, loaded)]
+            schema = dataset.schema_of(server, loaded)
+            ((kept,),) = server.query(
+                f"SELECT sql_mode FROM information_schema.triggers WHERE trigger_schema = '{schema}'"
+            )
+            assert "STRICT_TRANS_TABLES" in kept
+            assert server.query(f"SELECT n FROM {schema}.pot") == ((2,),)
+    text = "d.sql was loaded without the session modes that the server lacks: "
+    text += "NO_KEY_OPTIONS, NO_AUTO_CREATE_USER"
+    assert modes == {"mysql-5.7.22": [], "mysql-8.0.12": [text]}
+    template = dataset.template(a_tree("mysql-8.0.12"), {}, [loaded], tmp_path / "cache")
+    assert [warning.text for warning in template.told] == [text]
 
 
 @pytest.mark.real

@@ -149,7 +149,8 @@ def test_a_run_of_a_change_that_cannot_be_read_is_refused(stored: Path) -> None:
 @pytest.mark.real
 def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path: Path) -> None:
     out, diff = ("--out", str(tmp_path)), tmp_path / "x.diff"
-    work = (SHOOTOUT, "work", "--servers", BASE, "--workloads", "oltp_point_select", "--table-size", "1000")
+    work = [SHOOTOUT, "work", "--servers", BASE, "--workloads", "oltp_point_select"]
+    work += ["--set", "dataset.rows=1000"]
     done = lab.run(*work, *out, "--budget", "0.01")
     assert done.returncode == 0, done.stderr
     (path,) = MAPS.find(tmp_path / "results")

@@ -44,8 +44,11 @@ def headline(comparison: Comparison) -> str:
         ([(E, 1.0)], "HEAD is as fast as BASE in its only cell: within ±2 %"),
         ([(E, 1.0), (Q, 0.98)],
          "No significant difference between HEAD and BASE: 1 of 2 cells inconclusive, 1 equivalent"),
+        ([(E, 1.0), (Q, 0.98), (U, None)],
+         "No significant difference between HEAD and BASE: 1 of 2 cells inconclusive, 1 equivalent; "
+         "1 more cell not measured"),
         ([(F, None), (F, None)], "HEAD could not be measured: 2 of 2 cells failed"),
-        ([(F, None), (U, None)], "No verdict on HEAD: 1 of 2 cells failed, 1 unjudged"),
+        ([(F, None), (U, None)], "No verdict on HEAD: 1 of 1 cell failed; 1 more cell not measured"),
     ],
 )  # fmt: skip
 def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) -> None:

@@ -100,5 +100,7 @@ def test_no_number_is_cut_on_a_narrow_terminal() -> None:
 
 def test_texts_do_nothing_to_the_screen() -> None:
     hostile = "path:\x1b[2J\u202egnp[bold]x[/bold]"
-    line, _, cell = shown([Line(hostile), Table(("a",), ((hostile,),))])
-    assert line == cell == "path:␛[2J[U+202E]gnp[bold]x[/bold]"
+    line, title, cell = shown([Line(hostile), Table((hostile,), ((hostile,),))])
+    assert line == title == cell == "path:␛[2J[U+202E]gnp[bold]x[/bold]"
+    _, number, _ = shown([Line(), Table((f"#{hostile}",), (("1",),))])
+    assert number == title

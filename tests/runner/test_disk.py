@@ -52,6 +52,7 @@ def test_without_fio_the_disk_is_not_measured(tmp_path: Path, monkeypatch: pytes
     assert finding.found == "not measured: install fio"
 
 
+@pytest.mark.real
 def test_where_nothing_may_be_written() -> None:
     (finding,) = disk.findings(Path("/proc"))
     assert not finding.fit

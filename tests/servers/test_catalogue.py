@@ -81,10 +81,10 @@ def test_what_names_no_server_or_several_is_said(written: str, said: str) -> Non
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("type = 'rpm'", "mine.sources[0].type: unknown 'rpm'; did you mean 'npm'?"),
-        ("type = 'npm'\nsha256 = 'f'", "mine.sources[0].sha256: expected str matching regex"),
-        ("type = 'debian'", "key 'mine.sources[0].series' is missing"),
-        ("type = 'maven'\nurl = ''", "unknown key 'mine.sources[0].url'"),
+        ("type = 'rpm'", "[...].sources[0].type: Invalid value 'rpm'; did you mean 'npm'?"),
+        ("type = 'npm'\nsha256 = 'f'", "[...].sources[0].sha256: Expected `str` matching regex"),
+        ("type = 'debian'", "[...].sources[0]: Object missing required field `series`"),
+        ("type = 'maven'\nurl = ''", "[...].sources[0]: Object contains unknown field `url`"),
     ],
 )
 def test_a_wrong_source_is_named_with_its_field(source: str, words: str, tmp_path: Path) -> None:

@@ -47,6 +47,22 @@ def test_in_memory_is_the_same_on_both_sides_of_8_0() -> None:
     assert old["skip-log-bin"] == ""
 
 
+def test_no_collation_of_ours_stands_beside_a_character_set_of_the_users(write: Write) -> None:
+    def given(line: str) -> set[tuple[str, str]]:
+        profile = layers.of("in-memory", write("my.cnf", f"[mysqld]\n{line}\n"))
+        every = profiles.compile(profile, "mysql", (8, 0, 33)).options.items()
+        return {
+            (option.replace("-", "_"), value)
+            for option, value in every
+            if option[:9] in ("character", "collation")
+        }
+
+    assert given("character_set_server = utf8") == {("character_set_server", "utf8")}
+    assert given("collation_server = utf8_bin") == {("collation_server", "utf8_bin")}
+    both = {("character_set_server", "utf8mb4"), ("collation_server", "utf8mb4_bin")}
+    assert given("collation-server = utf8mb4_bin") == both
+
+
 def test_only_what_is_asked_for_is_written(write: Write) -> None:
     assert options("defaults", "mysql", (8, 0, 12)) == {}
     logged = write("logged.toml", "[settings]\nbinary_log = true\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,6 +48,16 @@ def test_requested_and_effective_are_held_against_each_other() -> None:
         "max_connections: requested 1000, the server has 214.",
         "thread_pool_size: requested 8, the server has nothing.",
     ]
+
+
+def test_what_another_server_of_the_run_sets_is_recorded_too() -> None:
+    compiled = replace(own({}), beside=frozenset({"table_open_cache", "unknown"}))
+    effective = {"table_open_cache": "2000", "lower_case_table_names": "0"}
+    (record,), _ = readback.compare(compiled, effective)
+    assert (record.name, record.requested, record.effective) == ("table_open_cache", None, "2000")
+    flush = "innodb_flush_log_at_trx_commit"
+    records, _ = readback.compare(replace(own({}), beside=frozenset({flush})), {flush: "2"})
+    assert [each.name for each in records] == ["flush_log_at_trx_commit"]
 
 
 def test_the_binary_logs_name_is_not_its_variable() -> None:

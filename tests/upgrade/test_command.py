@@ -19,7 +19,7 @@ CNF = """\
 query_cache_size = 1M
 innodb_file_format = Barracuda
 innodb_undo_logs = 64
-character_set_server = utf8mb4
+character_set_server = utf8
 sql_mode = NO_AUTO_CREATE_USER,STRICT_TRANS_TABLES
 max_connections = 50
 optimizer_switch = mrr=off
@@ -40,8 +40,11 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     fates = {fate.option: fate for fate in UPGRADES.read(path).options}
     assert fates["query_cache_size"].new is fates["innodb_file_format"].new is None
     assert fates["innodb_undo_logs"].renamed == "innodb_rollback_segments"
-    assert fates["character_set_server"].new == "utf8mb4"
-    assert "setting value" in fates["sql_mode"].refused
+    assert is_kept(fates["character_set_server"])  # utf8mb3 by now
+    assert fates["sql_mode"].refused == "mode NO_AUTO_CREATE_USER"
+    assert fates["sql_mode"].new == "STRICT_TRANS_TABLES"
+    given = {name: (path.parent / path.stem / f"{name}.cnf").read_text("utf-8") for name in ("old", "new")}
+    assert all("loose-sql_mode = STRICT_TRANS_TABLES\n" in text for text in given.values())
     assert fates["max_connections"].new == "50"
     assert is_kept(fates["optimizer_switch"])
 
@@ -60,7 +63,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert changed["server"] == HEAD
     assert changed["ratio"] is not None
     text = markdown.read_text("utf-8")
-    for said in ("removed", "renamed to innodb&#95;rollback&#95;segments", "collation&#95;server"):
+    for said in ("removed", "renamed to innodb&#95;rollback&#95;segments", "left out on both servers"):
         assert said in text
     assert "Every statement that was compared returns the same rows" in text
     assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()
@@ -70,12 +73,15 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     with_count = ("upgrade", old, HEAD, "--counted", str(counted), "--without", rest)
     of_count = lab.run(SHOOTOUT, *with_count, "--out", str(tmp_path / "counted"), "--json")
     assert of_count.returncode == 0, of_count.stderr
-    again = ("upgrade", "--again", str(path), "--without", "time")
+    again = ("upgrade", old, HEAD, "--again", str(path), "--without", "time")
     elsewhere = lab.run(SHOOTOUT, *again, "--out", str(tmp_path / "elsewhere"), "--json")
     assert elsewhere.returncode == 0, elsewhere.stderr
     for other in (of_count, elsewhere):
         assert json.loads(other.stdout)["statements"] == printed["statements"]
     assert (tmp_path / "elsewhere" / "results" / document.statements).exists()
+    alone = lab.run(SHOOTOUT, "upgrade", "--again", str(path), "--out", str(tmp_path / "third"))
+    assert alone.returncode == 2  # it would start a program that the document chose
+    assert f"name both servers: {BASE}=SERVER {HEAD}=SERVER --again {path}" in alone.stderr
     assert lab.left() == ([], [])
 
 
@@ -89,7 +95,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
         ((BASE, HEAD, "--settings", "/nowhere/my.cnf"), "cannot be read"),
         ((BASE, HEAD, "--without", "tme"), "expected some of settings, data"),
         ((), "expected OLD and NEW, or --again DOC"),
-        ((BASE, HEAD, "--again", "old.json"), "expected no servers"),
+        (("--again", "old.json", "--workloads", "w"), "expected no settings, workloads or count"),
         (("--again", "/nowhere/old.json"), "/nowhere/old.json: cannot be read"),
         ((BASE, HEAD, "--counted", "/nowhere/count.json"), "/nowhere/count.json: cannot be read"),
         ((BASE, HEAD, "--resume"), "no upgrade of mysql-5.7.22 to mysql-8.0.12 to continue"),

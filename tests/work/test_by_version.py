@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
+import pytest
 from msgspec import structs
+from playwright.sync_api import Browser
 
 from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.work import by_version, judge
 from shootout.work.values import MIX, TRANSACTION, WorkDocument
-from tests.report.site.pages import csv_rows
+from tests.report.site.pages import csv_rows, opened, serious
 from tests.work.builders import BASE, document, server, times
 from tests.work.test_page import built, read
 
@@ -60,6 +63,19 @@ def test_the_page_marks_steps_and_plans(tmp_path: Path) -> None:
     (middle,) = (row for row in rows if (row["kind"], row["server"]) == ("select", "middle"))
     assert (middle["before"], middle["reference"], middle["another_plan"]) == ("old", "middle", "1")
     assert round(float(middle["ratio"]), 2) == 2.0
+
+
+@pytest.mark.browser
+def test_a_phone_has_a_line_for_each_kind_below_the_servers_names(tmp_path: Path, chromium: Browser) -> None:
+    folder = built([judge.compare(counted())], tmp_path).parent / "work"
+    tab, faults = opened(chromium, folder / "20261124T100000Z-000001-versions.html", width=390)
+    rows = tab.locator(".steps tr").all()
+    boxes = [row.bounding_box() for row in rows]
+    assert len(boxes) > 2
+    assert all(one and other and one["y"] < other["y"] for one, other in pairwise(boxes))
+    assert all(rows[0].get_by_text(label, exact=True).is_visible() for label in VERSIONS)
+    assert faults == serious(tab) == []
+    tab.close()
 
 
 def test_two_servers_have_no_page_of_their_own(tmp_path: Path) -> None:

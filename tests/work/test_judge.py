@@ -195,6 +195,19 @@ def test_other_statements_have_a_history_of_their_own() -> None:
     assert {len(series.points) for series in found} == {1}
 
 
+def test_a_label_that_means_another_server_has_another_history() -> None:
+    first = document({"a": BASE}, run="r1")
+    (server,) = first.servers
+    for changed in ({"reference": "path:other"}, {"settings_name": "durable"}):
+        other = structs.replace(first, run="r2", servers=(structs.replace(server, **changed),))
+        assert {len(series.points) for series in judge.history(map(judge.compare, (first, other)))} == {1}
+    built = [
+        structs.replace(first, run=run, servers=(structs.replace(server, reference=run, commit=run),))
+        for run in ("r1", "r2")
+    ]
+    assert {len(series.points) for series in judge.history(map(judge.compare, built))} == {2}
+
+
 def test_what_is_printed_divides_though_starts_need_different_amounts() -> None:
     """+1 and +2 % of 1 000 and 2 000 instructions: the means alone would give +1.67 %."""
     counts = [

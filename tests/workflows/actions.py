@@ -75,6 +75,7 @@ class Job:
     steps: dict[str, str] = field(default_factory=dict)  # outcomes by name
     scripts: set[str] = field(default_factory=set)  # `run:` steps that passed, named as in `scripts`
     environment: str = ""  # in which it ran
+    labels: list[str] = field(default_factory=list)  # of its runner
 
 
 class UnsupportedError(AssertionError):
@@ -158,6 +159,8 @@ def records(jobs: Mapping[str, Job]) -> list[dict[str, Any]]:
             "started_at": job.started_at,
             "completed_at": job.completed_at,
             "steps": job.own_steps,
+            "labels": job.labels,
+            "runner_group_name": "Default" if "self-hosted" in job.labels else "GitHub Actions",
         }
         for number, (key, job) in enumerate(jobs.items(), 21)
         if key.endswith("]")
@@ -317,7 +320,8 @@ def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: 
     named = job.get("environment", "")
     environment = _text(filled(named if isinstance(named, str) else named["name"], context))
     title = _text(filled(job.get("name", where.partition("/")[2]), context))
-    done = Job("success", title, now(), environment=environment)
+    labels = _listed(filled(job["runs-on"], context))
+    done = Job("success", title, now(), environment=environment, labels=labels)
     runner = _Runner(hub, where, place / "workspace", place / "temp", done, _top(workflow))
     for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)

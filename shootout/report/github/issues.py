@@ -129,7 +129,7 @@ def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find
 
 def _row(cell: Regression) -> list[str]:
     levels = map(figures.percent, (cell.remaining, cell.before, cell.after))
-    return [str(cell.threads), *levels, escaped(cell.last_good), escaped(cell.first_bad)]
+    return [str(cell.threads), *levels, cell.last_good, cell.first_bad]
 
 
 def _body(

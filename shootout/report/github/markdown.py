@@ -49,7 +49,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     compared = wording.worst_first(
         [c for c in comparison.cells if c.cell != c.base or c.verdict is Verdict.FAILED]
     )
-    rows = [(*map(escaped, row[:3]), *row[3:]) for row in wording.verdict_rows(comparison, compared)]
+    rows = [*wording.verdict_rows(compared)]
     columns: Sequence[str] = wording.VERDICT_COLUMNS
     if len({c.cell.server for c in compared}) == 1:  # whom the headline names; else the verdict is cut off
         columns, rows = (*columns[:2], *columns[3:]), [(*row[:2], *row[3:]) for row in rows]
@@ -98,14 +98,18 @@ def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
     yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
 
 
-def comment(summaries: Iterable[str], link: str | None = None) -> str:
-    """A pull request's comment: all runs' summaries, truncated to GitHub's limit; `link`: the report."""
+def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str:
+    """A pull request's comment: all runs' summaries, truncated to GitHub's limit.
+
+    `into`: the branch that it is to be merged into; `link`: the report.
+    """
     text = "\n".join([MARKER, *summaries])
     if len(text) > COMMENT_MAX:
         text = (
             text[: text.rindex("\n", 0, COMMENT_MAX)] + "\n\n… truncated to the length that GitHub allows.\n"
         )
-    return text if link is None else f"{text}\n[The full report]({link})\n"
+    report = "" if link is None else f" [The full report]({link})"
+    return f"{text}\nMeasured as merged into {escaped(into)}.{report}\n"
 
 
 def beside(old: str, new: str, run: str) -> str:
@@ -160,24 +164,37 @@ def escaped(text: str) -> str:
     return _MARKUP.sub(lambda match: f"&#{ord(match[1])};", broken)
 
 
+class Markup(str):
+    """A text that is Markdown already."""
+
+
 def table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """A table of escaped cells; `#` before a column's name: numbers."""
-    yield f"| {' | '.join(name.removeprefix('#') for name in columns)} |"
+    """Draw a table; everything in it but `Markup` is escaped. `#` before a column's name: numbers."""
+    yield _row(name.removeprefix("#") for name in columns)
     yield f"|{'|'.join('--:' if name.startswith('#') else '---' for name in columns)}|"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
+    yield from map(_row, rows)
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(each if isinstance(each, Markup) else escaped(each) for each in cells)} |"
 
 
 def code(text: str) -> Iterator[str]:
     """A code block that `text` cannot close."""
     fence = _fence(text, 3)
-    yield from (fence, visible(text), fence)
+    yield from (fence, _shown(text), fence)
 
 
 def span(text: str) -> str:
     """Code within a line, which can be copied as it is; `text` cannot close it."""
-    one_line = " ".join(visible(text).splitlines())
+    one_line = " ".join(_shown(text).splitlines())
     fence = _fence(one_line, 1)
     return f"{fence} {one_line} {fence}"
+
+
+def _shown(text: str) -> str:
+    """Text for code, where HTML comments stay as they are: none of it is a marker of ours."""
+    return visible(text).replace("<!--", "<\N{ZERO WIDTH SPACE}!--")
 
 
 def _fence(text: str, least: int) -> str:

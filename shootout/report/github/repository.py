@@ -28,6 +28,10 @@ class _Repository(msgspec.Struct):
     full_name: str
 
 
+class _Branch(msgspec.Struct):
+    ref: str
+
+
 class _Commit(msgspec.Struct):
     sha: str
     repo: _Repository | None = None  # of a single pull request; None: it is gone
@@ -40,7 +44,9 @@ class _File(msgspec.Struct):
 
 class _Pull(msgspec.Struct):
     number: int
+    base: _Branch
     head: _Commit
+    user: _Account | None = None
     changed_files: int | None = None  # only of a single pull request
 
 
@@ -79,22 +85,24 @@ class Repository:
             raise InputError(f"GITHUB_REPOSITORY {name!r}: expected OWNER/NAME")
         return cls(name, token, http.checked_url("GITHUB_API_URL", api))
 
-    def is_open(self, number: int, branch: str, sha: str) -> bool:
-        """Whether it is an open pull request of `branch` (OWNER:NAME) whose newest commit is `sha`."""
+    def is_open(self, number: int, branch: str, sha: str, into: str) -> bool:
+        """Whether an open pull request of `branch` (OWNER:NAME) into `into` has the newest commit `sha`."""
         pulls = self._list("pulls", _Pull, state="open", head=branch)
-        return any(pull.number == number and pull.head.sha == sha for pull in pulls)
+        found = next((pull for pull in pulls if pull.number == number), None)
+        return found is not None and (found.head.sha, found.base.ref) == (sha, into)
 
     def may_change_workflows(self, number: int, sha: str) -> bool:
-        """Whether a fork adds, changes, moves or removes files under .github, or may do so unseen.
+        """Whether a fork or a bot adds, changes, moves or removes files under .github, or may do so unseen.
 
-        A branch of this repository may: whoever can push to it is trusted.
+        Another branch of this repository may: whoever can push to it is trusted.
         GitHub lists 3 000 files at most, and a push may come between two requests: so the list must be
         complete, and `sha` still the newest commit.
         """
         files = list(self._list(f"pulls/{number}/files", _File))
         names = [name for file in files for name in (file.filename, file.previous_filename)]
         now = self._request("GET", f"pulls/{number}", _Pull)
-        if now.head.repo is not None and now.head.repo.full_name == self._name:
+        by_bot = now.user is not None and now.user.type == "Bot"
+        if now.head.repo is not None and now.head.repo.full_name == self._name and not by_bot:
             return False
         seen = now.changed_files == len(files) and now.head.sha == sha
         return not seen or any(name.startswith(".github/") for name in names)

@@ -122,6 +122,11 @@ class CellPage(RunPage):
     def base_samples(self) -> tuple[tuple[int, Samples], ...]:
         return self.run.samples(self.base.cell) if self.base else ()
 
+    @staticmethod
+    def _used(samples: tuple[tuple[int, Samples], ...], of: CellFigures | None) -> Iterator[Samples]:
+        """The samples that figures are of."""
+        return (one for start, one in samples if of is None or start not in of.left_out)
+
     @cached_property
     def both(self) -> tuple[tuple[Series, tuple[tuple[int, Samples], ...]], ...]:
         here = (self.run.series[self.cell.server], self.samples)
@@ -181,7 +186,7 @@ class CellPage(RunPage):
     @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:
         here = self.comparison.figures.statements if self.comparison.figures else {}
-        theirs = self.base.figures.statements if self.base and self.base.figures else {}
+        theirs = self.comparison.base_figures.statements if self.comparison.base_figures else {}
         return tuple((kind, latency, theirs.get(kind)) for kind, latency in here.items())
 
     @cached_property
@@ -239,9 +244,10 @@ class CellPage(RunPage):
     def charts(self) -> dict[str, Chart | None]:
         """Charts by name; None if nothing was measured."""
         series = self.run.series[self.cell.server]
+        of = (self.comparison.base_figures, self.comparison.figures)
         histograms = [
-            (one, merged(tuple(samples.latencies for _, samples in starts)))
-            for one, starts in self.both
+            (one, merged(tuple(samples.latencies for samples in self._used(starts, figures))))
+            for (one, starts), figures in zip(self.both, of[-len(self.both) :], strict=True)
             if starts
         ]
         return {
@@ -254,7 +260,7 @@ class CellPage(RunPage):
         self, of: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
     ) -> tuple[Row, ...]:
         here = of(self.comparison.figures) if self.comparison.figures else {}
-        there = of(self.base.figures) if self.base and self.base.figures else {}
+        there = of(self.comparison.base_figures) if self.comparison.base_figures else {}
         return tuple(
             Row(
                 name=name,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Interval
 from shootout.report import characters, wording
@@ -57,11 +56,8 @@ def bounds(interval: Interval | None) -> tuple[float, float, float] | tuple[None
     return (interval.estimate, interval.low, interval.high) if interval else (None, None, None)
 
 
-def cell_row(
-    header: RunHeader, c: CellComparison, cells: Mapping[Cell, CellComparison]
-) -> tuple[object, ...]:
+def cell_row(header: RunHeader, c: CellComparison) -> tuple[object, ...]:
     """A cell's fields in the order of CELL_COLUMNS."""
-    base = cells.get(c.base)
     figures = c.figures
     latency = figures.latency if figures else None
     runner = header.runner_of(c.cell)
@@ -71,7 +67,7 @@ def cell_row(
         c.cell.threads, c.cell.server, c.base.server, c.verdict.value, c.leaning or "",
         c.acknowledged is not None, metric,
         *bounds(ratio), c.p_value, *bounds(figures.tps if figures else None),
-        base.figures.tps.estimate if base and base.figures else None,
+        c.base_figures.tps.estimate if c.base_figures else None,
         *((latency.p50_s, latency.p95_s, latency.p99_s) if latency else (None,) * 3),
         *((figures.server_cpu_s, figures.starts, figures.rounds) if figures else (None,) * 3),
         c.reason,

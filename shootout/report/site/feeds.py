@@ -76,13 +76,16 @@ def entries(
 def badge(comparison: Comparison, server: str | None = None) -> Badge:
     """A run's result over all servers or for one."""
     judged = [c for c in filter(wording.needs_verdict, comparison.cells) if server in (None, c.cell.server)]
-    worst, count = next(((v, count) for v, count in tally(judged).items() if count), (Verdict.UNJUDGED, 0))
-    if worst in _ENDS:
-        message = "no regression"
-    elif not judged:
-        message = "not compared"
+    measured = wording.measured(judged)
+    worst, count = next(((v, count) for v, count in tally(measured).items() if count), (Verdict.UNJUDGED, 0))
+    if not measured:
+        message = "not measured" if judged else "not compared"
+    elif worst not in _ENDS:
+        message = f"{wording.SYMBOLS[worst]} {count} of {len(measured)} {worst}"
+    elif missing := len(judged) - len(measured):
+        worst, message = Verdict.UNJUDGED, f"no regression, {missing} not measured"
     else:
-        message = f"{wording.SYMBOLS[worst]} {count} of {len(judged)} {worst}"
+        message = "no regression"
     label = "performance" if server is None else server
     return Badge(label=_short(label), message=message, color=COLORS[worst])
 

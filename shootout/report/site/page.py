@@ -118,4 +118,4 @@ class CellsPage(RunPage):
 
     @property
     def rows(self) -> Iterable[Sequence[object]]:
-        return (downloads.cell_row(self.run.document.header, c, self.run.cells) for c in self.cells)
+        return (downloads.cell_row(self.run.document.header, c) for c in self.cells)

@@ -10,6 +10,7 @@ from typing import Any
 
 from shootout.analysis import claims
 from shootout.inputs import published
+from shootout.inputs.options import renewed
 from shootout.model.published import Published, PublishedReport, PublishedServer
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Interval, Outcome, Verdict
@@ -120,6 +121,15 @@ class PublishedPage(Page):
         return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))
 
     @property
+    def given(self) -> dict[str, str]:
+        return renewed(self.run.document.header.given)
+
+    @property
+    def scale(self) -> str:
+        """The scale of the run; empty: full."""
+        return self.given.get("--set scale", "")
+
+    @property
     def value(self) -> dict[str, Any]:
         header = self.run.document.header
         return {
@@ -128,7 +138,7 @@ class PublishedPage(Page):
             "run": header.run,
             "started": header.started,
             "runners": fingerprints(header),
-            "given": header.given,
+            "given": self.given,
             "claims": self.claims,
             "statements": self.publication.statements,
             "figures": self.figures,
@@ -278,12 +288,12 @@ class Repetition:
 
     @property
     def command(self) -> str:
-        return f"shootout run --profile {self.name} --scale small"
+        return f"shootout run --profile {self.name} --set scale=small"
 
     @property
     def scale(self) -> str:
         """The scale of the run; empty: full."""
-        return self.page.run.document.header.given.get("--scale", "") if self.page else ""
+        return self.page.scale if self.page else ""
 
     @property
     def row(self) -> tuple[object, ...]:

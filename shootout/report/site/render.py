@@ -47,12 +47,12 @@ FILTERS: tuple[Callable[..., object], ...] = (
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
     wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
-    figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration, figures.estimate,
-    figures.factor, wording.first_line, figures.half_width, wording.margin, figures.memory, figures.moment,
+    figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration,
+    figures.factor, wording.first_line, wording.margin, figures.memory, figures.moment,
     figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
     circumstances.about, wording.false_alarms, wording.sentence,
     figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed, wording.standing,
-    wording.symbol, figures.threads, figures.times, figures.times_range,
+    wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
     workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 

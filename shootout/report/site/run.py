@@ -15,7 +15,7 @@ from shootout.model.history import ChangePoint, LedgerEntry
 from shootout.model.plan import THROUGHPUT, Cell, Dataset, block_key
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
-from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.report import families, figures, headlines, wording
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.sections import Section
@@ -24,7 +24,6 @@ from shootout.report.site.charts import RatioAxis, Series
 from shootout.report.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
-LAWS_MAX = 4  # servers; charts of more leave out scaling laws
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ class Run:
     @property
     def measured(self) -> int:
         """The number of cells that need a verdict and were measured, or failed."""
-        return sum(map(wording.tried, self.judged))
+        return len(wording.measured(self.judged))
 
     def has_page(self, c: CellComparison) -> bool:
         """Whether a cell has a page: one without a verdict has none, unless nothing is compared."""
@@ -357,16 +356,10 @@ class CellSet:
         cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
         return self.run.cells.get(cell)
 
-    @cached_property
-    def laws(self) -> dict[str, ScalingLaw]:
-        here, laws = (self.workload, self.dataset), self.run.comparison.laws
-        return {law.server: law for law in laws if (law.workload, law.dataset) == here}
-
     @property
     def chart(self) -> charts.Chart:
-        """Throughput over threads, with scaling laws if the servers are few."""
-        laws = self.laws if self.has_law_lines else {}
-        return charts.throughput(self.with_change_intervals, self.run.shown, laws)
+        """Throughput over threads."""
+        return charts.throughput(self.with_change_intervals, self.run.shown)
 
     @property
     def with_change_intervals(self) -> tuple[CellComparison, ...]:
@@ -376,10 +369,6 @@ class CellSet:
         throughputs is far more certain than either, and verdicts rest on the ratio. Bases have no interval.
         """
         return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
-
-    @property
-    def has_law_lines(self) -> bool:
-        return bool(self.laws) and len(self.servers) <= LAWS_MAX
 
     @property
     def thumbnail(self) -> charts.Chart | None:

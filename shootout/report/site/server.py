@@ -58,7 +58,7 @@ class ServerPage(CellsPage):
 
     def chart(self, cells: CellSet) -> charts.Chart:
         series = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
-        return charts.throughput(cells.cells, series, {})
+        return charts.throughput(cells.cells, series)
 
     @property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:

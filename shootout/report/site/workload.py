@@ -8,7 +8,7 @@ from functools import cached_property
 
 from shootout.analysis import odd
 from shootout.model.run import FLUSH_S, FLUSHES
-from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
+from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
 from shootout.report import figures
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series, points
@@ -33,19 +33,6 @@ class Peak:
     single_change: Interval | None  # its change against the base
     tps: Interval
     threads: int
-    law: ScalingLaw | None
-    counts: tuple[int, ...]  # of threads, measured
-
-    @property
-    def fit(self) -> str:
-        """What to think of the law's peak; empty if it is where the peak was measured."""
-        if self.law is None or self.law.peak_threads is None:
-            return ""
-        if not self.counts[0] <= self.law.peak_threads <= self.counts[-1]:
-            return "peak beyond the measured threads"
-        at = self.counts.index(self.threads)
-        near = self.counts[max(at - 1, 0)], self.counts[min(at + 1, len(self.counts) - 1)]
-        return "" if near[0] <= self.law.peak_threads <= near[1] else "misses the measured peak"
 
     @property
     def gain(self) -> float | None:
@@ -87,8 +74,7 @@ class WorkloadPage(CellsPage):
                 peak = max(tps, key=lambda threads: tps[threads].estimate)
                 single = self.set.at(label, 1)
                 change = single.ratio if single else None
-                law = self.set.laws.get(label)
-                peaks.append(Peak(label, tps.get(1), change, tps[peak], peak, law, tuple(sorted(tps))))
+                peaks.append(Peak(label, tps.get(1), change, tps[peak], peak))
         return tuple(peaks)
 
     @property

@@ -151,11 +151,10 @@ class GitHub:
 
 
 def _matches(record: Record, query: dict[str, str]) -> bool:
-    branch = record.get("branch", query.get("head"))
     label = query.get("labels")
     return (
         record["state"] == query["state"]
-        and branch == query.get("head")
+        and query.get("head") in (None, record.get("branch"))
         and (label is None or label in record["labels"])
     )
 
@@ -226,7 +225,8 @@ def hub() -> Iterator[GitHub]:
 
 def a_pull(hub: GitHub, number: int = PULL, sha: str = SHA, files: Sequence[str] = ()) -> None:
     pull = {"number": number, "state": "open", "branch": BRANCH, "labels": [], "head": {"sha": sha}}
-    hub.pulls.append(pull | {"files": [{"filename": name} for name in files]})
+    listed = [{"filename": name} for name in files]
+    hub.pulls.append(pull | {"base": {"ref": "main"}, "user": {"type": "User"}, "files": listed})
 
 
 @pytest.fixture
@@ -237,5 +237,5 @@ def at(hub: GitHub, monkeypatch: pytest.MonkeyPatch) -> GitHub:
 
 
 def comment(path: Path, *more: str) -> int:
-    asked = [f"--branch={BRANCH}", f"--sha={SHA}", f"--pull={PULL}", f"--run={RUN}"]
+    asked = [f"--branch={BRANCH}", f"--sha={SHA}", f"--pull={PULL}", "--into=main", f"--run={RUN}"]
     return cli.main(["github", "comment", *asked, *more, "--", str(path)])

@@ -7,16 +7,19 @@ import html
 import re
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout import cli, numbers
+from shootout.analysis import compare
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import characters
 from shootout.report.github import markdown
 from tests import builders
+from tests.analysis import builders as analysis
 from tests.test_cli import a_document, saved
 
 pytest_plugins = ["tests.report.github.github_server"]
@@ -55,7 +58,7 @@ def plain(text: str) -> str:
 
 
 def test_a_comment_has_every_run_and_the_link() -> None:
-    text = markdown.comment(2 * [markdown.summary(a_comparison())], "https://example.org/run")
+    text = markdown.comment(2 * [markdown.summary(a_comparison())], "main", "https://example.org/run")
     assert text.startswith(f"{markdown.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
     assert text.count("| workload | threads | base, tps |") == 2 * 2  # the worst, and all others folded
     assert text.endswith("[The full report](https://example.org/run)\n")
@@ -70,7 +73,9 @@ def test_the_table_names_servers_where_there_are_several() -> None:
 
 
 def test_a_comment_is_never_longer_than_github_takes() -> None:
-    text = markdown.comment([markdown.summary(a_comparison(reason="x" * 9_000))], "https://example.org/run")
+    text = markdown.comment(
+        [markdown.summary(a_comparison(reason="x" * 9_000))], "main", "https://example.org/run"
+    )
     assert 50_000 < len(text) < 65_536
     assert "truncated to the length that GitHub allows" in text
     assert text.endswith("(https://example.org/run)\n")
@@ -80,7 +85,7 @@ def test_a_comment_has_each_reason_for_failures_once() -> None:
     cells = tuple(
         structs.replace(each, verdict=Verdict.FAILED) for each in a_comparison(reason="x" * 900).cells
     )
-    text = markdown.comment([markdown.summary(structs.replace(made(), cells=cells))])
+    text = markdown.comment([markdown.summary(structs.replace(made(), cells=cells))], "main")
     assert text.count("x" * 900) == 1
     assert "- oltp&#95;point&#95;select, 1 thread, and 8 more, both servers" in text
 
@@ -105,17 +110,40 @@ def test_a_row_has_the_change_that_decided_its_verdict() -> None:
 @example("@org/team a@host.tld o/r#1 gh-1 GH-1 www.host.tld https://host.tld ftp://host.tld :+1: :tada:")
 def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
     summary = markdown.summary(a_comparison(reason=text, workload=text))
-    comment = CODE.sub("", markdown.comment([summary]))
+    comment = CODE.sub("", markdown.comment([summary], "main"))
     assert not LINKED.search(html.unescape(comment))
     shown = plain(comment)
     summary = markdown.summary(a_comparison(reason="x", workload="x"))
-    template = plain(CODE.sub("", markdown.comment([summary])))
+    template = plain(CODE.sub("", markdown.comment([summary], "main")))
     for active in ("<", "`", "@", "[", "](", "!", "#", "~", "\r", "\x1b"):
         assert shown.count(active) == template.count(active)
     assert len(shown.splitlines()) == len(template.splitlines())
 
 
+def test_no_label_of_a_server_is_a_marker_of_ours() -> None:
+    """Code shows HTML comments as they are."""
+    marker = "<!-- shootout: waiting for run 1 -->"
+    document = analysis.a_document(analysis.starts_of(-9))
+    text = msgspec.json.encode(document).replace(b'"b"', msgspec.json.encode(f"b{marker}"))
+    hostile = msgspec.json.decode(text, type=type(document))
+    said = markdown.comment([markdown.summary(compare.compare(hostile))], "main")
+    assert marker not in said
+    assert marker in said.replace("\N{ZERO WIDTH SPACE}", "")
+
+
 # --- annotations ----------------------------------------------------------------------------------
+
+
+def test_nothing_in_a_table_is_markup_unless_it_is_meant() -> None:
+    hostile = "\x1b[2J<b>@me|x"
+    said = markdown.escaped(hostile)
+    assert said == "␛&#91;2J&#60;b&#62;&#64;&#8203;me&#124;x"
+    linked = markdown.Markup("[a](https://example.org)")
+    assert [*markdown.table((hostile, f"#{hostile}"), [(hostile, linked)])] == [
+        f"| {said} | {said} |",
+        "|---|--:|",
+        f"| {said} | {linked} |",
+    ]
 
 
 def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:

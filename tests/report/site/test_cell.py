@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shootout.analysis import compare
 from shootout.model.plan import Load
 from shootout.model.run import Samples
-from shootout.report import figures, site
+from shootout.report import figures, site, wording
 from shootout.report.site.cell import CellPage
 from shootout.report.site.run import Run
 from tests import builders
@@ -20,6 +20,7 @@ from tests.report.site.pages import (
     a_site,
     check_figures,
     compared,
+    csv_rows,
     rendered,
     rows_in,
     tables,
@@ -62,6 +63,36 @@ def test_starts_keep_their_numbers_where_one_was_not_steady(built: Path) -> None
     found = tables(a_page(built, "oltp_point_select-t32-mysql-8"))
     (rows,) = (rows_in(table) for caption, table in found.items() if caption.startswith("Throughput against"))
     assert [row[0] for row in rows[:-1]] == ["1", "2", "4", "5"]  # the last is the interval
+
+
+def test_all_of_a_cells_page_says_the_same_of_the_same_starts(tmp_path: Path) -> None:
+    """In the first start the head was not steady, and both were a hundred times slower than later."""
+    document, _ = compared()
+    slow = builders.a_samples(tps=100.0)
+    first, *others = document.starts
+    samples = tuple(
+        replace(slow, server=each.server, steady=each.server == builders.BASE) for each in first.samples
+    )
+    document = replace(document, starts=(replace(first, samples=samples), *others))
+    comparison = compare.compare(document)
+    index = a_site([(document, comparison)], tmp_path)
+    page = a_page(index, f"oltp_point_select-t1-{builders.HEAD}")
+    key = re.search(r'<dl class="key">(.*?)</dl>', page.read_text("utf-8"), re.DOTALL)
+    assert key is not None
+    box = re.findall(r'<dd>([^<]*).*?"than">(?:base )?([^<]*)', key[1])
+    found = {row[0]: row[1:] for row in rows_in(tables(page)["Latencies, and cost per transaction"])}
+    base, head = ([each[at] for each in (found["95 % latency ms"], found["server CPU µs"])] for at in (0, 1))
+    assert [each[0] for each in box[1:3]] == head
+    assert [each[1] for each in box[1:3]] == base
+    assert any("starts, also those that all other figures leave out" in caption for caption in tables(page))
+    latency = {row[0]: row[1:3] for row in rows_in(tables(page)["Transaction latency, milliseconds"])}
+    assert [*latency["95 %"]] == [base[0], head[0]]
+    assert box[3][0].strip() == str(len(comparison.cells[1].per_start)) == "4"
+    (row,) = wording.verdict_rows(comparison.cells[1:])
+    _, fields = csv_rows(page.with_name("index.csv"))
+    assert [row[3], row[4]] == [box[0][1], box[0][0]]
+    assert [figures.throughput(float(fields[name])) for name in ("base_tps", "tps")] == [*row[3:5]]
+    assert Document(page.read_text("utf-8")).text.count("excluded from the verdict and its figures") == 1
 
 
 def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
@@ -116,8 +147,9 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     (points,) = tmp_path.glob("runs/*/oltp_point_select-t1-mysql-8*.html")
     assert f'<p class="eyebrow">{said}, range_size = 10</p>' in reads.read_text()
     assert f'<p class="eyebrow">{said}</p>' in points.read_text()
-    command = "--workloads {} --threads 1 --seed 20261120{} --protocol prepared --reconnect</code>"
-    assert command.format("oltp_read_only", " --option range_size=10") in reads.read_text()
+    sets = " --set load.protocol=prepared --set load.reconnect=true</code>"
+    command = "--workloads {} --threads 1 --seed 20261120{}" + sets
+    assert command.format("oltp_read_only", " --set options.range_size=10") in reads.read_text()
     assert command.format("&#39;my dir/points.toml&#39;", "") in points.read_text()
 
 

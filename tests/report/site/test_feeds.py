@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
@@ -13,10 +14,12 @@ from msgspec.structs import replace
 
 from shootout.analysis import history
 from shootout.model.verdict import Verdict
+from shootout.report import headlines
 from shootout.report.judgement_cache import JudgedRun
 from shootout.report.site import feeds, publish
 from shootout.report.site.history import level_changes
 from tests import builders
+from tests.report.compared import E, R, U, a_comparison_of
 from tests.report.site.pages import ATOM, check_entry_link, csv_rows, entries_of
 from tests.report.site.weeks import FIRST, REGRESSED_AT, a_week
 
@@ -57,11 +60,38 @@ def test_a_regression_that_was_mended_and_comes_back_is_news(weeks: list[JudgedR
         assert len(feeds.entries([first, mended(second, verdict), third], (), frozenset())) == count
 
 
+def test_a_regression_under_other_settings_is_news() -> None:
+    """An upgrade measures in memory, then with every commit on disk: with one profile, by `@durable`."""
+    in_memory, durable = (a_week(REGRESSED_AT + number, 0.08) for number in range(2))
+    header = durable.comparison.header
+    servers = tuple(replace(server, settings_name="durable") for server in header.servers)
+    durable = dataclasses.replace(
+        durable, comparison=replace(durable.comparison, header=replace(header, servers=servers))
+    )
+    assert len(feeds.entries([in_memory, in_memory, durable], (), frozenset())) == 4
+
+
 @pytest.mark.parametrize(("week", "said"), [(2, "no regression"), (REGRESSED_AT, "▼ 2 of 4 regressed")])
 def test_a_badge_says_the_worst(week: int, said: str) -> None:
     run = a_week(week)
     assert feeds.badge(run.comparison).message == said
     assert feeds.badge(run.comparison, builders.HEAD).label == builders.HEAD
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "said"),
+    [
+        ((R, R, E, U, U), "▼ 2 of 3 regressed"),
+        ((E, U), "no regression, 1 not measured"),
+        ((U, U), "not measured"),
+        ((), "not compared"),
+    ],
+)
+def test_a_badge_counts_the_cells_that_the_headline_counts(verdicts: tuple[Verdict, ...], said: str) -> None:
+    comparison = a_comparison_of(*((verdict, None if verdict is U else 0.9) for verdict in verdicts))
+    assert feeds.badge(comparison).message == said
+    counts = re.findall(r"\d+ of \d+", said)
+    assert all(count in headlines.of_heads(comparison)[0].claim for count in counts)
 
 
 def test_badges_are_pictures_that_can_be_read_aloud(weekly: Path) -> None:

@@ -70,7 +70,7 @@ def test_the_table_of_all_cells_has_every_judged_one_with_its_numbers(built: Pat
     assert "−24.2" in rows[0]
     assert "−25.5 to −22.8" in rows[0]
     assert "died during round 3" in rows[6]
-    assert "18\u202f900" in rows[0]
+    assert "18\u202f899" in rows[0]
 
 
 def test_an_acknowledged_regression_is_told_apart_among_many_servers(known: Acknowledgement) -> None:

@@ -1,0 +1,98 @@
+"""Settings that a comparison asked for and that change nothing: both servers have the same value anyway."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shootout.model.run import RunHeader, ServerRecord, SettingRecord
+from shootout.model.verdict import Comparison
+from shootout.settings import differences
+from shootout.settings.setting import normalise, variable
+
+DEFAULTS = "defaults"  # the settings profile that sets nothing
+_OPTION = re.compile(r"[\w.-]+ *=")
+
+
+@dataclass(frozen=True)
+class NoEffect:
+    """Settings of one head that change nothing."""
+
+    sentences: tuple[str, ...] = ()
+    itself: str = ""  # the base, if it is the same program with the same settings
+
+    def line(self, head: str) -> str:
+        """All of it about one of several heads; empty if there is nothing to say."""
+        who = f"{head} is {self.itself} itself" if self.itself else head
+        return f"{who}: {', '.join(self.sentences)}" if self.sentences else ""
+
+
+def of(comparison: Comparison, head: str) -> NoEffect:
+    """Compare a head's settings with those of its bases, as far as users asked for other ones."""
+    header = comparison.header
+    records = {record.label: record for record in header.servers if differences.is_known(record)}
+    bases = dict.fromkeys(c.base.server for c in comparison.cells if c.cell.server == head != c.base.server)
+    pairs = [(records[base], records[head]) for base in bases if {base, head} <= records.keys()]
+    pairs = [(base, own) for base, own in pairs if base.settings_name != own.settings_name]
+    sentences = [said for base, own in pairs for said in _sentences(base, own, header)]
+    itself = next((base.label for base, own in pairs if _is_same(base, own)), "")
+    if itself and not sentences:
+        sentences = [f"the settings {records[head].settings_name} have the same effect"]
+    return NoEffect(tuple(dict.fromkeys(sentences)), itself)
+
+
+def _sentences(base: ServerRecord, head: ServerRecord, header: RunHeader) -> Iterator[str]:
+    theirs, own = ({*_added(server, header)} for server in (base, head))
+    covered: dict[ServerRecord, list[str]] = {}
+    for server, other, asked in ((head, base, own - theirs), (base, head, theirs - own)):
+        for part in sorted(asked):
+            name, _, value = map(str.strip, part.partition("="))
+            record, beside = _record(server, variable(name)), _record(other, variable(name))
+            if record is None or not _OPTION.match(part):
+                continue
+            if record.differs:
+                yield f"{server.label} has {name} = {record.effective or 'nothing'}, not {value} as requested"
+            elif beside is not None and _alike(record, beside):
+                by = "the default"
+                if any(each.requested is not None for each in _records(other, variable(name))):
+                    by = f"as the settings {other.settings_name} have it"
+                    covered.setdefault(other, []).append(part)
+                yield f"{name} is {value} on {base.label} and {head.label}, {by}"
+    for other, parts in covered.items():
+        added = "+".join(_added(other, header))
+        bare = f"{other.reference.removesuffix(f'@{added}')}@{DEFAULTS}"
+        yield f"to compare with the server's default: --servers {bare},{'+'.join((bare, *parts))}"
+
+
+def _added(server: ServerRecord, header: RunHeader) -> list[str]:
+    """The parts that a server's reference adds to the settings of its run, or has in their place."""
+    run, *added = server.settings_name.split(" + ")
+    return added if run == header.profile.settings else [run, *added]
+
+
+def _record(server: ServerRecord, name: str) -> SettingRecord | None:
+    """The record of a variable itself, or of the setting that it is read as."""
+    found = _records(server, name)
+    return next((each for each in found if each.name == name), found[0] if found else None)
+
+
+def _records(server: ServerRecord, name: str) -> list[SettingRecord]:
+    return [each for each in server.settings if name in (each.name, *each.variables)]
+
+
+def _alike(one: SettingRecord, other: SettingRecord) -> bool:
+    values = [each.effective and normalise(each.effective) for each in (one, other)]
+    return values[0] is not None and values[0] == values[1]
+
+
+def _is_same(base: ServerRecord, head: ServerRecord) -> bool:
+    """Whether both are the same program, and every setting that was requested is readable and equal."""
+    readable = all(
+        record.effective is not None or record.lacking
+        for server in (base, head)
+        for record in server.settings
+        if record.requested is not None
+    )
+    same_program = bool(base.build) and base.build == head.build
+    return same_program and readable and not any(differences.of_records(base, head))
