@@ -1,8 +1,8 @@
-"""The pages of bisections: where a step is likely, and how the servers went along the history."""
+"""The pages of bisections: the answer, and each measured revision along the history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from shootout import numbers
@@ -16,7 +16,7 @@ FOLDER = "bisections"
 TICKS_MAX = 8
 
 COLUMNS = (
-    "number", "revision", "server", "commit", "date", "author", "subject", "probability",
+    "number", "revision", "server", "commit", "date", "author", "subject", "step_here", "verdict",
     "ratio", "ratio_low", "ratio_high", "step", "step_low", "step_high", "starts", "reason",
 )  # fmt: skip
 LIST_COLUMNS = ("bisection", "started", "answer", "page")
@@ -48,7 +48,7 @@ class BisectionPage(Page):
             what = finding.revision
             yield (
                 number, what.label, what.server, what.commit, what.date, what.author, what.subject,
-                finding.probability,
+                finding.here, finding.verdict,
                 *(bound for ratio in (finding.ratio, finding.step) for bound in (
                     (ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)
                 )),
@@ -84,16 +84,6 @@ class BisectionPage(Page):
         return report.why(self.answer)
 
     @property
-    def probabilities(self) -> Chart | None:
-        """The posterior, by revision; None for counts, which need none, and where no step is likely."""
-        chances = [finding.probability for finding in self.answer.findings]
-        if self.answer.bisection.is_exact or max(chances) < report.PROBABLE:
-            return None
-        points = tuple((float(number), 100 * chance) for number, chance in enumerate(chances))
-        line = Line(Series("probability", 1), points, marked=False, filled=True)
-        return self._along(line, Axis(title="probability, %", from_zero=True), lambda y: f"{y:.1f}")
-
-    @property
     def ratios(self) -> Chart | None:
         """What measured revisions have to the base's; None before two starts."""
         measured = [(n, finding.ratio) for n, finding in enumerate(self.answer.findings) if finding.ratio]
@@ -106,10 +96,6 @@ class BisectionPage(Page):
             dashed=False,
         )
         title = f"{self.answer.measure}, {self.answer.findings[0].revision.label} = 1"
-        return self._along(line, Axis(title=title), lambda y: numbers.number(y, 3))
-
-    def _along(self, line: Line, y: Axis, text: Callable[[float], str]) -> Chart:
-        """A chart over the history."""
         revisions = self.answer.bisection.revisions
         step = max(1, -(-len(revisions) // TICKS_MAX))
         return Chart(
@@ -118,9 +104,9 @@ class BisectionPage(Page):
                 ticks=tuple((float(n), revisions[n].label) for n in range(0, len(revisions), step)),
                 ends=(-0.25, len(revisions) - 0.75),
             ),
-            y,
+            Axis(title=title),
             (line,),
-            readouts=readouts((line,), lambda x: _named(revisions[int(x)]), text),
+            readouts=readouts((line,), lambda x: _named(revisions[int(x)]), lambda y: numbers.number(y, 3)),
         )
 
 

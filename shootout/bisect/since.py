@@ -19,7 +19,7 @@ from msgspec import structs
 from shootout import app, command
 from shootout.bisect import measure, proof
 from shootout.bisect.documents import BISECTIONS
-from shootout.bisect.values import TIME, WITHOUT, Answer, Bisection
+from shootout.bisect.values import FORMAT, TIME, WITHOUT, Answer, Bisection
 from shootout.capability import Instrument
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import renewed
@@ -107,6 +107,8 @@ class Search:
 
     def _is_over(self, answer: Answer | None) -> bool:
         if answer is None or not answer.bisection.finished:
+            return False
+        if answer.kind == "open" and answer.bisection.begun_in < FORMAT:
             return False
         if answer.is_worse:
             return answer.kind == "several" or WITHOUT in answer.bisection.builds
