@@ -11,8 +11,8 @@ from shootout.bisect import counts
 from shootout.bisect.judge import Found
 from shootout.bisect.page import listing
 from shootout.bisect.values import Answer, Revision
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
 from tests import builders
 from tests.bisect.builders import LABELS, a_bisection, a_run, found
 from tests.bisect.test_counts import counted
@@ -31,7 +31,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         found(a_bisection(id="20261123T100000Z-000002")).answer,
         found(a_bisection(id="20261122T100000Z-000003", revisions=versions), a_run(SEVERAL)).answer,
     ]
-    runs = [judgement_cache.in_memory(*builders.a_result())]
+    runs = [judged_runs.in_memory(*builders.a_result())]
     return built(answers, tmp_path_factory.mktemp("site"), runs).parent / "bisections"
 
 
@@ -87,7 +87,7 @@ def by_counts() -> Answer:
 
 
 def test_counts_say_where_the_step_is(tmp_path: Path) -> None:
-    index = built([by_counts()], tmp_path, [judgement_cache.in_memory(*builders.a_result())])
+    index = built([by_counts()], tmp_path, [judged_runs.in_memory(*builders.a_result())])
     text = (index.parent / "bisections" / "20261124T100000Z-000001.html").read_text("utf-8")
     assert "more instructions (" in Document(text).text
     assert text.count('class="chart"') == 1

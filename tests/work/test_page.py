@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
 from shootout.work import judge
 from shootout.work.page import listing
 from shootout.work.values import MIX, WorkComparison, WorkFailure
@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         judge.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
     ]
     document_, comparison = builders.a_result()
-    runs = [judgement_cache.in_memory(document_, comparison)]
+    runs = [judged_runs.in_memory(document_, comparison)]
     return built(counted, tmp_path_factory.mktemp("site"), runs).parent / "work"
 
 
@@ -88,7 +88,7 @@ def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
     run, comparison = builders.a_result()
     labels = [server.label for server in run.header.servers]
     counted = judge.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
-    runs = [judgement_cache.in_memory(run, comparison)]
+    runs = [judged_runs.in_memory(run, comparison)]
     folder = built([counted], tmp_path, runs).parent / "work"
     page = read(folder / "20261124T100000Z-000001.html")
     recorded = [

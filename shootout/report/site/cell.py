@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
 
-from shootout.analysis import metrics, odd, pairs, stats
+from shootout.analysis import metrics, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
@@ -143,16 +143,13 @@ class CellPage(RunPage):
         return tuple(rounds)
 
     @property
-    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison, bool]]:
-        """Of each compared metric: title, display unit, factor to it, change, and whether the base is odd."""
+    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison]]:
+        """Of each compared metric: title, display unit, factor to it, and change."""
         for change in self.comparison.metrics:
             metric = metrics.BY_NAME[change.name]
             unit, factor = ("µs", 1e6) if change.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
-            bases = {
-                c.cell.threads: m.base for c in self.siblings for m in c.metrics if m.name == change.name
-            }
             title = f"{metric.title}, background included" if metric.background else metric.title
-            yield title, unit, factor, change, self.cell.threads in odd.among(bases)
+            yield title, unit, factor, change
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:

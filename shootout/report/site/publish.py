@@ -15,7 +15,7 @@ from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, Ser
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.report.site import feeds, output, overview, published, runner, single
 from shootout.report.site.cell import CellPage
@@ -225,11 +225,11 @@ class _Site:
         """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
-            document, comparison, aa_before = judged.whole()
+            document, comparison = judged.whole()
             sections = self.sections(judged.id, [c.cell for c in comparison.cells])
             pages = {page.path for page in self._histories}
             latest = self._latest(judged)
-            self._loaded[judged.id] = Run(document, comparison, latest, sections, aa_before, pages)
+            self._loaded[judged.id] = Run(document, comparison, latest, sections, pages)
         return self._loaded[judged.id]
 
     def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:

@@ -15,7 +15,7 @@ from shootout.model.published import Published, PublishedReport, PublishedServer
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Interval, Outcome, Verdict
 from shootout.paths import file_stem
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
 from shootout.report.site.downloads import bounds, fingerprints

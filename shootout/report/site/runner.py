@@ -15,7 +15,7 @@ from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.report import figures
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.names import runner_page
 from shootout.report.site.page import Page

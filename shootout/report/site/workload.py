@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout.analysis import odd
 from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
 from shootout.report import figures
@@ -137,23 +136,12 @@ class WorkloadPage(CellsPage):
         for id, title, of in (*EFFICIENCY, FLUSH):
             yield from self._small(id, title, of)
 
-    @cached_property
-    def odd(self) -> frozenset[tuple[str, str, int]]:
-        """Titles, servers and threads of costs that are odd against the same server's at fewer and more."""
-        return frozenset(
-            (title, label, threads)
-            for _, title, of in EFFICIENCY
-            for label in self.set.servers
-            for threads in odd.among({n: cost for n, cost in points(self.set.cells, label, of) if cost})
-        )
-
     @property
-    def costs(self) -> Iterator[tuple[CellComparison, list[tuple[float | None, bool]]]]:
-        """Each measured cell's EFFICIENCY, and whether it is odd."""
+    def costs(self) -> Iterator[tuple[CellComparison, list[float | None]]]:
+        """Each measured cell's EFFICIENCY."""
         for c in self.measured:
             if c.figures:
-                place = c.cell.server, c.cell.threads
-                yield c, [(of(c.figures), (title, *place) in self.odd) for _, title, of in EFFICIENCY]
+                yield c, [of(c.figures) for _, _, of in EFFICIENCY]
 
     def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> Iterator[SmallChart]:
         chart = charts.over_threads(self.set.cells, self.run.shown, of, log=log)

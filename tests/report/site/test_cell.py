@@ -169,24 +169,6 @@ def test_a_drift_that_noise_hides_is_not_called_steady() -> None:
     ]  # fmt: skip
 
 
-def test_a_base_that_is_odd_is_marked() -> None:
-    document, comparison = compared([1, 8, 32], workload="oltp_read_write")
-    cells = tuple(
-        replace(
-            c, metrics=tuple(replace(m, base=m.base * (9 if c.cell.threads == 8 else 1)) for m in c.metrics)
-        )
-        for c in comparison.cells
-    )
-    run = Run(document, replace(comparison, cells=cells))
-    odd = {
-        c.cell.threads: [name for name, *_, is_odd in CellPage(run, c).metrics if is_odd]
-        for c in cells
-        if c.cell.server == builders.HEAD
-    }
-    assert odd[1] == odd[32] == []
-    assert "rows read" in odd[8]
-
-
 def test_starts_that_are_missing_or_confirm_are_explained() -> None:
     """Two starts of one cell, and two of twenty later ones that confirm its change."""
     document, _ = compared()

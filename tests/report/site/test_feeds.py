@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from shootout.analysis import history
 from shootout.model.verdict import Verdict
 from shootout.report import headlines
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import feeds, publish
 from shootout.report.site.history import level_changes
 from tests import builders

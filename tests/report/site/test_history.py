@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from shootout.analysis import history
 from shootout.model.verdict import Acknowledgement
 from shootout.report import site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.charts import Series
 from shootout.report.site.history import HistoryPage, chart, level_changes, series_pages
 from tests.report.site.pages import Document, check_links, csv_rows

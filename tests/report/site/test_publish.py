@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.model.verdict import Interval
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import publish
 from shootout.report.site.overview import OverviewPage, SummaryPage
 from shootout.report.site.run import Run
@@ -38,7 +38,7 @@ def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
 
 def test_a_report_of_one_file_needs_no_other() -> None:
     document, comparison = builders.a_result()
-    text = site.report([judgement_cache.in_memory(document, comparison)])
+    text = site.report([judged_runs.in_memory(document, comparison)])
     found = Document(text)
     assert [link for link in found.links if not link.startswith(("#", "data:image/svg+xml,"))] == []
     assert all(link[1:] in found.ids for link in found.links if link.startswith("#"))
@@ -151,7 +151,7 @@ def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
 
 def test_an_archived_run_keeps_its_csv(weeks: list[JudgedRun]) -> None:
     document, comparison = builders.a_result()
-    for judged in (weeks[0], weeks[-1], judgement_cache.in_memory(document, comparison)):
+    for judged in (weeks[0], weeks[-1], judged_runs.in_memory(document, comparison)):
         whole = judged.whole()
         full = OverviewPage(Run(whole.document, whole.comparison))
         assert [*SummaryPage(Run.summary(judged)).rows] == [*full.rows]

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from shootout.model.history import LedgerEntry
 from shootout.model.verdict import Verdict
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import runner
 from tests.report.site.pages import check_figures, csv_rows
 from tests.report.site.weeks import a_week

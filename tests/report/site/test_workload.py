@@ -13,9 +13,8 @@ from shootout.model.verdict import Verdict
 from shootout.report import figures
 from shootout.report.site.run import Run
 from shootout.report.site.workload import WorkloadPage
-from tests import builders
+from tests.report.compared import Shown, comparison_of
 from tests.report.site.pages import a_page, compared, rendered, rows_in, tables
-from tests.report.test_families import Shown, comparison_of
 
 
 def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
@@ -60,22 +59,6 @@ def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_t
     assert "latency of a disk flush, ms</th>" in flushing  # in the table, too
     assert 'data-value="0.7' in flushing
     assert "latency of a disk flush, ms" not in page(0.001)
-
-
-def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
-    document, comparison = compared([1, 8, 32], workload="oltp_read_write")
-    counters = {threads: {"disk_written_bytes": 62e3 if threads == 8 else 7e3} for threads in (1, 8, 32)}
-    cells = tuple(
-        replace(c, figures=replace(c.figures, counters=counters[c.cell.threads]))
-        if c.figures and c.cell.server == builders.BASE
-        else c
-        for c in comparison.cells
-    )
-    made = rendered(Run(document, replace(comparison, cells=cells)))
-    page = made["workload-oltp_read_write.html"]
-    marked = re.findall(r'<span class="differs">(.*?)</span> <small>odd</small>', page)
-    assert marked == ["62\u202f000"]
-    assert "Odd: three times as much" in page
 
 
 def test_a_base_that_failed_in_a_block_is_not_drawn_there() -> None:
