@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shootout.paths import file_stem
@@ -20,7 +20,6 @@ class MapPage(Page):
 
     document: MapDocument
     template = "reach/page"
-    columns = ("map", "server", "part", "functions", "executed", "bytes", "executed_bytes")
 
     @property
     def path(self) -> str:
@@ -31,16 +30,6 @@ class MapPage(Page):
         """Each server, with what its page says: a sentence and tables."""
         return tuple((each, report.covered(each), report.tables(each)) for each in self.document.mapped)
 
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each part of each server."""
-        for server in self.document.mapped:
-            for part in server.parts:
-                yield (
-                    self.document.run, server.label, part.name, part.functions, part.executed, part.bytes,
-                    part.executed_bytes,
-                )  # fmt: skip
-
 
 @dataclass(frozen=True, kw_only=True)
 class MapListPage(ListPage):
@@ -48,22 +37,7 @@ class MapListPage(ListPage):
 
     every: tuple[MapPage, ...]
     template = "reach/list"
-    columns = ("map", "started", "servers", "kinds", "functions", "page")
     folder = FOLDER
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [
-            (
-                each.document.run,
-                each.document.started,
-                " ".join(server.label for server in each.document.mapped),
-                len(each.document.kinds),
-                len(each.document.functions),
-                each.path,
-            )
-            for each in self.every
-        ]
 
 
 def path_of(run: str) -> str:

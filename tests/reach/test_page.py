@@ -38,7 +38,6 @@ def test_a_map_has_a_page_with_its_parts_and_blind_spots(published: Path) -> Non
     ):
         assert said in text
     assert page.path_of(RUN).partition("/")[2] in (published / "reach" / "index.html").read_text("utf-8")
-    assert (published / "reach" / f"{RUN}.csv").read_text().splitlines()[1].startswith(f"{RUN},base,InnoDB,")
 
 
 def test_without_a_map_there_is_no_page() -> None:
