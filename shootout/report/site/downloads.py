@@ -35,7 +35,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets would evaluate fields
 
 
 def of_run(run: Run) -> Iterator[File]:
-    """A run's cells: their verdicts, ratios and figures. `shootout compare --json` prints all of them."""
+    """A run's cells in brief; `shootout compare FILE --json` prints them whole."""
     header, cells = run.document.header, run.comparison.cells
     brief = [structs.replace(c, metrics=(), statements=(), warnings=(), judged=c.judged[:1]) for c in cells]
     yield from _files(
