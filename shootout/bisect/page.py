@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shootout import numbers
@@ -15,12 +15,6 @@ from shootout.report.site.page import Listing, ListPage, Page
 FOLDER = "bisections"
 TICKS_MAX = 8
 
-COLUMNS = (
-    "number", "revision", "server", "commit", "date", "author", "subject", "step_here", "verdict",
-    "ratio", "ratio_low", "ratio_high", "step", "step_low", "step_high", "starts", "reason",
-)  # fmt: skip
-LIST_COLUMNS = ("bisection", "started", "answer", "page")
-
 
 @dataclass(frozen=True)
 class BisectionPage(Page):
@@ -28,32 +22,12 @@ class BisectionPage(Page):
 
     answer: Answer
     template = "bisect/page"
-    columns = COLUMNS
     headings = report.COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the bisection."""
         return path_of(self.answer.bisection.id)
-
-    @property
-    def value(self) -> object:
-        """The answer."""
-        return report.judged(self.answer).value
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each revision."""
-        for number, finding in enumerate(self.answer.findings):
-            what = finding.revision
-            yield (
-                number, what.label, what.server, what.commit, what.date, what.author, what.subject,
-                finding.here, finding.verdict,
-                *(bound for ratio in (finding.ratio, finding.step) for bound in (
-                    (ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)
-                )),
-                finding.starts, finding.reason,
-            )  # fmt: skip
 
     @property
     def headline(self) -> str:
@@ -116,16 +90,7 @@ class BisectionListPage(ListPage):
 
     every: tuple[BisectionPage, ...]
     template = "bisect/list"
-    columns = LIST_COLUMNS
     folder = FOLDER
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        """One line for each bisection."""
-        return [
-            (page.answer.bisection.id, page.answer.bisection.started, page.headline, page.path)
-            for page in self.every
-        ]
 
 
 def path_of(bisection: str) -> str:

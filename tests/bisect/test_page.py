@@ -74,11 +74,6 @@ def test_the_list_leads_to_every_page(folder: Path) -> None:
         assert f"../bisections/{name}" in links
 
 
-def test_the_csv_has_a_line_for_each_revision(folder: Path) -> None:
-    lines = (folder / "20261124T100000Z-000001.csv").read_text("utf-8").splitlines()
-    assert len(lines) == 1 + len(LABELS)
-
-
 def by_counts() -> Answer:
     bisection = a_bisection(LABELS[:2], instrument="work")
     return Found(

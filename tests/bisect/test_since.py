@@ -251,7 +251,7 @@ class Explaining(Capability):
         self.asked.append(([each.cell.server for each in conclusion.comparison.cells], wish))
 
     def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
-        return Section(self.name, "", "", (), None, "", None, cause="parse() +2 µs") if self.asked else None
+        return Section(self.name, "", "", (), "", None, cause="parse() +2 µs") if self.asked else None
 
 
 def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pytest.MonkeyPatch) -> None:

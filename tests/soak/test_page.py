@@ -74,8 +74,6 @@ def test_a_page_has_the_findings_and_the_curves(folder: Path) -> None:
     assert "memory after the load" in page.text
     assert "Within the margins: data on disk after the load, start." in page.text
     assert "../index.html" in page.links
-    lines = (folder / f"{SOAK}.csv").read_text("utf-8").splitlines()
-    assert len(lines) == 1 + 5  # findings, without turns
     ended_early = (folder / f"{SHORT}.html").read_text("utf-8")
     assert "Ended early" in ended_early
     assert "a: &lt;crashed&gt;" in ended_early

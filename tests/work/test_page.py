@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from shootout.report import judged_runs, site
 from shootout.report.judged_runs import JudgedRun
 from shootout.work import judge
 from shootout.work.page import listing
-from shootout.work.values import MIX, WorkComparison, WorkFailure
+from shootout.work.values import WorkComparison, WorkFailure
 from tests import builders
 from tests.report.site.pages import Document, check_figures, row_values
 from tests.work.builders import BASE, document, times
@@ -99,14 +97,3 @@ def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
     assert len(recorded) == 2
     assert " ".join(f"{tps:.0f}" for tps in recorded) in page.text
     assert any(run.header.run in link for link in page.links)
-
-
-def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
-    text = (folder / "20261124T100000Z-000001.csv").read_text("utf-8")
-    lines = list(csv.DictReader(io.StringIO(text)))
-    assert len(lines) == 15
-    (line,) = (each for each in lines if (each["kind"], each["server"]) == ("select", "head"))
-    assert float(line["instructions"]) == pytest.approx(1100, rel=1e-3)
-    assert line["verdict"] == "regressed"
-    assert (line["allocations"], line["system_calls"]) == ("2.5", "4.0")
-    assert {each["allocations"] for each in lines if each["kind"] == MIX} == {""}

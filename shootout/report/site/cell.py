@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
@@ -19,7 +19,6 @@ from shootout.report import commands
 from shootout.report.sections import Section
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
-from shootout.report.site.downloads import about
 from shootout.report.site.names import cell_stem
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
@@ -27,7 +26,6 @@ from shootout.report.site.settings import compared_settings
 
 Tps = float | None
 Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base
-ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
 HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes", "run_queue_s", FLUSHES, FLUSH_S)
@@ -62,22 +60,10 @@ class Row:
 class CellPage(RunPage):
     comparison: CellComparison
     template = "cell"
-    columns = ROUND_COLUMNS
 
     @property
     def file(self) -> str:
         return f"{cell_stem(self.cell)}.html"
-
-    @property
-    def value(self) -> object:
-        return {
-            **about(self.run.document.header), "command": self.command, "cell": self.comparison,
-            **{section.name: section.value for section in self.sections},
-        }  # fmt: skip
-
-    @property
-    def rows(self) -> Sequence[Round]:
-        return self.rounds
 
     @property
     def cell(self) -> Cell:

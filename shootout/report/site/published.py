@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from shootout.analysis import claims
 from shootout.inputs import published
@@ -18,16 +17,10 @@ from shootout.paths import file_stem
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
-from shootout.report.site.downloads import bounds, fingerprints
 from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 
 FOLDER = "published"  # of the site
-CLAIM_COLUMNS = (
-    "claim", "text", "outcome", "published_ratio", "published_outcome", "ratio", "ratio_low", "ratio_high",
-    "bound_low", "bound_high", "reason",
-)  # fmt: skip
-LIST_COLUMNS = ("name", "title", "year", "claims", *Outcome, "run", "started", "scale", "page")
 
 
 @dataclass(frozen=True)
@@ -81,7 +74,6 @@ class PublishedPage(Page):
     publication: Published
     run: Run
     template = "published"
-    columns = CLAIM_COLUMNS
 
     @property
     def path(self) -> str:
@@ -128,33 +120,6 @@ class PublishedPage(Page):
     def scale(self) -> str:
         """The scale of the run; empty: full."""
         return self.given.get("--set scale", "")
-
-    @property
-    def value(self) -> dict[str, Any]:
-        header = self.run.document.header
-        return {
-            "published": self.name,
-            "title": self.publication.title,
-            "run": header.run,
-            "started": header.started,
-            "runners": fingerprints(header),
-            "given": self.given,
-            "claims": self.claims,
-            "statements": self.publication.statements,
-            "figures": self.figures,
-            "reports": self.reports,
-        }
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [
-            (
-                result.claim.name, result.claim.text, result.outcome,
-                bounds(result.published_ratio)[0], result.published_outcome, *bounds(result.ratio),
-                result.claim.low, result.claim.high, result.reason,
-            )
-            for result in self.claims
-        ]  # fmt: skip
 
     # --- figures ----------------------------------------------------------------------------------
 
@@ -295,16 +260,6 @@ class Repetition:
         """The scale of the run; empty: full."""
         return self.page.scale if self.page else ""
 
-    @property
-    def row(self) -> tuple[object, ...]:
-        """Its fields in the order of LIST_COLUMNS."""
-        about = (self.name, self.publication.title, self.publication.year, len(self.publication.claims))
-        if (page := self.page) is None:
-            return (*about, *[None] * (len(LIST_COLUMNS) - len(about)))
-        outcomes = (page.outcomes.get(outcome, 0) for outcome in Outcome)
-        started = page.run.document.header.started
-        return (*about, *outcomes, page.run.id, started, self.scale or "full", page.path)
-
 
 @dataclass(frozen=True)
 class RepetitionsPage(Page):
@@ -313,11 +268,6 @@ class RepetitionsPage(Page):
     every: tuple[Repetition, ...]
     template = "repetitions"
     path = f"{FOLDER}/index.html"
-    columns = LIST_COLUMNS
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [repetition.row for repetition in self.every]
 
     @property
     def done(self) -> tuple[PublishedPage, ...]:

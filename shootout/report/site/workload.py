@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,7 +11,7 @@ from shootout.model.verdict import CellComparison, CellFigures, CurveComparison,
 from shootout.report import figures
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series, points
-from shootout.report.site.page import CellsPage
+from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
 
 KILO = 1000.0
@@ -40,17 +40,13 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class WorkloadPage(CellsPage):
+class WorkloadPage(RunPage):
     set: CellSet
     template = "workload"
 
     @property
     def file(self) -> str:
         return self.set.page
-
-    @property
-    def cells(self) -> Sequence[CellComparison]:
-        return self.set.cells
 
     @property
     def name(self) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -13,8 +12,7 @@ from shootout.errors import InputError
 from shootout.model.verdict import Interval
 from shootout.report import judged_runs, site
 from shootout.report.judged_runs import JudgedRun
-from shootout.report.site import publish
-from shootout.report.site.overview import OverviewPage, SummaryPage
+from shootout.report.site import downloads, output, publish
 from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
@@ -73,11 +71,14 @@ def test_every_table_is_complete_and_described_without_scripts(built: Path) -> N
             assert 'aria-label="' in chart
 
 
-def test_every_page_has_its_json_and_csv(weekly: Path) -> None:
-    for page in weekly.rglob("*.html"):
-        if page.name not in ("how-to-read.html", "cells.html"):
-            assert page.with_suffix(".csv").is_file(), page
-            msgspec.json.decode(page.with_suffix(".json").read_bytes())
+def test_runs_history_and_the_index_have_a_json_and_a_csv_each(weekly: Path, weeks: list[JudgedRun]) -> None:
+    stems = {"index", "history", *(f"runs/{run.id}/index" for run in weeks)}
+    texts = {page: page.read_text("utf-8") for page in weekly.rglob("*.html")}
+    links = {(page.parent / link).resolve() for page, text in texts.items() for link in Document(text).links}
+    for ending in (".json", ".csv"):
+        expected = {weekly / f"{stem}{ending}" for stem in stems}
+        assert {*weekly.rglob(f"*{ending}")} - {weekly / output.LIST} == expected
+        assert {link for link in links if link.suffix == ending} == {path.resolve() for path in expected}
 
 
 def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
@@ -153,5 +154,5 @@ def test_an_archived_run_keeps_its_csv(weeks: list[JudgedRun]) -> None:
     document, comparison = builders.a_result()
     for judged in (weeks[0], weeks[-1], judged_runs.in_memory(document, comparison)):
         whole = judged.whole()
-        full = OverviewPage(Run(whole.document, whole.comparison))
-        assert [*SummaryPage(Run.summary(judged)).rows] == [*full.rows]
+        full = Run(whole.document, whole.comparison)
+        assert [*downloads.of_run(Run.summary(judged))][1] == [*downloads.of_run(full)][1]
