@@ -8,7 +8,8 @@ ENGINE := $(wildcard engine/src/* engine/*/src/* engine/Cargo.* engine/*/Cargo.t
 # What a target needs beside Python and Rust; checked at once, before anything is built.
 bench test-servers: NEEDS = mvn
 test-bare: NEEDS = mmdebstrap git
-test: NEEDS = mvn npm chromium sysbench fio go perf valgrind git curl jq
+check: NEEDS = ctags
+test: NEEDS = ctags mvn npm chromium sysbench fio go perf valgrind git curl jq
 
 .PHONY: bench bench-list check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
 

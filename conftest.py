@@ -17,7 +17,7 @@ from shootout.app import Conclusion
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, PREPARED
 from shootout.inputs import published
-from shootout.inputs.options import ACKNOWLEDGED, JSON, MARKDOWN, MEASURING, OUT
+from shootout.inputs.options import ACKNOWLEDGED, JSON, MARKDOWN, MEASURING, OUT, refuse_gone
 from shootout.measure.plan import Plan
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
@@ -31,6 +31,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
     for option in MEASURING:
         option.add_to(group.addoption, **({"type": str} if option.metavar else {}))
+    refuse_gone(group.addoption, pytest.UsageError)
     for option in capability.options():
         option.add_to(group.addoption, type=str)
     for option in (OUT, MARKDOWN, ACKNOWLEDGED, JSON):

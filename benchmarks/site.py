@@ -38,13 +38,12 @@ from benchmarks.showcase import record
 from shootout import app
 from shootout.analysis import compare, ledger
 from shootout.analysis.thresholds import RULE
-from shootout.document import journal, ledgers
+from shootout.document import journal, judgements, ledgers
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
 from shootout.model.verdict import CellComparison, Comparison, Interval, MetricVerdict, Verdict
 from shootout.paths import REPORTS, ROOT
-from shootout.report import judgement_cache
 
 WEEKS = 156
 SERVERS = ("mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
@@ -180,13 +179,11 @@ def generate_one(results: Path, week: int, *, whole: bool) -> float:
     path.write_bytes(journal.encoded(read))
     if whole:
         began_s = time.perf_counter()
-        judged = judgement_cache.run(path)
-        taken_s = time.perf_counter() - began_s
-        ledgers.record(results / ledgers.FOLDER, judged.aa_entries)
-        return taken_s
+        app.judge_run(path, (), partial(print, file=sys.stderr))
+        return time.perf_counter() - began_s
     comparison = _comparison(header, end, week)
     ledgers.append(results / ledgers.FOLDER, header.runner.fingerprint, _entries(comparison))
-    judgement_cache.store(path, judgement_cache.Whole(read, comparison))
+    judgements.store(path, comparison, ledgers.Ledgers(results))
     return 0.0
 
 

@@ -18,7 +18,7 @@ from shootout import capability, files
 from shootout.analysis import acknowledgements, baseline, claims, gate, history, ledger
 from shootout.analysis.remaining import remaining
 from shootout.capability import Skip
-from shootout.document import baselines, journal, ledgers, merge, resume
+from shootout.document import baselines, ledgers, merge, resume
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
@@ -31,10 +31,9 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
-from shootout.report import commands, headlines, judgement_cache, site, wording
+from shootout.report import commands, headlines, judged_runs, site, wording
 from shootout.report.github import markdown, regressions
-from shootout.report.judge import Judge
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
@@ -131,15 +130,17 @@ def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Pr
         with _writing(file):
             files.require_writable(file)
     planned = plan(request.selection, report)
+    *_, head = planned.servers
+    told = [*planned.told.get(head, ())]
     for name, wish in request.wishes.items():
-        planned = capability.load(name).planned(planned, wish, request.out / "results")
-    return Prepared(request, planned, acknowledged)
+        told += capability.load(name).remarks(planned, wish, request.out / "results")
+    return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
 
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
     """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
-    profile = resolve(matrix.load_profile(selection.profile), selection, _capacity())
-    return bind(profile, selection, os.environ, report)
+    profile = resolve(selection, _capacity())
+    return bind(profile.measured, selection, os.environ, report, profile.port)
 
 
 def run(
@@ -164,12 +165,13 @@ def run(
 
 def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -> Conclusion:
     """Judge the run at `path`, and add its A/A cells to the ledger."""
-    judged = judgement_cache.run(path, acknowledged, skip)
+    document, comparison = judged_runs.whole(path, acknowledged, skip)
+    made = comparison.cells, comparison.aa_controls
+    entries = ledger.of(document.header, comparison.policy, *made, starts=len(document.starts))
     with leaving_out(skip):
-        ledgers.record(path.parent / ledgers.FOLDER, judged.aa_entries)
-    whole = judged.whole()
-    results = claims.evaluate_all(whole.document, whole.comparison.policy)
-    return Conclusion(whole.document, whole.comparison, tuple(results), path)
+        ledgers.record(path.parent / ledgers.FOLDER, entries)
+    results = claims.evaluate_all(document, comparison.policy)
+    return Conclusion(document, comparison, tuple(results), path)
 
 
 def follow(conclusion: Conclusion, wishes: Mapping[str, Any], observe: Observe, skip: Skip) -> None:
@@ -255,7 +257,7 @@ def judge(
     `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.
     """
     known = load_acknowledged(acknowledged)
-    comparison = Judge(path.parent, skip).compare(journal.read(path), base)
+    comparison = judged_runs.against(path, base, skip)
     if stored is not None:
         comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
     return acknowledgements.applied(comparison, known)
@@ -287,7 +289,7 @@ def accept(
     Raises InputError for cells that are judged to differ from the accepted runs, unless that is meant: by
     `force`. `warn` receives those that likely do, and why lines of the ledger are left out.
     """
-    comparison = Judge(document.parent, warn).compare(journal.read(document), anchor)
+    comparison = judged_runs.against(document, anchor, warn)
     if folder.exists() and not force:
         against = baseline.compare(comparison, baselines.find(folder, comparison.header))
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -371,7 +373,7 @@ def _runs(
     results: Path, base: str | None, acknowledged: Sequence[Acknowledgement], skip: Skip
 ) -> list[JudgedRun]:
     """The judged runs of a folder that have the base, the newest last."""
-    return judgement_cache.runs(results, lambda error: skip(str(error)), acknowledged, base)
+    return judged_runs.find(results, lambda error: skip(str(error)), acknowledged, base)
 
 
 def _said_before(reason: str) -> None:

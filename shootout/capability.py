@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from shootout.measure.plan import Plan
     from shootout.model.history import Regression
     from shootout.model.plan import Cell
-    from shootout.model.run import Observe, RunHeader, ServerRecord
+    from shootout.model.run import Observe, RunHeader, ServerRecord, Warning
     from shootout.model.verdict import Comparison, Interval, Verdict
     from shootout.parser import Parser
     from shootout.report.github.issues import Origin
@@ -127,9 +127,9 @@ class Capability:
         """The pages of its documents in a folder, beside those of these runs; None without any."""
         return None
 
-    def planned(self, plan: Plan, wish: Any, results: Path) -> Plan:
-        """What it makes of the plan of a run that asks for it by its option. Raises InputError."""
-        return plan
+    def remarks(self, plan: Plan, wish: Any, results: Path) -> Sequence[Warning]:
+        """Say before a run is measured what its document is to have, of the head. Raises InputError."""
+        return ()
 
     def follow(self, conclusion: Conclusion, wish: Any, observe: Observe, skip: Skip) -> None:
         """Go on where a judged run ends; `wish`: the parsed text of its option."""

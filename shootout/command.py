@@ -16,7 +16,18 @@ from rich.console import Console
 from shootout import app, capability
 from shootout import parser as arguments_of
 from shootout.capability import Capability
-from shootout.inputs.options import ACKNOWLEDGED, JSON, MEASURING, Option, Selection
+from shootout.inputs.options import (
+    ACKNOWLEDGED,
+    JSON,
+    LONG,
+    MEASURING,
+    OUTCOME,
+    WHAT,
+    WHERE,
+    Option,
+    Selection,
+    refuse_gone,
+)
 from shootout.model.run import Observe
 from shootout.parser import Commands, Parser
 from shootout.report import characters, terminal
@@ -24,8 +35,7 @@ from shootout.report.judged import Judged
 
 # Options of a run that a command with a load of its own takes, too.
 LOADING = (
-    "profile", "servers", "workloads", "tables", "table_size", "rows_seed", "warehouses", "engine", "option",
-    "rand_type", "protocol", "policy", "seed", "data", "build", "tree",
+    "profile", "servers", "workloads", "set", "build", "policy", "seed", "data",
 )  # fmt: skip
 
 
@@ -53,7 +63,17 @@ def add(commands: Commands, name: str, run: Callable[[argparse.Namespace], int],
 def add_options(parser: Parser, options: Iterable[Option], **changes: Any) -> None:
     """Declare options; `changes` override keywords of those that take a value."""
     for option in options:
-        option.add_to(parser.add_argument, **(changes if option.metavar else {}))
+        option.add_to(below(parser, option.about).add_argument, **(changes if option.metavar else {}))
+
+
+def below(parser: Parser, heading: str) -> argparse._ActionsContainer:
+    """The options below a heading of --help; without a heading, the parser."""
+    if not heading:
+        return parser
+    if not any(group.title == heading for group in parser._action_groups):
+        for title in (WHAT, LONG, WHERE, OUTCOME):
+            parser.add_argument_group(title)
+    return next(group for group in parser._action_groups if group.title == heading)
 
 
 def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = None) -> None:
@@ -63,13 +83,15 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
     """
     wanted = {option.name for option in MEASURING} if names is None else {*names}
     add_options(parser, (option for option in MEASURING if option.name in wanted), type=str)
+    if "set" in wanted:
+        refuse_gone(parser.add_argument)
     parser.set_defaults(profile=profile)
 
 
 # --- arguments ------------------------------------------------------------------------------------
 
 
-def request(args: argparse.Namespace, **changed: str) -> app.Request:
+def request(args: argparse.Namespace, **changed: Any) -> app.Request:
     """The request that options make, parsed by argparse or pytest; `changed` replaces some.
 
     Raises InputError.

@@ -11,7 +11,6 @@ from typing import Any
 from msgspec.structs import replace
 
 from shootout._engine import Histogram
-from shootout.analysis import curves
 from shootout.analysis.thresholds import RULE
 from shootout.document.journal import FORMAT
 from shootout.model.plan import Block, Cell, Dataset, Metric, Policy, Profile
@@ -463,7 +462,6 @@ def a_comparison(document: RunDocument | None = None) -> Comparison:
         end=document.end,
         policy=policy,
         cells=cells,
-        laws=curves.laws(cells),
     )
 
 

@@ -44,7 +44,7 @@ def _commands(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _command(command: argparse.ArgumentParser) -> Iterator[str]:
-    options = [action for action in command._actions if action.dest not in ("help", "json")]
+    options = _shown(command)
     if any(isinstance(action, argparse._SubParsersAction) for action in options):
         return
     positional = [action for action in options if not action.option_strings]
@@ -63,8 +63,12 @@ def _command(command: argparse.ArgumentParser) -> Iterator[str]:
 
 def _flags_of_run() -> dict[str, str]:
     """The options of `shootout run` by row."""
-    actions = _subcommands(cli.parser())["run"]._actions
-    return {_row(each): each.option_strings[0] for each in actions if each.dest not in ("help", "json")}
+    return {_row(each): each.option_strings[0] for each in _shown(_subcommands(cli.parser())["run"])}
+
+
+def _shown(command: argparse.ArgumentParser) -> list[argparse.Action]:
+    hidden = ("help", "json")
+    return [each for each in command._actions if each.dest not in hidden and each.help != argparse.SUPPRESS]
 
 
 def _subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from shootout import app
 from shootout.inputs.options import Selection
@@ -24,7 +25,7 @@ rows = 10
 """
 
 
-def planned(**given: str | bool) -> Plan:
+def planned(**given: Any) -> Plan:
     return app.plan(Selection.read(**given))
 
 

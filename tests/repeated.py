@@ -43,7 +43,8 @@ def a_repetition(
     unsteady: Iterable[str] = (),
 ) -> RunDocument:
     """A run of the profile in which servers have these throughputs; `failing`, `unsteady`: labels."""
-    made = app.plan(Selection.read(profile=name, scale=scale, threads=threads, seed="1"))
+    scaled = None if scale is None else [f"scale={scale}"]
+    made = app.plan(Selection.read(profile=name, set=scaled, threads=threads, seed="1"))
     servers = tuple(
         absent_record(label, server.reference, made.profile.settings)
         if server.absent

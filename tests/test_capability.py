@@ -6,7 +6,7 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -50,18 +50,12 @@ class GreetingList(ListPage):
 
     every: tuple[Greeting, ...]
     template = "runs"
-    columns = ("greeting", "to")
     folder = "greetings"
 
     @property
     def runs(self) -> tuple[()]:
         """None: what the template lists."""
         return ()
-
-    @property
-    def rows(self) -> Iterator[tuple[str, str]]:
-        """One line for each greeting."""
-        return ((each.greeting, each.to) for each in self.every)
 
 
 class Greet(Capability):
@@ -104,7 +98,7 @@ class Greet(Capability):
         if not path.is_file():
             return None
         said = GREETINGS.read(path).greeting
-        return Section("greet", "words", "Greetings", (Point(said),), said, "no-such-template", None)
+        return Section("greet", "words", "Greetings", (Point(said),), "no-such-template", None)
 
 
 @pytest.fixture(autouse=True)
@@ -136,7 +130,7 @@ def test_a_site_begins_with_it_where_no_run_is_and_lists_it_beside_runs(tmp_path
     results = tmp_path / "results"
     GREETINGS.write(results, "a", Greeting(greeting="hello", to="a"))
     page = app.publish(results, tmp_path / "site", (), pytest.fail)
-    assert (page.parent / "greetings" / "index.csv").read_text().splitlines()[1] == "hello,a"
+    assert (page.parent / "greetings" / "index.html").is_file()
     (results / "run.jsonl").write_bytes(journal.encoded(builders.a_run()))
     page = app.publish(results, tmp_path / "site", (), pytest.fail)
     assert "greetings/index.html" in Document(page.read_text()).links
@@ -165,7 +159,8 @@ def test_it_follows_a_run_and_a_section_that_cannot_be_drawn_costs_no_page(tmp_p
     conclusion = app.judge_run(path, (), pytest.fail)
     app.follow(conclusion, prepared.request.wishes, lambda progress: None, pytest.fail)
     sections = app.sections(path, conclusion.comparison, pytest.fail)
-    assert {section.value for known in sections.values() for section in known} == {"good evening"}
+    every = [section for known in sections.values() for section in known]
+    assert {point.text for section in every for point in section.points} == {"good evening"}
     page = app.publish(path.parent, tmp_path / "site", (), pytest.fail)
     cells = [*page.parent.glob("runs/*/oltp_point_select-*.html")]
     assert cells

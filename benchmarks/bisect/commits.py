@@ -13,6 +13,7 @@ from pathlib import Path
 from benchmarks import preload
 
 BUILD, TREE = "make", "out"
+BUILDING = ("--build", BUILD, "--set", f"build.tree={TREE}")
 _MAKEFILE = """all:
 \tmkdir -p out/bin out/lib
 \t$(CC) -include pairs.h {options} out/lib/{library} extra.c -ldl

@@ -1,29 +1,36 @@
-"""Simulated histories, and searches of them: by the posterior, by gates, and by git-bayesect."""
+"""Simulated histories, bisected as `shootout bisect` does."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from shootout.analysis import pairs
-from shootout.bisect.batches import ENOUGH, Costs, answered, next_batch
-from shootout.bisect.posterior import Evidence, Posterior
+from shootout.bisect import timed
+from shootout.bisect.batches import Costs, next_batch
+from shootout.bisect.judge import Found
+from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
 from shootout.document import journal
+from shootout.model.plan import Policy
+from shootout.model.run import RunDocument, Samples, StartRecord
 from shootout.paths import REPORTS
 
 RECORDED = REPORTS / "showcase" / "verdict"
 USUAL = (0.01, 0.02)  # the spread of a start in the cells that noise is drawn from
 BROKEN = 1 / 8
 COSTS = Costs(build_s=600.0, start_s=3.0, batch_s=10.0)
-SERVERS_MAX = 8
 BATCHES_MAX = 30
-ASSUMED = 0.03  # without a step: what a gate looks for
-BAYESECT_STARTS_MAX = 4000
-CERTAIN = 3.0  # standard errors by which a gate tells both ends of a history apart
+
+
+class Noise(NamedTuple):
+    """A recorded A/A cell."""
+
+    run: RunDocument  # of this cell alone
+    rounds: NDArray[np.float64]  # deviations of single servers in single starts, by round
 
 
 class History(NamedTuple):
@@ -33,45 +40,78 @@ class History(NamedTuple):
     at: int | None  # of the step
     size: float
     broken: frozenset[int]
-    noise: NDArray[np.float64]  # deviations of single starts
+    noise: Noise
     dice: np.random.Generator
     own: NDArray[np.float64]  # what each revision differs by itself
 
-    def start(self, revisions: Sequence[int]) -> dict[int, float]:
-        """What one start of these revisions gives."""
-        drawn = self.dice.choice(self.noise, len(revisions))
+    def rounds(self, revisions: Sequence[int]) -> NDArray[np.float64]:
+        """Logarithms of throughput in one start, by revision and round."""
+        drawn = self.noise.rounds[self.dice.integers(len(self.noise.rounds), size=len(revisions))]
         moved = [self.size * (self.at is not None and each >= self.at) for each in revisions]
-        logs = np.array(moved) + self.own[list(revisions)] + drawn
-        return dict(zip(revisions, logs.tolist(), strict=True))
+        logs: NDArray[np.float64] = (np.array(moved) + self.own[list(revisions)])[:, None] + drawn
+        return logs
+
+    def run(self, revisions: Sequence[int], starts: int) -> RunDocument:
+        """A run of these revisions."""
+        template = self.noise.run
+        (block,) = template.header.blocks
+        (sample, *_) = template.starts[0].samples
+        labels = tuple(map(str, revisions))
+        block = structs.replace(block, servers=labels)
+        records = tuple(
+            StartRecord(block=block.key, start=number, order=(), samples=tuple(
+                _samples(sample, label, logs)
+                for label, logs in zip(labels, self.rounds(revisions), strict=True)
+            ))
+            for number in range(1, starts + 1)
+        )  # fmt: skip
+        header = structs.replace(template.header, blocks=(block,), servers=())
+        return structs.replace(template, header=header, starts=records, failures=())
 
 
-class Found(NamedTuple):
+def _samples(sample: Samples, label: str, logs: NDArray[np.float64]) -> Samples:
+    transactions = tuple((1000 * np.exp(logs)).tolist())
+    return structs.replace(
+        sample, server=label, steady=True, transactions=transactions, window_s=(1.0,) * len(transactions)
+    )
+
+
+class Outcome(NamedTuple):
     """What a search answered, and its cost."""
 
-    answer: str  # "step", "none", "several" or "": no answer
+    answer: str  # "step", "none", "several" or "open"
     right: bool
     builds: int
     starts: int  # of single servers
-    claims: tuple[bool, ...] = ()  # for each claim of 0.9 on the way to the answer: whether it is true
 
 
-def recorded() -> Iterator[NDArray[np.float64]]:
-    """Deviations of servers from the others of their start, for each recorded A/A cell of usual noise."""
+def recorded() -> Iterator[Noise]:
+    """Deviations of servers from the others of their round, for each recorded A/A cell of usual noise."""
     for path in sorted(RECORDED.glob("aa-*.jsonl.xz")):
         document = journal.read(path)
         for block in document.header.blocks:
-            starts = [record.samples for record in document.starts if record.block == block.key]
-            logs = np.array([[pairs.start_log_tps(each) for each in samples] for samples in starts])
+            starts = [record for record in document.starts if record.block == block.key]
+            whole = np.array([[pairs.start_log_tps(each) for each in start.samples] for start in starts])
+            servers = whole.shape[1]
+            share = np.sqrt(servers / (servers - 1))  # their mean took a share
+            spread = float((whole - whole.mean(axis=1, keepdims=True)).std() * share)
+            rounds = min(len(each.transactions) for start in starts for each in start.samples)
+            logs = np.array([[_logs(each)[:rounds] for each in start.samples] for start in starts])
             logs -= logs.mean(axis=1, keepdims=True)
-            servers = logs.shape[1]
-            deviations = logs.ravel() * np.sqrt(servers / (servers - 1))  # their mean took a share
-            if USUAL[0] <= deviations.std() <= USUAL[1]:
-                yield deviations
+            if USUAL[0] <= spread <= USUAL[1]:
+                profile = structs.replace(document.header.profile, policy=Policy())
+                header = structs.replace(document.header, blocks=(block,), profile=profile)
+                run = structs.replace(document, header=header, starts=tuple(starts[:1]), failures=())
+                yield Noise(run, logs.reshape(-1, rounds) * share)
 
 
-def history(
-    last: int, step: float, seed: int, noises: Sequence[NDArray[np.float64]], own: float = 0.0
-) -> History:
+def _logs(samples: Samples) -> NDArray[np.float64]:
+    """Logarithms of throughput, by round."""
+    logs: NDArray[np.float64] = np.log(np.maximum(samples.transactions, 0.5) / np.array(samples.window_s))
+    return logs
+
+
+def history(last: int, step: float, seed: int, noises: Sequence[Noise], own: float = 0.0) -> History:
     """A random history; steps are losses. `own`: spread of what revisions differ by themselves."""
     dice = np.random.default_rng([last, round(1000 * step), seed])
     broken = frozenset(number for number in range(1, last) if dice.random() < BROKEN)
@@ -81,80 +121,32 @@ def history(
     return History(last, at, np.log1p(-step), broken, noise, dice, layouts)
 
 
-def by_posterior(given: History) -> Found:
+def halved(given: History, costs: Costs = COSTS) -> Outcome:
     """Bisect as `shootout bisect` does."""
-    starts: list[dict[int, float]] = []
-    tried: set[int] = set()
-    claims = []
+    revisions = tuple(
+        Revision(label=f"{number}", server="", commit=f"{number}") for number in range(given.last + 1)
+    )
+    bisection = Bisection(
+        format=FORMAT, id="", started="", shootout="", workload="", threads=1, revisions=revisions, given={},
+    )  # fmt: skip
+    documents: dict[str, RunDocument] = {}
     for _ in range(BATCHES_MAX):
-        evidence = Evidence(given.last, starts, tuple(tried & given.broken))
-        posterior = Posterior.of(evidence)
-        run = max(evidence.runs, key=posterior.within)
-        holds = given.at is not None and run[0] <= given.at <= run[1]
-        said = {
-            "step": (posterior.within(run), holds),
-            "none": (posterior.none, given.at is None),
-            "several": (posterior.several, False),
-        }
-        claims += [right for probability, right in said.values() if probability >= 0.9]
-        if answered(evidence, posterior):
-            answer = max(said, key=lambda name: said[name][0])
-            return Found(answer, said[answer][1], len(tried), sum(map(len, starts)), tuple(claims))
-        batch = next_batch(evidence, posterior, COSTS, tried, SERVERS_MAX)
-        tried |= {*batch.revisions}
-        usable = [number for number in batch.revisions if number not in given.broken]
-        if len(usable) > 1:
-            starts += [given.start(usable) for _ in range(batch.starts)]
-    return Found("", False, len(tried), sum(map(len, starts)), tuple(claims))
-
-
-def gates(given: History, repeats: int) -> Found:
-    """`git bisect` with a gate of so many starts for each revision, each beside the base."""
-    tried: set[int] = {0}
-    bar = given.size / 2 if given.size else np.log1p(-ASSUMED) / 2
-
-    def gate(revision: int) -> NDArray[np.float64]:
-        tried.add(revision)
-        starts = [given.start((0, revision)) for _ in range(repeats)]
-        return np.array([each[revision] - each[0] for each in starts])
-
-    ends = gate(given.last)
-    gated, good, bad = 1, 0, given.last
-    error = ends.std(ddof=1) / np.sqrt(repeats)
-    if ends.mean() > bar or abs(ends.mean()) < CERTAIN * error:
-        return Found("none", given.at is None, len(tried), 2 * repeats)
-    while usable := [each for each in range(good + 1, bad) if each not in given.broken & tried]:
-        middle = min(usable, key=lambda each: abs(each - (good + bad) / 2))
-        tried.add(middle)
-        if middle in given.broken:
-            continue
-        gated += 1
-        if gate(middle).mean() > bar:
-            good = middle
-        else:
-            bad = middle
-    return Found("step", given.at is not None and good < given.at <= bad, len(tried), 2 * repeats * gated)
-
-
-def bayesect(given: History) -> Found:
-    """Bisect with git-bayesect until one place has a probability of 0.95; it knows no "none"."""
-    search = importlib.import_module("git_bayesect").Bisector(
-        np.ones(given.last)
-    )  # the newest revision first
-    bar = given.size / 2 if given.size else np.log1p(-ASSUMED) / 2
-    tried: set[int] = {0}
-    starts = 0
-    while starts < BAYESECT_STARTS_MAX and max(search.distribution) < ENOUGH:
-        revision = given.last - search.select()
-        tried.add(revision)
-        if revision in given.broken:
-            search.record(given.last - revision, None)
-            continue
-        start = given.start((0, revision))
-        starts += 2
-        search.record(given.last - revision, bool(start[revision] - start[0] < bar))
-    place = given.last - int(np.argmax(search.distribution))
-    certain = max(search.distribution) >= ENOUGH
-    usable = [each for each in range(1, given.last + 1) if each not in given.broken]
-    first = next((each for each in usable if given.at is not None and each >= given.at), None)
-    return Found("step" if certain else "", certain and place == first, len(tried), starts)
+        while batch := next_batch(found := Found(bisection, timed.measured(bisection, documents)), costs):
+            wanted = {f"{number}" for number in batch.revisions} - bisection.builds.keys()
+            if not wanted:
+                break
+            made = {
+                label: BuildRecord(seconds=0.0, reason="broken")
+                if int(label) in given.broken
+                else BuildRecord(seconds=0.0, digest=label)
+                for label in wanted
+            }
+            bisection = structs.replace(bisection, builds=bisection.builds | made)
+        if batch is None:
+            break
+        documents[f"{len(documents)}"] = given.run(batch.revisions, batch.starts)
+    answer = found.answer
+    right = (answer.kind == "none") == (given.at is None) and answer.kind in ("none", "step")
+    if answer.kind == "step" and given.at is not None:
+        right = int(answer.first) <= given.at <= int(answer.last)
+    return Outcome(answer.kind, right, len(bisection.builds), answer.starts)

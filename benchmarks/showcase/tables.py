@@ -5,17 +5,18 @@ Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: shoots the
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.showcase import screenshot
 from shootout import numbers
-from shootout.analysis import lineage
+from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
 from shootout.paths import REPORTS, ROOT
-from shootout.report import figures, judgement_cache, wording
-from shootout.report.judgement_cache import Whole
+from shootout.report import figures, judged_runs, wording
+from shootout.report.judged_runs import Whole
 from shootout.report.site.names import run_folder, workload_page
 
 DOCS = ROOT / "docs"
@@ -46,7 +47,7 @@ def tables(whole: Whole) -> dict[str, list[str]]:
 def find(results: Path) -> Whole:
     """The showcase's run among the recorded ones."""
     (path,) = (path for path in journal.find(results) if journal.read(path).header.profile_name == "showcase")
-    return judgement_cache.run(path).whole()
+    return judged_runs.whole(path)
 
 
 def table(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
@@ -60,12 +61,18 @@ def table(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
 
 
 def steps(whole: Whole, workloads: Sequence[str]) -> Iterator[str]:
-    """Servers beside the ones before them, by workload at AT threads."""
+    """Servers compared with the ones before them in their families, by workload at AT threads."""
     yield f"| server | before it | {' | '.join(workloads)} |"
     yield f"|---|---|{'--:|' * len(workloads)}"
-    for step in lineage.steps(whole.document, whole.comparison):
-        found = {c.cell.workload: c for c in step.cells if c.cell.threads == AT}
-        yield f"| {step.server} | {step.before} | {' | '.join(_figure(found[each]) for each in workloads)} |"
+    _, *others = whole.document.header.servers
+    for before, server in itertools.pairwise(others):
+        if server.family == before.family:
+            cells = compare.compare(whole.document, base=before.label).cells
+            found = {
+                c.cell.workload: c for c in cells if (c.cell.server, c.cell.threads) == (server.label, AT)
+            }
+            changes = " | ".join(_figure(found[each]) for each in workloads)
+            yield f"| {server.label} | {before.label} | {changes} |"
 
 
 def _figure(c: CellComparison) -> str:

@@ -9,13 +9,11 @@ use rustix::net::{SendFlags, send};
 
 use crate::address::{self, Address};
 use crate::login::{Account, Login};
-use crate::packet::seal;
-use crate::parameter::{Draws, Escapes, Value, Values};
+use crate::packet::{Malformed, seal};
 use crate::program::{Program, Statement, Step, Transaction};
 use crate::random::Stream;
-use crate::wire::{
-    Malformed, Outcome, QUIT, Reply, Request, Returned, begin_execute, begin_prepare, begin_query,
-};
+use crate::value::{Draws, Escapes, Value, Values};
+use crate::wire::{Outcome, QUIT, Reply, Request, Returned, begin_execute, begin_prepare, begin_query};
 
 /// Errors of an OLTP load's conflicts (record changed, lock wait timeout, deadlock), and of values that a row may
 /// not have (duplicate, NULL, out of range, too long, without a parent, …): counted, rolled back and retried.

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use crate::parameter::{Draws, Escapes, Value, is_literal, quote};
 use crate::random::Stream;
+use crate::value::{Draws, Escapes, Value, is_literal, quote};
 
 /// Numbers that no row has are this close to the column's end.
 const BEYOND: u64 = 1 << 20;

@@ -25,4 +25,5 @@ pub mod random;
 pub mod rows;
 pub mod sbtest;
 pub mod tpcc;
+pub mod value;
 pub mod wire;

@@ -21,10 +21,10 @@ use crate::address::connected;
 use crate::connection::{Failure, Target};
 use crate::lane::CHECK_INTERVAL;
 use crate::login::Login;
-use crate::packet::{Assembler, HEADER, Packet, seal};
-use crate::parameter::{Escapes, quote};
+use crate::packet::{Assembler, HEADER, Malformed, Packet, seal};
 use crate::rows::{Field, Table, Tables};
-use crate::wire::{Malformed, Outcome, begin_query, ok_body, refusal};
+use crate::value::{Escapes, quote};
+use crate::wire::{Outcome, begin_query, ok_body, refusal};
 
 const PACKET: usize = 256 * 1024;
 /// A statement, and its transaction, ends after this many bytes.

@@ -7,9 +7,9 @@
 use sha1::Sha1;
 use sha2::{Digest, Sha256};
 
-use crate::packet::{Assembler, Packet, write};
-use crate::parameter::Escapes;
-use crate::wire::{Malformed, Outcome, ok_body, refusal};
+use crate::packet::{Assembler, Malformed, Packet, write};
+use crate::value::Escapes;
+use crate::wire::{Outcome, ok_body, refusal};
 
 const LONG_PASSWORD: u32 = 1;
 const LONG_FLAG: u32 = 1 << 2;

@@ -1,10 +1,20 @@
 //! Whole packets of the MySQL protocol, for login and bulk load.
 
-use crate::wire::Malformed;
+use std::fmt;
 
 pub const HEADER: usize = 4;
 /// Longest payload accepted; expected ones are far shorter.
 pub const LONGEST: usize = 64 * 1024;
+
+/// A violation of the protocol.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed(pub &'static str);
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "MySQL protocol error: {}", self.0)
+    }
+}
 
 /// Assembles packets from a stream that arrives in pieces.
 #[derive(Clone, Debug, Default)]

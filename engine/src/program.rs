@@ -6,8 +6,9 @@ use serde::Deserialize;
 
 use crate::learned::Column;
 use crate::pace::Pace;
-use crate::parameter::{self, Draws, Escapes, Parameter, Per, Source, Value, Values};
+use crate::parameter::{self, Parameter, Per, Source};
 use crate::random::{Distribution, Rows, Stream};
+use crate::value::{Draws, Escapes, Value, Values};
 
 pub type Error = String;
 

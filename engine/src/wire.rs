@@ -4,9 +4,7 @@
 //! requested columns of the first row; it skips other rows without storing them. Lengths from the wire are never
 //! trusted for allocation, and any violation of the protocol is an error.
 
-use std::fmt;
-
-use crate::packet::HEADER;
+use crate::packet::{HEADER, Malformed};
 
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_PREPARE: u8 = 0x16;
@@ -54,16 +52,6 @@ pub enum Outcome {
         code: u16,
         message: String,
     },
-}
-
-/// A violation of the protocol.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Malformed(pub &'static str);
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "MySQL protocol error: {}", self.0)
-    }
 }
 
 /// The command a reply answers: rows are text after a query, binary after an execution.

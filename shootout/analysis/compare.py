@@ -62,7 +62,6 @@ def compare(
         policy=policy,
         cells=compared,
         curves=curves.compare([pair for pair, _ in cells], policy),
-        laws=curves.laws(compared),
         aa_controls=compared_aa,
         false_alarms=ledger.false_alarms(known, policy, comparisons),
         rule=RULE,

@@ -1,16 +1,14 @@
-"""Whole scaling curves: one test over all cells of a curve, and the scaling law fitted to it."""
+"""Whole scaling curves: one test over all cells of a curve."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from shootout.analysis import scaling, stats
+from shootout.analysis import stats
 from shootout.analysis.pairs import Pair, log_ratios
-from shootout.analysis.scaling import Law
 from shootout.model.plan import Policy
-from shootout.model.verdict import CellComparison, CurveComparison, ScalingLaw
+from shootout.model.verdict import CurveComparison
 
 THREADS_MIN = 2
 
@@ -48,17 +46,6 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
     )
 
 
-def laws(cells: Iterable[CellComparison]) -> tuple[ScalingLaw, ...]:
-    """Fit a law to each curve that has enough cells."""
-    curves: dict[tuple[str, str, str], dict[int, float]] = {}
-    for c in cells:
-        if c.figures is not None:
-            curve = curves.setdefault((c.cell.workload, c.cell.dataset, c.cell.server), {})
-            curve[c.cell.threads] = c.figures.tps.estimate
-    fitted = ((key, scaling.fit(tuple(tps), tuple(tps.values()))) for key, tps in curves.items())
-    return tuple(_as_value(*key, law) for key, law in fitted if law is not None)
-
-
 def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
     by_curve: dict[tuple[str, str, str, str], dict[int, Pair]] = {}
     for pair in pairs:
@@ -81,17 +68,3 @@ def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect]
         return None
     per_start = [[of_threads[start] for of_threads in ratios] for start in starts]
     return stats.curve_effects(per_start, tuple(curve.pairs), policy.confidence)
-
-
-def _as_value(workload: str, dataset: str, server: str, law: Law) -> ScalingLaw:
-    peak = law.peak_threads
-    return ScalingLaw(
-        workload=workload,
-        dataset=dataset,
-        server=server,
-        one=law.one,
-        contention=law.contention,
-        coherency=law.coherency,
-        peak_threads=None if math.isinf(peak) else peak,
-        peak_tps=None if math.isinf(peak) else law.throughput(peak),
-    )

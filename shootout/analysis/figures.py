@@ -32,14 +32,13 @@ def require_readable(document: RunDocument) -> None:
 def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | None:
     """The cell's figures over the starts that a verdict rests on; over all without one, None without starts.
 
-    Latencies of statements are those of all starts where a document has no others (packed.py).
+    Latencies of statements are always those of all starts: a packed document has no others.
     """
     if not starts:
         return None
     rested_on = only(starts, used)
     samples = tuple(rested_on.values())
     transactions = completed(rested_on)
-    packed = any(one.times for one in starts.values())
     return CellFigures(
         tps=tps(rested_on, policy),
         latency=_latency(tuple(s.latencies for s in samples)),
@@ -52,7 +51,7 @@ def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | Non
         counters=_counters(samples, transactions),
         starts=len(samples),
         rounds=sum(len(s.transactions) for s in samples),
-        statements=_statements(tuple(starts.values()) if packed else samples),
+        statements=_statements(tuple(starts.values())),
         left_out=tuple(start for start in starts if start not in rested_on),
     )
 

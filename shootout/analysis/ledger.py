@@ -23,11 +23,17 @@ Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A 
 
 
 def of(
-    header: RunHeader, policy: Policy, cells: Sequence[CellComparison], aa_controls: Sequence[CellComparison]
+    header: RunHeader,
+    policy: Policy,
+    cells: Sequence[CellComparison],
+    aa_controls: Sequence[CellComparison],
+    *,
+    starts: int = 0,
 ) -> tuple[LedgerEntry, ...]:
     """A run's entries: one for each A/A cell with two starts or more.
 
-    A cell of a server that was named twice, and so compared with itself, is an A/A cell, too.
+    A cell of a server that was named twice, and so compared with itself, is an A/A cell, too. `starts`: those
+    that the run has made so far, which entries on disk record.
     """
     references = {record.label: record.reference for record in header.servers}
     with_itself = [
@@ -44,6 +50,7 @@ def of(
             comparisons=made,
             confidence=policy.confidence,
             confirm_starts=policy.confirm_starts,
+            made=starts,
         )
         for cell in (*aa_controls, *with_itself)
         if len(cell.per_start) > 1

@@ -44,8 +44,8 @@ def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Iterator[W
     if document.interrupted(pair.cell):
         yield Warning(code="interrupted", text="The run was cut short: some starts are missing")
     if which := unsteady(pair):
-        others = " and from all figures" if any(rested_on(pair)) else ""
-        yield Warning(code="unsteady", text=f"{which}: excluded from the verdict{others}")
+        figures = " and its figures" if any(rested_on(pair)) else ""
+        yield Warning(code="unsteady", text=f"{which}: excluded from the verdict{figures}")
     if pair.throughput is not None and len(pair.throughput.per_start) == 1:
         text = "One start only: the interval does not include the effect of a restart"
         yield Warning(code="few-starts", text=text)

@@ -1,1 +1,1 @@
-"""Find the change that made a server slower, with a probability for each version or commit."""
+"""Find the version or commit since which a server is slower."""

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from shootout import app, capability, command
-from shootout.bisect import counts, judge, measure, page, proof, report, since
+from shootout.bisect import counts, measure, page, proof, report, since, timed
 from shootout.bisect.documents import BISECTIONS, runs
+from shootout.bisect.judge import Found
 from shootout.bisect.values import Answer, Revision
 from shootout.capability import Capability, Instrument, Skip
 from shootout.errors import InputError
@@ -88,6 +89,7 @@ class Bisect(Capability):
         if prepared.request.wishes:
             raise InputError(f"--{next(iter(prepared.request.wishes))}: expected --since-history")
         question = _question(prepared.plan, commits, instrument, link)
+        question.require_current(prepared.results)
         with _keeping() as observe:
             path = measure.bisect(question, prepared.results, observe)
         return command.conclude(self, path, prepared, args)
@@ -107,7 +109,7 @@ class Bisect(Capability):
         instruments = (args.instrument,) if args.instrument else (*_instruments(), None)
         with _keeping() as observe:
             ask = partial(_question, link=link)
-            budget_min = request.selection.sampling.budget or since.BUDGET_MIN
+            budget_min = request.selection.budget or since.BUDGET_MIN
             search = since.Search(args, budget_min, instruments, _answer, ask, observe, request.wishes)
             paths = search.run(wanted)
         for each in wanted:
@@ -195,12 +197,12 @@ def _answer(path: Path) -> Answer:
     """What a bisection says. Raises InputError."""
     bisection = BISECTIONS.read(path)
     if not bisection.is_exact:
-        answer = judge.Timed(bisection, runs(path.parent)).answer
+        answer = Found(bisection, timed.measured(bisection, runs(path.parent))).answer
         return structs.replace(answer, proof=proof.read(answer, path, None))
     for instrument in _instruments():
         if instrument.name == bisection.instrument:
             counted = instrument.counted(path.parent, bisection.revisions[0].label)
-            answer = counts.Halved(bisection, counted, instrument.title).answer
+            answer = Found(bisection, counts.measured(bisection, counted, instrument.title)).answer
             return structs.replace(answer, proof=proof.read(answer, path, instrument))
     raise InputError(f"{path}: bisected by {bisection.instrument!r}, which this shootout does not have")
 

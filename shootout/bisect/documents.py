@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shootout.bisect.values import WITHOUT, Bisection
+from shootout.bisect.values import FORMAT, WITHOUT, Bisection
 from shootout.document import journal
-from shootout.document.formats import Format
+from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.model.run import RunDocument
 
@@ -22,4 +22,17 @@ def _fault(bisection: Bisection) -> str:
     return "" if sound else "its revisions are damaged"
 
 
-BISECTIONS = Store("a bisection", "bisections/*/bisection.json", Bisection, "revisions", Format(1), _fault)
+def _bisection_1(record: Record) -> Record:
+    """Search by a posterior, which chose what to measure, and judged it."""
+    del record["confidence"], record["trim"]  # which its runs have
+    return record | {"format": 2, "begun_in": 1}
+
+
+BISECTIONS = Store(
+    "a bisection",
+    "bisections/*/bisection.json",
+    Bisection,
+    "revisions",
+    Format(FORMAT, (_bisection_1,)),
+    _fault,
+)

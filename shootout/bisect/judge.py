@@ -1,116 +1,146 @@
-"""What a bisection's run documents and builds say: evidence for the posterior, and the answer."""
+"""What the documents and builds of a bisection say. Pure."""
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
-from shootout.analysis import pairs, stats
-from shootout.bisect.batches import answered
-from shootout.bisect.posterior import Evidence, Posterior, levels
-from shootout.bisect.values import Answer, Bisection, Kind, RevisionFinding
-from shootout.model.plan import Policy
-from shootout.model.run import RunDocument
+from shootout.bisect.halving import Halving, Pair
+from shootout.bisect.values import Answer, Bisection, Here, RevisionFinding, Step
+from shootout.model.verdict import Interval, Verdict
 
 SAME_PROGRAM = (
-    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong --tree, "
+    "it is the same program as {}, byte for byte: a build command that does nothing, a wrong build.tree, "
     "or commits that do not touch the server"
 )
+SAME = Interval.exactly(1.0)
 
 
 class Attempt(NamedTuple):
-    """What became of servers in one batch."""
+    """Servers of one batch, by what became of them."""
 
     failed: Mapping[str, str]  # why, by label
     started: Collection[str]  # labels of those that gave a start
 
 
+class Judged(NamedTuple):
+    """A revision compared with another."""
+
+    verdict: Verdict
+    ratio: Interval
+
+
 @dataclass(frozen=True)
-class Timed:
-    """A bisection of time so far."""
+class Measured:
+    """Comparisons and costs, by measure: time or an instrument."""
+
+    to_base: Mapping[int, Judged]  # by revision
+    compare: Callable[[Pair], Judged | None]  # measured revisions; None: not measured together
+    unusable: Mapping[str, str]  # why, by label
+    starts: Counter[str]  # by label
+    spread: float  # standard deviation of a start's log-ratio, at most
+    seconds: float  # of measuring
+    documents: Sequence[str]  # file names
+    margin: float  # the smallest change worth a verdict
+    title: str  # of the measure
+    repeats: bool  # whether more starts can decide what is inconclusive
+
+
+@dataclass(frozen=True)
+class Found:
+    """A bisection so far."""
 
     bisection: Bisection
-    documents: Mapping[str, RunDocument]  # by file name
+    measured: Measured
 
     @cached_property
-    def unusable(self) -> dict[str, str]:
-        """Why revisions cannot be measured, by label."""
-        return left_out(self.bisection, map(_attempt, self.documents.values()))
-
-    @cached_property
-    def evidence(self) -> Evidence:
-        """The starts of all documents, as logarithms of throughput to the base's."""
-        numbers = {revision.label: number for number, revision in enumerate(self.bisection.revisions)}
-        starts: list[dict[int, float]] = []
-        for document in self.documents.values():
-            by_start: dict[int, dict[int, float]] = {}
-            for label, logs in _log_ratios(self.bisection, document).items():
-                for start, log in logs.items() if label in numbers else ():
-                    by_start.setdefault(start, {0: 0.0})[numbers[label]] = log
-            starts += by_start.values()
-        return Evidence(
-            last=len(self.bisection.revisions) - 1,
-            starts=tuple(starts),
-            unusable=tuple(sorted(numbers[label] for label in self.unusable)),
-            equal=tuple(equal(self.bisection)),
+    def halving(self) -> Halving:
+        """What is known of the history."""
+        labels = [revision.label for revision in self.bisection.revisions]
+        base = {number: Verdict.EQUIVALENT for number, one in self._measured_as.items() if one == 0}
+        others = {number: self.measured.to_base[one] for number, one in self._measured_as.items() if one}
+        return Halving(
+            last=len(labels) - 1,
+            verdicts=base | {number: judged.verdict for number, judged in others.items()},
+            pairs=lambda pair: judged.verdict if (judged := self.compared(pair)) else None,
+            unusable={number for number, label in enumerate(labels) if label in self.measured.unusable},
+            at_once=not self.bisection.revisions[0].commit,
+            repeats=self.measured.repeats,
         )
 
-    @cached_property
-    def posterior(self) -> Posterior:
-        """Probabilities of all histories."""
-        return Posterior.of(self.evidence)
+    def compared(self, pair: Pair) -> Judged | None:
+        """The newer of two measured revisions compared with the older."""
+        older, newer = (self._measured_as[number] for number in pair)
+        if older == newer:
+            return Judged(Verdict.EQUIVALENT, SAME)
+        return self.measured.compare((older, newer)) if older else self.measured.to_base[newer]
 
     @cached_property
     def answer(self) -> Answer:
         """The answer so far."""
-        evidence, posterior, bisection = self.evidence, self.posterior, self.bisection
-        known = {level.revision: level for level in levels(evidence, bisection.confidence) if level.revision}
-        counts = Counter(number for start in evidence.starts for number in start)
-        step = max(evidence.runs, key=posterior.within, default=(0, 0))
-        possible = [number for number in range(step[0], step[1] + 1) if posterior.at[number] > 0]
-        chances: dict[Kind, float] = {
-            "step": posterior.within(step),
-            "none": posterior.none,
-            "several": posterior.several,
+        revisions, halving = self.bisection.revisions, self.halving
+        step = halving.changed[0] if halving.kind == "step" else halving.bracket
+        size = self.compared(step) if {*step} <= {*self._measured_as} else None
+        here: dict[int, Here] = {
+            number: "yes" if newer == older + 1 else "possible"
+            for older, newer in halving.places
+            for number in range(older + 1, newer + 1)
         }
-        ends = {bisection.revisions[0].label, bisection.revisions[-1].label}
-        likeliest = max(chances, key=lambda kind: chances[kind])
+        before = {newer: older for older, newer in itertools.pairwise(sorted(self._measured_as))}
         return Answer(
-            bisection=bisection,
-            kind=likeliest if answered(evidence, posterior) and not ends & self.unusable.keys() else "open",
-            probability=chances[likeliest],
-            first=bisection.revisions[min(possible, default=step[1])].label,
-            last=bisection.revisions[step[1]].label,
-            size=stats.as_ratio(posterior.size),
-            none=posterior.none,
-            several=posterior.several,
-            noise=posterior.noise,
-            starts=counts.total(),
-            spent_s=self._spent_s,
+            bisection=self.bisection,
+            kind=halving.kind,
+            first=revisions[step[0] + 1].label,
+            last=revisions[step[1]].label,
+            size=size and size.ratio,
+            is_worse=self._is_worse(size),
+            margin=self.measured.margin,
+            spread=self.measured.spread,
+            starts=self.measured.starts.total(),
+            spent_s=building_s(self.bisection) + self.measured.seconds,
             findings=tuple(
                 RevisionFinding(
                     revision=revision,
-                    probability=float(posterior.at[number]),
-                    starts=counts[number],
-                    ratio=stats.as_ratio(known[number].to_base) if number in known else None,
-                    step=stats.as_ratio(known[number].to_previous) if number in known else None,
-                    reason=self.unusable.get(revision.label, ""),
+                    verdict=halving.verdicts.get(number) if number else None,
+                    here=here.get(number, ""),
+                    starts=self.measured.starts[revision.label],
+                    ratio=self._ratio((0, number)) if number and number in self._measured_as else None,
+                    step=self._ratio((before[number], number)) if number in before else None,
+                    reason=self.measured.unusable.get(revision.label, ""),
                 )
-                for number, revision in enumerate(bisection.revisions)
+                for number, revision in enumerate(revisions)
             ),
-            documents=tuple(self.documents),
+            steps=tuple(
+                Step(older=revisions[older].label, newer=revisions[newer].label, ratio=judged.ratio)
+                for older, newer in halving.changed
+                if (judged := self.compared((older, newer)))
+            ),
+            documents=tuple(self.measured.documents),
+            measure=self.measured.title,
         )
 
-    @property
-    def _spent_s(self) -> float:
-        """Time for builds and runs; of a run that was cut short, up to its last start."""
-        return building_s(self.bisection) + sum(
-            document.end.elapsed_s if document.end else document.spent_s
-            for document in self.documents.values()
-        )
+    @cached_property
+    def _measured_as(self) -> dict[int, int]:
+        """Measured revisions, each with the one that was measured: itself, or one of the same files."""
+        measured = [0, *self.measured.to_base]
+        oldest = {newer: older for older, newer in equal(self.bisection)}  # of the same files
+        of_files = {oldest.get(number, number): number for number in reversed(measured)}
+        every = ((n, of_files.get(oldest.get(n, n))) for n in range(len(self.bisection.revisions)))
+        same = {number: one for number, one in every if one is not None}
+        return same | {number: number for number in measured}
+
+    def _is_worse(self, step: Judged | None) -> bool:
+        """Whether what follows the step, or the last revision, is a loss."""
+        verdict = step.verdict if self.halving.kind == "step" and step else self.halving.end
+        return self.halving.kind in ("step", "several") and verdict is Verdict.REGRESSED
+
+    def _ratio(self, pair: Pair) -> Interval | None:
+        judged = self.compared(pair)
+        return judged.ratio if judged else None
 
 
 def left_out(bisection: Bisection, attempts: Iterable[Attempt]) -> dict[str, str]:
@@ -132,7 +162,7 @@ def left_out(bisection: Bisection, attempts: Iterable[Attempt]) -> dict[str, str
     return reasons
 
 
-def equal(bisection: Bisection) -> list[tuple[int, int]]:
+def equal(bisection: Bisection) -> list[Pair]:
     """Revisions whose servers are the same files, the older first."""
     first: dict[str, int] = {}
     same = []
@@ -146,25 +176,3 @@ def equal(bisection: Bisection) -> list[tuple[int, int]]:
 def building_s(bisection: Bisection) -> float:
     """Time for builds."""
     return sum(build.seconds for build in bisection.builds.values())
-
-
-def _attempt(document: RunDocument) -> Attempt:
-    absent = {record.label: record.absent for record in document.header.servers if record.absent}
-    return Attempt(
-        failed=absent | {failure.cell.server: failure.reason for failure in document.failures},
-        started={samples.server for start in document.starts for samples in start.samples},
-    )
-
-
-def _log_ratios(bisection: Bisection, document: RunDocument) -> dict[str, dict[int, float]]:
-    """What each start contributes to a server's log-ratio to the base, by label."""
-    base = bisection.revisions[0].label
-    policy = Policy(confidence=bisection.confidence, trim=bisection.trim)
-    result = {}
-    for block in document.header.blocks:
-        for pair in pairs.of_block(document, block, policy, base):
-            rounds = pairs.log_ratios(pair.base_starts, pair.starts) if pair.cell != pair.base else {}
-            if rounds:
-                means = stats.contributions([*rounds.values()], bisection.trim)
-                result[pair.cell.server] = dict(zip(rounds, means, strict=True))
-    return result

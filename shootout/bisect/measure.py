@@ -1,15 +1,14 @@
-"""A bisection, measured: runs of a few revisions each, chosen by what the starts so far say.
+"""A bisection, measured: builds, and runs or counts of a few revisions beside the base.
 
-Each run is an ordinary one, in the bisection's folder. What to do next follows from the documents there and
-the builds alone, so a bisection that was cut short goes on from there. With an instrument it is a build, a
-count, and half of what is left, which needs no quiet machine.
+Each run is an ordinary one, in the bisection's folder. The next step follows from the documents there and the
+builds alone, so a bisection that was cut short goes on from there.
 """
 
 from __future__ import annotations
 
 import random
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,14 +16,15 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout import __version__
-from shootout.bisect.batches import FIRST, STARTS, Batch, Costs, next_batch
-from shootout.bisect.counts import Halved
+from shootout.bisect import counts, timed
+from shootout.bisect.batches import FIRST, Costs, next_batch
 from shootout.bisect.documents import BISECTIONS, runs
-from shootout.bisect.judge import Timed
-from shootout.bisect.values import TIME, Answer, Bisection, BuildRecord, Revision
+from shootout.bisect.judge import Found
+from shootout.bisect.values import FORMAT, TIME, Answer, Bisection, BuildRecord, Revision
 from shootout.capability import Instrument
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
+from shootout.inputs.options import renewed
 from shootout.measure import campaign, schedule
 from shootout.measure.plan import Plan
 from shootout.model.plan import Build
@@ -33,9 +33,7 @@ from shootout.paths import cache_folder
 from shootout.servers import builds
 from shootout.servers.builds import BuildError, Source
 
-SERVERS_MAX = 8  # of a block
 BATCH_S = 15.0  # estimate: a run besides its starts
-LOAD_S = 15.0  # estimate: a server that takes part for the first time
 BUILD_S = 600.0  # estimate, before the first build
 OF_THE_MOMENT = ("--budget", "--seed")  # options that may change when a bisection goes on
 NARROW = 1e-6  # an interval that no start reaches: the number of starts is the batch's
@@ -54,9 +52,8 @@ class Question:
     def begin(self, id: str) -> Bisection:
         """The bisection before its first run."""
         (block,) = self.plan.blocks
-        policy = self.plan.profile.policy
         return Bisection(
-            format=1,
+            format=FORMAT,
             id=id,
             started=datetime.now(UTC).isoformat(timespec="seconds"),
             shootout=__version__,
@@ -64,20 +61,32 @@ class Question:
             threads=block.threads,
             revisions=self.revisions,
             given={flag: text for flag, text in self.plan.given.items() if flag != "--servers"},
-            confidence=policy.confidence,
-            trim=policy.trim,
             link=self.link,
             instrument=self.instrument.name if self.instrument else TIME,
         )
 
     def is_of(self, bisection: Bisection) -> bool:
         """Whether that bisection asks the same, but perhaps for another budget."""
-        return _asked(self.begin(bisection.id)) == _asked(bisection)
+        mine = structs.replace(self.begin(bisection.id), begun_in=bisection.begun_in)
+        if bisection.begun_in < FORMAT:
+            mine = structs.replace(mine, shootout=bisection.shootout)
+        return _asked(mine) == _asked(bisection)
+
+    def require_current(self, results: Path) -> None:
+        """Raise InputError if the bisection to resume was begun in an older format."""
+        stored = BISECTIONS.newest_first(results, lambda reason: None) if self.plan.resume else ()
+        newest = next(filter(self.is_of, stored), None)
+        if newest is not None and newest.begun_in < FORMAT:
+            path = BISECTIONS.path_of(results, newest.id)
+            raise InputError(
+                f"--resume: {path} was begun by an older shootout and cannot be continued: leave out "
+                "--resume to begin anew; `shootout compare` reads it"
+            )
 
 
 def _asked(bisection: Bisection) -> Bisection:
     """Without what may differ between two that ask the same, such as where the repository lies."""
-    given = {flag: text for flag, text in bisection.given.items() if flag not in OF_THE_MOMENT}
+    given = {flag: text for flag, text in renewed(bisection.given).items() if flag not in OF_THE_MOMENT}
     revisions = tuple(
         structs.replace(revision, server="" if revision.commit else revision.server)
         for revision in bisection.revisions
@@ -102,18 +111,17 @@ def bisect(question: Question, results: Path, observe: Observe) -> Path:
 def _by_time(question: Question, results: Path, observe: Observe) -> Path:
     path, bisection = begun(question, results, observe)
     documents = runs(path.parent)
-    said = 0  # starts
+    said = 0  # documents
     while True:
-        known = Timed(bisection, documents)
-        require_ends(bisection, known.unusable)
-        left_s = question.plan.profile.sampling.budget_s - known.answer.spent_s
-        over = known.answer.kind != "open"
-        if over or (documents and left_s < _least_s(question)):
-            return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=over))
-        if len(known.evidence.starts) != said:
-            said = len(known.evidence.starts)
-            observe(Progress(stage="note", detail=_so_far(known.answer)))
-        batch = _batch(question, known)
+        found = Found(bisection, timed.measured(bisection, documents))
+        require_ends(bisection, found.measured.unusable)
+        left_s = question.plan.profile.sampling.budget_s - found.answer.spent_s
+        batch = next_batch(found, _costs(question, bisection))
+        if batch is None or (documents and left_s < _least_s(question)):
+            return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=batch is None))
+        if len(documents) != said:
+            said = len(documents)
+            observe(Progress(stage="note", detail=_so_far(found.answer)))
         made = build(question, results, bisection, batch.revisions, observe)
         if made != bisection:  # perhaps some failed, or are the same files as others
             bisection = made
@@ -130,14 +138,12 @@ def _by_counts(question: Question, instrument: Instrument, results: Path, observ
     base = bisection.revisions[0].label
     documents = instrument.counted(path.parent, base)
     while True:
-        known = Halved(bisection, documents, instrument.title)
-        require_ends(bisection, known.unusable)
-        left_s = question.plan.profile.sampling.budget_s - known.answer.spent_s
-        numbers = known.next_revisions
+        found = Found(bisection, counts.measured(bisection, documents, instrument.title))
+        require_ends(bisection, found.measured.unusable)
+        left_s = question.plan.profile.sampling.budget_s - found.answer.spent_s
+        numbers = found.halving.next_revisions(lambda among: 1)
         if not numbers or (documents and left_s <= 0):
             return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=not numbers))
-        if question.build is None and not documents and len(bisection.revisions) <= SERVERS_MAX:
-            numbers = tuple(range(1, len(bisection.revisions)))
         made = build(question, results, bisection, (0, *numbers), observe)
         if made != bisection:  # perhaps some failed, or are the same files as others
             bisection = made
@@ -156,7 +162,7 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
     """
     if question.plan.resume:
         for bisection in BISECTIONS.newest_first(results, lambda reason: None):
-            if question.is_of(bisection):
+            if question.is_of(bisection) and bisection.begun_in == FORMAT:
                 observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
                 bisection = structs.replace(bisection, link=question.link or bisection.link)  # noqa: PLW2901
                 if not bisection.finished:
@@ -172,7 +178,7 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
     return BISECTIONS.write(results, bisection.id, bisection), bisection
 
 
-def require_ends(bisection: Bisection, reasons: dict[str, str]) -> None:
+def require_ends(bisection: Bisection, reasons: Mapping[str, str]) -> None:
     """Raise MeasureError if the first or the last revision is among those that cannot be measured."""
     for end in (bisection.revisions[0], bisection.revisions[-1]):
         if end.label in reasons:
@@ -183,25 +189,17 @@ def require_ends(bisection: Bisection, reasons: dict[str, str]) -> None:
 
 def _least_s(question: Question) -> float:
     """Estimated time for the smallest batch."""
-    return BATCH_S + 2 * STARTS[0] * schedule.start_s(question.plan.profile.sampling)
+    return BATCH_S + 2 * FIRST * schedule.start_s(question.plan.profile.sampling)
 
 
-def _batch(question: Question, known: Timed) -> Batch:
-    """What to measure next; all of a history that fits into one block and needs no builds."""
-    evidence, built = known.evidence, known.bisection.builds
-    if question.build is None and len(evidence.usable) <= SERVERS_MAX:
-        return Batch(evidence.usable, FIRST)
-    seconds = [record.seconds for record in built.values() if not record.reason]
-    costs = Costs(
-        build_s=(sum(seconds) / len(seconds) if seconds else BUILD_S) if question.build else LOAD_S,
+def _costs(question: Question, bisection: Bisection) -> Costs:
+    """Estimated from the builds so far."""
+    seconds = [record.seconds for record in bisection.builds.values() if not record.reason]
+    return Costs(
+        build_s=sum(seconds) / len(seconds) if seconds else BUILD_S,
         start_s=schedule.start_s(question.plan.profile.sampling),
         batch_s=BATCH_S,
     )
-    if question.build:
-        ready = {n for n, revision in enumerate(known.bisection.revisions) if revision.label in built}
-    else:
-        ready = {number for start in evidence.starts for number in start}
-    return next_batch(evidence, known.posterior, costs, ready, SERVERS_MAX)
 
 
 def build(
@@ -253,8 +251,4 @@ def run_of(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, numb
 
 def _so_far(answer: Answer) -> str:
     place = answer.last if answer.first == answer.last else f"{answer.first} to {answer.last}"
-    step = sum(finding.probability for finding in answer.findings)
-    return (
-        f"after {answer.starts} starts: one step {step:.0%}, likeliest at {place}; "
-        f"none {answer.none:.0%}, several {answer.several:.0%}"
-    )
+    return f"after {answer.starts} starts: the step may be at {place}"

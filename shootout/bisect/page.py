@@ -1,8 +1,8 @@
-"""The pages of bisections: where a step is likely, and how the servers went along the history."""
+"""The pages of bisections: the answer, and each measured revision along the history."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shootout import numbers
@@ -15,12 +15,6 @@ from shootout.report.site.page import Listing, ListPage, Page
 FOLDER = "bisections"
 TICKS_MAX = 8
 
-COLUMNS = (
-    "number", "revision", "server", "commit", "date", "author", "subject", "probability",
-    "ratio", "ratio_low", "ratio_high", "step", "step_low", "step_high", "starts", "reason",
-)  # fmt: skip
-LIST_COLUMNS = ("bisection", "started", "answer", "page")
-
 
 @dataclass(frozen=True)
 class BisectionPage(Page):
@@ -28,32 +22,12 @@ class BisectionPage(Page):
 
     answer: Answer
     template = "bisect/page"
-    columns = COLUMNS
     headings = report.COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the bisection."""
         return path_of(self.answer.bisection.id)
-
-    @property
-    def value(self) -> object:
-        """The answer."""
-        return report.judged(self.answer).value
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each revision."""
-        for number, finding in enumerate(self.answer.findings):
-            what = finding.revision
-            yield (
-                number, what.label, what.server, what.commit, what.date, what.author, what.subject,
-                finding.probability,
-                *(bound for ratio in (finding.ratio, finding.step) for bound in (
-                    (ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)
-                )),
-                finding.starts, finding.reason,
-            )  # fmt: skip
 
     @property
     def headline(self) -> str:
@@ -84,16 +58,6 @@ class BisectionPage(Page):
         return report.why(self.answer)
 
     @property
-    def probabilities(self) -> Chart | None:
-        """The posterior, by revision; None for counts, which need none, and where no step is likely."""
-        chances = [finding.probability for finding in self.answer.findings]
-        if self.answer.bisection.is_exact or max(chances) < report.PROBABLE:
-            return None
-        points = tuple((float(number), 100 * chance) for number, chance in enumerate(chances))
-        line = Line(Series("probability", 1), points, marked=False, filled=True)
-        return self._along(line, Axis(title="probability, %", from_zero=True), lambda y: f"{y:.1f}")
-
-    @property
     def ratios(self) -> Chart | None:
         """What measured revisions have to the base's; None before two starts."""
         measured = [(n, finding.ratio) for n, finding in enumerate(self.answer.findings) if finding.ratio]
@@ -106,10 +70,6 @@ class BisectionPage(Page):
             dashed=False,
         )
         title = f"{self.answer.measure}, {self.answer.findings[0].revision.label} = 1"
-        return self._along(line, Axis(title=title), lambda y: numbers.number(y, 3))
-
-    def _along(self, line: Line, y: Axis, text: Callable[[float], str]) -> Chart:
-        """A chart over the history."""
         revisions = self.answer.bisection.revisions
         step = max(1, -(-len(revisions) // TICKS_MAX))
         return Chart(
@@ -118,9 +78,9 @@ class BisectionPage(Page):
                 ticks=tuple((float(n), revisions[n].label) for n in range(0, len(revisions), step)),
                 ends=(-0.25, len(revisions) - 0.75),
             ),
-            y,
+            Axis(title=title),
             (line,),
-            readouts=readouts((line,), lambda x: _named(revisions[int(x)]), text),
+            readouts=readouts((line,), lambda x: _named(revisions[int(x)]), lambda y: numbers.number(y, 3)),
         )
 
 
@@ -130,16 +90,7 @@ class BisectionListPage(ListPage):
 
     every: tuple[BisectionPage, ...]
     template = "bisect/list"
-    columns = LIST_COLUMNS
     folder = FOLDER
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        """One line for each bisection."""
-        return [
-            (page.answer.bisection.id, page.answer.bisection.started, page.headline, page.path)
-            for page in self.every
-        ]
 
 
 def path_of(bisection: str) -> str:

@@ -14,7 +14,6 @@ from msgspec import structs
 
 from shootout import app, capability
 from shootout.analysis import compare
-from shootout.bisect.batches import STARTS
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import run_of, try_to_build
 from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
@@ -29,7 +28,7 @@ from shootout.servers import builds
 from shootout.servers.builds import Commit, Source
 
 FOLDER = "proof"
-TIMED = STARTS[2]  # starts of a proof by time
+TIMED = 16  # starts of a proof by time
 
 Planned = Callable[[str], Plan]  # of server references
 

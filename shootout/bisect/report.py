@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,53 +9,46 @@ from collections.abc import Iterator, Mapping, Sequence
 from shootout import capability, numbers
 from shootout.analysis.exit_codes import UNMEASURED, exit_code
 from shootout.bisect import proof
-from shootout.bisect.values import Answer, Revision, RevisionFinding
+from shootout.bisect.values import FORMAT, Answer, Revision, RevisionFinding
 from shootout.model.history import Regression
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 from shootout.report import commands, figures
 from shootout.report.github.issues import Origin
 from shootout.report.github.markdown import Markup, code, escaped, folded, span, table
 from shootout.report.judged import Judged, Line, Table
 
-COLUMNS = ("revision", "#step here", "#to the base", "#to the one before", "#starts", "what")
+COLUMNS = ("revision", "step here", "#to the base", "verdict", "#to the one before", "#starts", "what")
 FEW = 12  # revisions: a table lists all of them
-PROBABLE = 0.001  # revisions that are less likely, and were not measured, are left out of tables
 
 
 def headline(answer: Answer) -> str:
-    """The answer in a sentence or two."""
+    """The answer in a sentence."""
     subject = f"{answer.bisection.workload}, {figures.threads(answer.bisection.threads)}"
-    exact = answer.bisection.is_exact
-    chance = "" if exact else f" ({chance_text(answer.probability)})"
+    least = f"{100 * answer.margin:g}{numbers.SPACE}%"
     match answer.kind:
         case "none":
-            least = "beyond the margin" if exact else "of 0.5 % or more"
-            return f"{subject}: no step {least} between {_ends(answer)}{chance}."
+            return f"{subject}: no step of {least} or more between {_ends(answer)}."
         case "several":
-            return f"{subject}: more than one step, or a drift, between {_ends(answer)}{chance}."
-        case "step":
-            return f"{subject}: {_change(answer, answer.size)} since {_place(answer)}{chance}."
+            return f"{subject}: more than one step, or a drift, between {_ends(answer)}."
+        case "step" if answer.size:
+            return f"{subject}: {_change(answer, answer.size)} since {_place(answer)}."
     if end := _lost_end(answer):
         return f"{subject}: not bisected, as {end.revision.label} cannot be measured: {end.reason}"
-    if exact:
-        return f"{subject}: not decided; {_change(answer, answer.size)} somewhere in {_place(answer)}."
-    return (
-        f"{subject}: not decided. One step {chance_text(_step(answer))}, likeliest at {_place(answer)} "
-        f"({chance_text(_there(answer))}); none {chance_text(answer.none)}; "
-        f"several, or a drift, {chance_text(answer.several)}."
-    )
+    last = answer.findings[-1]
+    if last.ratio is None:
+        return f"{subject}: not decided; {last.revision.label} is not measured yet."
+    changed = _change(answer, last.ratio)
+    if last.verdict is Verdict.INCONCLUSIVE:
+        return f"{subject}: not decided whether {last.revision.label} differs by {least} or more: {changed}."
+    ends = f"{last.revision.label} beside {answer.findings[0].revision.label}"
+    return f"{subject}: not decided; {ends}: {changed}, somewhere in {_place(answer)}."
 
 
 def steps(answer: Answer) -> tuple[str, ...]:
-    """Measured neighbours whose interval excludes no change, where there are several steps."""
-    if answer.kind != "several":
-        return ()
-    base, *others = answer.findings
-    measured = [base, *(finding for finding in others if finding.ratio)]
+    """Measured neighbours that differ, where there are several steps."""
     return tuple(
-        f"{finding.revision.label} beside {before.revision.label}: {_change(answer, finding.step)}"
-        for before, finding in itertools.pairwise(measured)
-        if finding.step and not finding.step.low <= 1 <= finding.step.high
+        f"{step.newer} beside {step.older}: {_change(answer, step.ratio)}"
+        for step in (answer.steps if answer.kind == "several" else ())
     )
 
 
@@ -71,11 +63,13 @@ def notes(answer: Answer) -> Iterator[str]:
             f"--good $(git merge-base {last.commit}^1 {last.commit}^2) --bad {last.commit}^2"
         )
     yield from _proven(answer)
+    if answer.bisection.begun_in < FORMAT:
+        yield "Begun by an older shootout: judged by today's rule, and not continued."
     if failed := sum(bool(finding.reason) for finding in answer.findings):
         yield f"{failed} of {len(answer.findings)} revisions cannot be measured."
     yield (
         f"{answer.starts} starts of single servers, {len(answer.bisection.builds)} builds, "
-        f"{answer.spent_s / 60:.0f} min; a start varies by {numbers.percents(answer.noise)}."
+        f"{answer.spent_s / 60:.0f} min; a start varies by {numbers.percents(answer.spread)}."
     )
 
 
@@ -114,6 +108,8 @@ def why(answer: Answer) -> str:
 def go_on(answer: Answer) -> str:
     """The command that continues an undecided bisection, to twice its time; empty if it is decided."""
     budget = {"--resume": "", "--budget": str(math.ceil(answer.spent_s / 30))}
+    if answer.bisection.begun_in < FORMAT:
+        del budget["--resume"]
     return again(answer, budget) if answer.kind == "open" else ""
 
 
@@ -134,21 +130,16 @@ def shown(answer: Answer) -> tuple[RevisionFinding, ...]:
     """The revisions that a table lists."""
     if len(answer.findings) <= FEW:
         return answer.findings
-    return tuple(
-        finding
-        for finding in answer.findings
-        if finding.starts or finding.reason or finding.probability >= PROBABLE
-    )
+    return tuple(each for each in answer.findings if each.starts or each.reason or each.here == "yes")
 
 
 def row(answer: Answer, finding: RevisionFinding) -> tuple[str, ...]:
-    """A line of a table, in the order of COLUMNS. Counts give possible revisions, not probabilities."""
-    possible = "possible" if answer.kind == "open" else "yes"
-    chance = possible if answer.bisection.is_exact else chance_text(finding.probability)
+    """A line of a table, in the order of COLUMNS."""
     return (
         finding.revision.label,
-        chance if finding.probability else "",
+        finding.here,
         _interval(finding.ratio),
+        finding.verdict or "",
         _interval(finding.step),
         str(finding.starts or ""),
         " ".join(finding.reason.splitlines()[:2]) if finding.reason else what(finding.revision),
@@ -205,13 +196,12 @@ def _value(answer: Answer) -> dict[str, object]:
         "instrument": answer.bisection.instrument,
         "threads": answer.bisection.threads,
         "answer": answer.kind,
-        "probability": answer.probability,
         "first": answer.first,
         "last": answer.last,
         "size": answer.size,
-        "none": answer.none,
-        "several": answer.several,
-        "noise": answer.noise,
+        "steps": answer.steps,
+        "margin": answer.margin,
+        "spread": answer.spread,
         "starts": answer.starts,
         "builds": answer.bisection.builds,
         "spent_s": answer.spent_s,
@@ -284,16 +274,14 @@ def _left(answer: Answer, regression: Regression) -> Iterator[str]:
 
 
 def _commit(answer: Answer, revision: Revision) -> str:
-    """A commit: its address, what it is, its probability, and its pull request."""
+    """A commit: its address, what it is, and its pull request."""
     address, name = link(answer, revision), escaped(revision.label)
-    found = next(finding for finding in answer.findings if finding.revision == revision)
-    chance = "" if answer.bisection.is_exact else f", {chance_text(found.probability)}"
     said = f"[{name}]({address})" if address else name
     pull = _PULL.search(revision.subject)
     if pull and address.endswith(f"/commit/{revision.commit}"):  # as GitHub has it
         base = address.removesuffix(f"/commit/{revision.commit}")
-        return f"{said}: {escaped(what(revision) + chance)}: [pull request {pull[1]}]({base}/pull/{pull[1]})"
-    return f"{said}: {escaped(what(revision) + chance)}"
+        return f"{said}: {escaped(what(revision))}: [pull request {pull[1]}]({base}/pull/{pull[1]})"
+    return f"{said}: {escaped(what(revision))}"
 
 
 _PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")
@@ -317,25 +305,6 @@ def _markdown(answer: Answer) -> str:
     if command := why(answer):
         lines += ["", "Why:", "", *code(command)]
     return "\n".join(lines) + "\n"
-
-
-def chance_text(probability: float) -> str:
-    """A probability, never rounded to certainty."""
-    if probability > 0.999:
-        return f"> 99.9{numbers.SPACE}%"
-    if probability < PROBABLE:
-        return f"< 0.1{numbers.SPACE}%"
-    return f"{numbers.grouped(100 * probability, 1)}{numbers.SPACE}%"
-
-
-def _step(answer: Answer) -> float:
-    return sum(finding.probability for finding in answer.findings)
-
-
-def _there(answer: Answer) -> float:
-    """The probability of one step at its likeliest place."""
-    first, last = proof.place(answer)
-    return sum(finding.probability for finding in answer.findings[first : last + 1])
 
 
 def _lost_end(answer: Answer) -> RevisionFinding | None:

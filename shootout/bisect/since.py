@@ -19,18 +19,21 @@ from msgspec import structs
 from shootout import app, command
 from shootout.bisect import measure, proof
 from shootout.bisect.documents import BISECTIONS
-from shootout.bisect.values import TIME, WITHOUT, Answer, Bisection
+from shootout.bisect.values import FORMAT, TIME, WITHOUT, Answer, Bisection
 from shootout.capability import Instrument
 from shootout.errors import InputError, MeasureError
+from shootout.inputs.options import renewed
 from shootout.measure.plan import Plan
 from shootout.model.history import Regression
 from shootout.model.run import Observe
 from shootout.servers import builds
 
 BUDGET_MIN = 60.0
-STATEMENTS = ("workloads", "engine", "option", "rand_type", "protocol")  # options that counts share with runs
-# Those that no run gives; each week has its own seeds, but a bisection goes on.
-OTHERS = ("servers", "seed", "rows_seed", "build", "tree", "budget", "resume", "shard")
+# Keys of a profile that counts share with runs.
+STATEMENTS = ("dataset.engine", "options.", "distribution.", "load.protocol")
+# Options, and keys, that no run gives; each week has its own seeds, but a bisection goes on.
+OTHERS = ("servers", "seed", "build", "budget", "resume", "shard")
+OTHER_KEYS = ("dataset.seed", "build.")
 
 Read = Callable[[Path], Answer]
 Ask = Callable[[Plan, Sequence[builds.Commit], Instrument | None], measure.Question]
@@ -105,6 +108,8 @@ class Search:
     def _is_over(self, answer: Answer | None) -> bool:
         if answer is None or not answer.bisection.finished:
             return False
+        if answer.kind == "open" and answer.bisection.begun_in < FORMAT:
+            return False
         if answer.is_worse:
             return answer.kind == "several" or WITHOUT in answer.bisection.builds
         return answer.bisection.instrument == _name(self.instruments[-1])
@@ -149,15 +154,22 @@ class Search:
 
     def _planned(self, regression: Regression, instrument: Instrument | None, servers: str) -> Plan:
         """A plan of these servers that loads them as the run did, or counts the same statements."""
-        flags = {flag.removeprefix("--").replace("-", "_"): text for flag, text in regression.options.items()}
-        given = {name: text for name, text in flags.items() if name not in OTHERS}
+        given, keys = {}, {}
+        for flag, text in renewed(regression.options).items():
+            _, _, key = flag.partition("--set ")
+            if key and not key.startswith(OTHER_KEYS):
+                keys[key] = text
+            elif not key and (name := flag.removeprefix("--")) not in OTHERS:
+                given[name] = text
         if instrument is not None:
-            given = {name: text for name, text in given.items() if name in STATEMENTS}
+            keys = {key: text for key, text in keys.items() if key.startswith(STATEMENTS)}
+            given = {name: text for name, text in given.items() if name == "workloads"}
             given["profile"] = instrument.profile
         if self.args.profile is not None:
             given["profile"] = self.args.profile
         own = {name for name in given if name != "profile" and getattr(self.args, name, None) is not None}
-        changed = {name: text for name, text in given.items() if name not in own}
+        changed: dict[str, Any] = {name: text for name, text in given.items() if name not in own}
+        changed["set"] = [*(f"{key}={text}" for key, text in keys.items()), *(self.args.set or ())]
         return app.plan(command.request(self.args, servers=servers, **changed).selection, command.preparing)
 
 

@@ -7,10 +7,11 @@ from typing import Final, Literal
 from msgspec import field
 
 from shootout.model.value import Threads, Value
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 
-FORMAT: Final = 1
+FORMAT: Final = 2
 Kind = Literal["step", "none", "several", "open"]  # of an answer
+Here = Literal["", "possible", "yes"]  # whether a step is at a revision
 TIME: Final = "time"
 WITHOUT: Final = "without"  # label of the newest commit without a step's own, and of its build
 
@@ -38,7 +39,7 @@ class BuildRecord(Value):
 class Bisection(Value):
     """What a bisection looks for, and what it built; the run documents beside it have the starts."""
 
-    format: Literal[1]  # FORMAT
+    format: Literal[2]  # FORMAT
     id: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
@@ -46,32 +47,36 @@ class Bisection(Value):
     threads: Threads
     revisions: tuple[Revision, ...]  # the oldest first, which is the base
     given: dict[str, str]  # options as written
-    confidence: float  # of intervals
-    trim: float  # Policy.trim
     link: str = ""  # address of a commit, with {commit} in it
     builds: dict[str, BuildRecord] = field(default_factory=dict)  # by label; WITHOUT: see there
     finished: bool = False
     instrument: str = TIME  # what is compared: throughput, or what the instrument of that name counts
+    begun_in: int = FORMAT  # format; one of an older format is not continued
 
     @property
     def is_exact(self) -> bool:
         """Whether counts are compared."""
         return self.instrument != TIME
 
-    def is_worse(self, ratio: Interval) -> bool:
-        """Whether a ratio to the base's is a loss, as a whole."""
-        return ratio.low > 1 if self.is_exact else ratio.high < 1
-
 
 class RevisionFinding(Value):
     """What is known of one revision."""
 
     revision: Revision
-    probability: float  # of one step at it
+    verdict: Verdict | None  # against the base; None: the base, or not measured
+    here: Here
     starts: int
     ratio: Interval | None = None  # to the base; None: the base, or not measured
     step: Interval | None = None  # to that of the measured revision before it
     reason: str = ""  # why it cannot be measured
+
+
+class Step(Value):
+    """Measured neighbours that differ."""
+
+    older: str  # label
+    newer: str
+    ratio: Interval  # of the newer to the older
 
 
 class Proof(Value):
@@ -90,23 +95,16 @@ class Answer(Value):
 
     bisection: Bisection
     kind: Kind
-    probability: float  # of the answer; of the likeliest one, if it is open
-    first: str  # labels of the run of revisions that has the step most likely: first and last
+    first: str  # labels of the revisions that have the step, or may have it: first and last
     last: str
-    size: Interval  # of `measure`: after the step to that before it, if there is one
-    none: float  # probability
-    several: float
-    noise: float  # standard deviation of one server's start, as a logarithm
+    size: Interval | None  # of the step, in `measure`; None: not known
+    is_worse: bool  # whether what follows the step, or the last revision, is a loss
+    margin: float  # the smallest change worth a verdict
+    spread: float  # standard deviation of a start's log-ratio
     starts: int  # of single servers
     spent_s: float  # builds and starts
     findings: tuple[RevisionFinding, ...]
+    steps: tuple[Step, ...]
     documents: tuple[str, ...]  # file names
     measure: str = "throughput"  # or what was counted
     proof: Proof | None = None  # None: not looked for
-
-    @property
-    def is_worse(self) -> bool:
-        """Whether what follows the step, or the newest revision that was measured, is a loss."""
-        last = next((finding.ratio for finding in reversed(self.findings) if finding.ratio), None)
-        changed = {"step": self.size, "several": last}.get(self.kind)
-        return changed is not None and self.bisection.is_worse(changed)

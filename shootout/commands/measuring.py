@@ -21,6 +21,7 @@ from shootout.inputs.options import (
     MARKDOWN,
     MEASURING,
     OUT,
+    WHAT,
 )
 from shootout.measure import results
 from shootout.parser import Parser
@@ -88,8 +89,9 @@ def _declare_run(run: Parser) -> None:
 
 def _declare_gate(gate: Parser) -> None:
     command.declare(gate, _gate)
-    gate.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
-    gate.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
+    pair = command.below(gate, WHAT)
+    pair.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
+    pair.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
     command.add_measuring(gate, "gate", _OF_ONE_PAIR)
     command.add_options(gate, (*capability.options(), CHECK_RESULTS), type=str)
     command.add_options(gate, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))

@@ -6,7 +6,6 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import msgspec
@@ -97,9 +96,10 @@ def _declare_servers(servers: Parser) -> None:
     fetch.add_argument("references", metavar="REF", nargs="+", help="a catalogue id, path:… or image:…")
     build = command.add(actions, "build", _servers_build, "build servers of a repository ahead of a run")
     build.add_argument("references", metavar="REF", nargs="+", help="git:DIR#REV")
-    built, tree = (next(each for each in MEASURING if each.name == name) for name in ("build", "tree"))
-    command.add_options(build, (built,), type=str, required=True)
-    command.add_options(build, (replace(tree, default="."),), type=str)
+    built = (each for each in MEASURING if each.name == "build")
+    command.add_options(build, built, type=str, required=True)
+    tree = "where the server that it builds comes to lie in the work tree (default: its top)"
+    build.add_argument("--tree", metavar="SUBDIR", default=".", help=tree)
     packing = command.add(actions, "pack", _servers_pack, "write a built server into one file")
     packing.add_argument("directory", metavar="DIR", type=Path, help="an install tree or a build directory")
     packing.add_argument("file", metavar="FILE", type=Path, help="the tar to write")

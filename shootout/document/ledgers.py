@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import hashlib
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -15,6 +18,7 @@ from shootout import files
 from shootout.document import formats
 from shootout.errors import InputError
 from shootout.model.history import LedgerEntry
+from shootout.model.run import RunHeader
 
 FOLDER = "ledger"  # beside the run documents
 _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
@@ -98,3 +102,32 @@ def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
         by_runner.setdefault(entry.runner, []).append(entry)
     for fingerprint, of_runner in by_runner.items():
         append(folder, fingerprint, of_runner)
+
+
+class Ledgers:
+    """The ledgers beside a folder's runs, each read once; `skip` as in `read`."""
+
+    def __init__(self, results: Path, skip: Callable[[str], None] | None = None) -> None:
+        self._folder = results / FOLDER
+        self._skip = skip
+        self._entries = cache(self._read)
+
+    def of(self, header: RunHeader) -> list[LedgerEntry]:
+        """List the entries of a run's runners."""
+        runners = sorted(runner.fingerprint for runner in header.runners)
+        return [entry for runner in runners for entry in self._entries(runner)[0]]
+
+    def digest_before(self, run: str, runner: str) -> str:
+        """Return a digest of the runner's entries of earlier runs."""
+        entries, digests = self._entries(runner)
+        return digests[bisect_left(entries, run, key=lambda entry: entry.run)]
+
+    def _read(self, runner: str) -> tuple[list[LedgerEntry], list[str]]:
+        """Read the entries, sorted by run and content, and digest each prefix."""
+        encoded = sorted((e.run, msgspec.json.encode(e), e) for e in read(self._folder, runner, self._skip))
+        prefix = hashlib.sha256()
+        digests = [prefix.hexdigest()]
+        for _, text, _ in encoded:
+            prefix.update(text)
+            digests.append(prefix.hexdigest())
+        return [entry for _, _, entry in encoded], digests

@@ -33,7 +33,7 @@ from shootout.model.run import (
 BLOCKS_MAX = 10_000  # weeks of measuring; a plan of a few lines may stand for any number
 
 # Options that differ between shards: they do not change what is measured.
-_SHARD_OPTIONS = ("--data", "--port", "--seed", "--shard")
+_SHARD_OPTIONS = ("--data", "--set port", "--seed", "--shard")
 
 _Documents = Mapping[Path, RunDocument]  # each with its parts: a shard is a part itself
 

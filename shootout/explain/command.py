@@ -18,7 +18,7 @@ from shootout.explain import cells, judge, measure, page, report
 from shootout.explain.documents import EXPLANATIONS
 from shootout.inputs import texts
 from shootout.inputs.acknowledgements import load_acknowledged
-from shootout.inputs.options import ACKNOWLEDGED, BUDGET_MAX_MIN, OUT, Option
+from shootout.inputs.options import ACKNOWLEDGED, BUDGET_MAX_MIN, LONG, OUT, Option
 from shootout.model.plan import Cell
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
@@ -35,6 +35,7 @@ EXPLAIN = Option(
     "MIN",
     partial(texts.decimal, maximum=BUDGET_MAX_MIN),
     "explain",
+    about=LONG,
 )
 BUDGET = replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0)
 SUSPECTS = ""  # in place of a setting to try

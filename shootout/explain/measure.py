@@ -19,7 +19,7 @@ from shootout.errors import InputError, MeasureError
 from shootout.explain import perf
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, Profile
-from shootout.inputs.options import PlaceOptions, Selection
+from shootout.inputs.options import Selection
 from shootout.measure import campaign, plans, statements
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import Plan, bind
@@ -104,8 +104,12 @@ def plan(
         policy=structs.replace(header.profile.policy, confirm_starts=0),
     )  # fmt: skip
     data = Path(header.given["--data"]) if "--data" in header.given else None
-    place = PlaceOptions(data=data if data and data.is_dir() else None, remote="--remote" in header.given)
-    planned = bind(profile, Selection(profile=header.profile_name, place=place), environment)
+    selection = Selection(
+        profile=header.profile_name,
+        data=data if data and data.is_dir() else None,
+        remote="--remote" in header.given,
+    )
+    planned = bind(profile, selection, environment)
     same = planned.workloads[cell.workload].dataset.key == cell.dataset
     if not same or planned.digests.get(cell.workload) != header.digests.get(cell.workload):
         raise InputError(f"workload {sent.written} has changed since run {header.run}; measure it again")

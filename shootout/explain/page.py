@@ -66,7 +66,6 @@ def section(explained: Explained, evidence: tuple[Section, ...]) -> Section:
         about="statements, functions, plans, settings",
         title=report.title(explained.explanation),
         points=tuple(report.points(explained, evidence)),
-        value=report.value(explained, evidence),
         template="explain/section",
         context=ExplanationSection(explained, evidence),
         cause=cause.of(explained),

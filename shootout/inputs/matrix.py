@@ -3,47 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
 
 from shootout.errors import InputError
-from shootout.inputs import toml
-from shootout.model.plan import Block, Cell, Dataset, Profile, Scale
+from shootout.inputs import texts, toml
+from shootout.model.plan import Block, Cell, Dataset, Profile, ProfileFile, Scale
 from shootout.paths import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
 
 
-def load_profile(name_or_file: str) -> Profile:
-    """The profile of that name, or in that file. Raises InputError."""
+def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) -> ProfileFile:
+    """The profile of that name, or in that file, with some keys changed. Raises InputError."""
     path = toml.find(name_or_file, FOLDER, "profile")
-    profile = toml.load(path, Profile)
-    for field in ("workloads", "threads"):
-        if not getattr(profile, field):
-            raise InputError(f"{path}: {field}: expected at least one, found none")
-    parts: dict[str, Profile | Scale] = {"": profile}
-    parts |= {f"scales.{name}.": scale for name, scale in profile.scales.items()}
-    for where, part in parts.items():
-        for field in ("workloads", "threads"):
-            values = getattr(part, field)
-            for value in values:
-                if values.count(value) > 1:
-                    raise InputError(f"{path}: {where}{field}: {value!r} appears twice")
-        sampling = part.sampling
-        if sampling is not None and sampling.starts_max < sampling.starts_min:
-            raise InputError(
-                f"{path}: {where}sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
-                f"found {sampling.starts_max}"
-            )
+    profile = toml.load(path, ProfileFile)
+    _check(path, profile)
     servers = (*profile.servers, *(server for scale in profile.scales.values() for server in scale.servers))
     for slot in profile.stand_ins:
         if slot not in servers:
             hint = toml.hint(slot, servers)
             raise InputError(f"{path}: stand_ins: {slot!r} is not one of its servers{hint}")
-    return profile
+    return changed(profile, changes) if changes else profile
+
+
+def changed(profile: ProfileFile, changes: Mapping[str, Any]) -> ProfileFile:
+    """The profile with some keys changed, which are checked as those of a file are. Raises InputError."""
+    try:
+        result: ProfileFile = toml.value(texts.merged(msgspec.to_builtins(profile), changes), ProfileFile)
+    except InputError as error:
+        raise InputError(f"--set: {error}") from None
+    _check("--set", result)
+    return result
+
+
+def _check(where: Path | str, profile: ProfileFile) -> None:
+    for field in ("workloads", "threads"):
+        if not getattr(profile, field):
+            raise InputError(f"{where}: {field}: expected at least one, found none")
+    parts: dict[str, Profile | Scale] = {"": profile}
+    parts |= {f"scales.{name}.": scale for name, scale in profile.scales.items()}
+    for place, part in parts.items():
+        for field in ("workloads", "threads"):
+            values = getattr(part, field)
+            for value in values:
+                if values.count(value) > 1:
+                    raise InputError(f"{where}: {place}{field}: {value!r} appears twice")
+        sampling = part.sampling
+        if sampling is not None and sampling.starts_max < sampling.starts_min:
+            raise InputError(
+                f"{where}: {place}sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
+                f"found {sampling.starts_max}"
+            )
+    if profile.scale is not None and profile.scale not in profile.scales:
+        raise InputError(
+            f"{where}: scale: unknown {profile.scale!r}{toml.hint(profile.scale, profile.scales)}"
+        )
 
 
 def shipped() -> dict[str, str]:
     """The descriptions of the profiles that come with shootout, by name."""
-    return {path.stem: toml.load(path, Profile).description for path in sorted(FOLDER.glob("*.toml"))}
+    return {path.stem: toml.load(path, ProfileFile).description for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import structs
 
 from shootout.errors import InputError
-from shootout.inputs import toml
 from shootout.model.plan import SBTEST_ROW_BYTES, Profile, Scale
+
+P = TypeVar("P", bound=Profile)
 
 
 class Capacity(NamedTuple):
@@ -18,13 +19,11 @@ class Capacity(NamedTuple):
     memory_bytes: int
 
 
-def scaled(profile: Profile, name: str, capacity: Capacity) -> Profile:
+def scaled(profile: P, name: str, capacity: Capacity) -> P:
     """The profile at its scale `name` on a machine of this capacity.
 
-    Raises InputError for a scale that the profile lacks, and for one that leaves no thread count.
+    Its scales stay. Raises InputError for a scale that leaves no thread count.
     """
-    if name not in profile.scales:
-        raise InputError(f"--scale: the profile has no scale {name!r}{toml.hint(name, profile.scales)}")
     scale = profile.scales[name]
     changes: dict[str, Any] = {
         field: value
@@ -43,7 +42,7 @@ def _threads(scale: Scale, threads: tuple[int, ...], name: str, cpus: int) -> tu
     maximum = None if scale.threads_per_cpu is None else scale.threads_per_cpu * cpus
     fitting = tuple(count for count in threads if maximum is None or count <= maximum)
     if not fitting:
-        raise InputError(f"--scale {name}: every thread count exceeds {maximum} (threads_per_cpu)")
+        raise InputError(f"scale {name}: every thread count exceeds {maximum} (threads_per_cpu)")
     return fitting
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Sequence
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.plan import Policy
-from shootout.model.value import Name, Size
-from shootout.model.workload import Distribution
 
 _THREADS = range(1, 65_536)  # model.value.Threads
 _SHARDS = range(1, 10**9)
 _DECIMAL = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?")
-_INTEGER = re.compile(r"-?[0-9]{1,18}")
 
 
 def items(flag: str, text: str) -> tuple[str, ...]:
@@ -55,26 +55,12 @@ def decimal(flag: str, text: str, maximum: float, minimum: float = 0) -> float:
     return float(text)
 
 
-def choice(flag: str, text: str, known: Sequence[str]) -> str:
-    """One of the `known` words."""
-    if text not in known:
-        raise InputError(f"{flag}: unknown {text!r}{toml.hint(text, known)}")
-    return text
-
-
 def shard(flag: str, text: str) -> tuple[int, int]:
     """`I/N`: shard `I`, counted from 1, of `N`."""
     number, slash, count = text.partition("/")
     if not (slash and _is_in(count, _SHARDS) and _is_in(number, range(1, int(count) + 1))):
         raise InputError(f"{flag} {text!r}: expected I/N, shard I of N, such as 1/3")
     return int(number), int(count)
-
-
-def size(flag: str, text: str) -> str:
-    """A number of bytes, optionally with a unit: K, M or G."""
-    if not toml.fits(text.upper(), Size):
-        raise InputError(f"{flag} {text!r}: expected a size, such as 512M or 8G")
-    return text.upper()
 
 
 def directory(flag: str, text: str) -> Path:
@@ -88,47 +74,41 @@ def directory(flag: str, text: str) -> Path:
     return folder
 
 
-def name(flag: str, text: str) -> str:
-    """A name: letters, digits and `._-`."""
-    if not toml.fits(text, Name):
-        raise InputError(f"{flag} {text!r}: expected a name")
-    return text
+def keys(flag: str, written: Sequence[str]) -> dict[str, Any]:
+    """Keys of a profile, each `KEY=VALUE` as in its file; a text needs no quotes."""
+    tree: dict[str, Any] = {}
+    for item in written:
+        key, equals, value = item.partition("=")
+        table = _table(item) or _table(f"{key}={json.dumps(value)}")
+        if not (equals and table):
+            raise InputError(f"{flag} {item!r}: expected KEY=VALUE, such as dataset.rows=1000")
+        tree = merged(tree, table)
+    return tree
 
 
-def think(flag: str, text: str, maximum: float) -> tuple[str, float]:
-    """`S` or `exponential:S`, in seconds."""
-    *kinds, seconds = text.split(":")
-    if kinds not in ([], ["exponential"], ["fixed"]):
-        raise InputError(f"{flag} {text!r}: expected seconds, or exponential:SECONDS")
-    return (kinds or ["fixed"])[0], decimal(flag, seconds, maximum)
-
-
-def numbers(flag: str, text: str) -> dict[str, int]:
-    """`NAME=N,…`."""
-    values: dict[str, int] = {}
-    for item in items(flag, text):
-        key, _, value = item.partition("=")
-        if not (key and _INTEGER.fullmatch(value)):
-            raise InputError(f"{flag} {text!r}: expected NAME=NUMBER, separated by commas; found {item!r}")
-        if key in values:
-            raise InputError(f"{flag} {text!r}: {key} appears twice")
-        values[key] = int(value)
-    return values
-
-
-def distribution(flag: str, text: str) -> Distribution:
-    """`NAME` or `NAME:PARAM=N,…`, with the names that workload files use."""
-    kind, colon, rest = text.partition(":")
-    values: dict[str, object] = {"type": kind}
-    for item in items(flag, rest) if colon else ():
-        key, _, value = item.partition("=")
-        if not (key and _DECIMAL.fullmatch(value)):
-            raise InputError(f"{flag} {text!r}: expected PARAM=NUMBER, separated by commas; found {item!r}")
-        values[key] = float(value) if "." in value else int(value)
+def _table(line: str) -> dict[str, Any]:
+    """A line of TOML; empty if it is none."""
     try:
-        return toml.value(values, Distribution)  # type: ignore[no-any-return]
-    except InputError as error:
-        raise InputError(f"{flag} {text!r}: {error}") from None
+        return tomllib.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+
+
+def by_key(written: Iterable[str]) -> dict[str, str]:
+    """The values of `KEY=VALUE` by the flag and key that run documents have."""
+    parts = (item.partition("=") for item in written)
+    return {f"--set {key.strip()}": value for key, _, value in parts}
+
+
+def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Both tables; the one above wins, and is alone where it is of another `type`."""
+    if below.get("type", above.get("type")) != above.get("type", below.get("type")):
+        return dict(above)
+    result = {**below, **above}
+    for key in below.keys() & above.keys():
+        if isinstance(below[key], dict) and isinstance(above[key], dict):
+            result[key] = merged(below[key], above[key])
+    return result
 
 
 def policy(flag: str, text: str) -> Policy:

@@ -25,15 +25,12 @@ def load(path: Path, type: type[T]) -> T:
     """Read the file as a value of this type. Raises InputError naming file and field."""
     try:
         data = tomllib.loads(path.read_text("utf-8"))
-        oversized = next(_oversized("", data), None)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
     except (ValueError, RecursionError) as error:  # syntax, too many digits, or too deep nesting
         raise InputError(f"{path}: not TOML: {error}") from None
-    if oversized is not None:
-        raise InputError(f"{path}: {oversized}: expected a number of at most 64 bits")
     try:
         loaded: T = value(data, type)
     except InputError as error:
@@ -44,9 +41,13 @@ def load(path: Path, type: type[T]) -> T:
 def value(data: Any, type: Any) -> Any:
     """Convert `data` to this type. Raises InputError naming the field."""
     try:
+        for oversized in _oversized("", data):
+            raise InputError(f"{oversized}: expected a number of at most 64 bits")
         return msgspec.convert(data, type)
     except msgspec.ValidationError as error:
         raise InputError(_message(str(error), type)) from None
+    except RecursionError:
+        raise InputError("the file: nested too deeply") from None
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
@@ -111,15 +112,6 @@ def _oversized(where: str, data: Any) -> Iterator[str]:
     elif isinstance(data, list):
         for index, inner in enumerate(data):
             yield from _oversized(f"{where}[{index}]", inner)
-
-
-def fits(value: Any, type: Any) -> bool:
-    """Whether the value is of this type."""
-    try:
-        msgspec.convert(value, type)
-    except msgspec.ValidationError:
-        return False
-    return True
 
 
 def _join(where: str, key: str) -> str:

@@ -113,8 +113,7 @@ class Campaign:
         entries = ledgers.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)
-        last = self.plan.last
-        while start := schedule.next_start(self.recorder.run, done, self.recorder.spent_s, entries, last):
+        while start := schedule.next_start(self.recorder.run, done, self.recorder.spent_s, entries):
             self.ends_s = time.monotonic() + start.left_s
             self._one_start(start)
             done = start.number

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from shootout.errors import InputError
 from shootout.inputs import matrix, published, toml, workload
-from shootout.inputs.options import PORTS, Selection
+from shootout.inputs.options import Selection
 from shootout.model.plan import Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
@@ -27,6 +27,7 @@ from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.settings import layers
 from shootout.settings.setting import meant
 
+PORT_MAX = 65_535
 AA_CONTROL_SLICES = 11  # slices of servers for each slice of an A/A control
 
 
@@ -80,7 +81,6 @@ class Plan:
     planned: Planned | None = None  # the blocks of all shards; None: the run is no shard
     resume: bool = False  # continue a run that was cut short
     told: Mapping[str, Sequence[Warning]] = field(default_factory=dict)  # of servers before the run, by label
-    last: Collection[str] = ()  # keys of blocks that get the fewest starts, and more once no other wants any
 
     @property
     def blocks(self) -> tuple[Block, ...]:
@@ -180,7 +180,11 @@ class Plan:
 
 
 def bind(
-    profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress = no_progress
+    profile: Profile,
+    selection: Selection,
+    environment: Mapping[str, str],
+    report: Progress = no_progress,
+    port: int | None = None,
 ) -> Plan:
     """Check a resolved profile against all that it names: servers, settings, workloads.
 
@@ -219,10 +223,10 @@ def bind(
         servers=servers,
         workloads=workloads,
         cells=cells,
-        seed=secrets.randbits(32) if selection.sampling.seed is None else selection.sampling.seed,
+        seed=secrets.randbits(32) if selection.seed is None else selection.seed,
         place=Place(
-            port=_first_port(selection.place.port, len(labels)),
-            data=selection.place.data,
+            port=_first_port(port, len(labels)),
+            data=selection.data,
             cache_bytes=cache.limit_bytes(environment),
         ),
         planned=planned,
@@ -242,7 +246,7 @@ def _servers(
             f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
         )
     references = tuple(absent.get(text) or reference.parse(text) for text in texts)
-    _check_servers(profile, references, remote=selection.place.remote)
+    _check_servers(profile, references, remote=selection.remote)
     passwords = [reference.password(text, environment) or "" for text in texts]
     here = {
         parsed: password
@@ -315,9 +319,9 @@ def _workloads(profile: Profile) -> dict[str, str]:
 
 def _first_port(port: int | None, servers: int) -> int | None:
     """The first server's port, where the last server has one, too."""
-    last = PORTS[-servers]
+    last = PORT_MAX - servers + 1
     if port is not None and port > last:
-        raise InputError(f"--port {str(port)!r}: expected a number from {PORTS[0]} to {last}")
+        raise InputError(f"port {port}: expected a number up to {last}, the last server has one, too")
     return port
 
 
@@ -357,7 +361,7 @@ def _is_at_hand(stand_in: str) -> bool:
 def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
     """Every option must belong to a workload of the run; a profile's may belong to one that was left out."""
     known = tuple(dict.fromkeys(option for loaded in workloads.values() for option in loaded.options))
-    asked = [("--option", name) for name in selection.load.option or ()]
+    asked = [("--set options", name) for name in (selection.set or {}).get("options", ())]
     if selection.workloads is None:
         asked += [(f"profile {selection.profile}: options", name) for name in profile.options]
     for where, name in asked:

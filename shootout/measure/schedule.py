@@ -8,7 +8,7 @@ changed get fresh starts that confirm it.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
@@ -38,31 +38,24 @@ class Start:
 
 
 def next_start(
-    run: RunDocument,
-    done: int,
-    spent_s: float,
-    ledger_entries: Sequence[LedgerEntry] = (),
-    last: Collection[str] = (),
+    run: RunDocument, done: int, spent_s: float, ledger_entries: Sequence[LedgerEntry] = ()
 ) -> Start | None:
     """The start after number `done`; None if the run is complete.
 
     `run`: all records so far; a start that was cut short gets the blocks that it lacks. `spent_s`: of the
-    budget. `ledger_entries`: earlier A/A cells of this runner. `last`: keys of blocks that wait for the
-    others once they have `starts_min` starts.
+    budget. `ledger_entries`: earlier A/A cells of this runner.
     """
     number = done + 1
     initial = structs.replace(run, starts=tuple(record for record in run.starts if not record.confirming))
     start = None
     if len(initial.starts) == len(run.starts):
-        start = _initial(run, number, spent_s, ledger_entries, last)
+        start = _initial(run, number, spent_s, ledger_entries)
     start = start or _confirming(run, initial, number, spent_s, ledger_entries)
     if start is None:
         return None
     recorded = {record.block for record in run.starts if record.start == number}
     lacking = tuple(block for block in start.blocks if block.key not in recorded)
-    if lacking:
-        return replace(start, blocks=lacking)
-    return next_start(run, number, spent_s, ledger_entries, last)
+    return replace(start, blocks=lacking) if lacking else next_start(run, number, spent_s, ledger_entries)
 
 
 def resumed_after(run: RunDocument) -> int:
@@ -106,11 +99,7 @@ def _load_s(sampling: Sampling) -> float:
 
 
 def _initial(
-    run: RunDocument,
-    number: int,
-    spent_s: float,
-    ledger_entries: Sequence[LedgerEntry],
-    last: Collection[str],
+    run: RunDocument, number: int, spent_s: float, ledger_entries: Sequence[LedgerEntry]
 ) -> Start | None:
     """A start of the blocks that are not narrow enough, as far as the budget goes."""
     sampling, policy = run.header.profile.sampling, run.header.profile.policy
@@ -124,12 +113,11 @@ def _initial(
         changed = confirmation.worth_confirming(before, ledger_entries)
         block_s = max(spent_s, 1e-9) / len(before.starts)  # with its share of restarts
         left_s -= policy.confirm_starts * len(changed) * block_s
-        begun = [block for block in wanting if _starts(before, block)]
-        blocks = [block for block in begun if block.key not in last or _is_short(before, block)] or begun
+        blocks = [block for block in wanting if _starts(before, block)]
         fitting = _fitting(left_s / block_s, len(before.starts) / (number - 1))
         urgent = sorted(blocks, key=lambda block: _urgency(before, block))[:fitting]
-        second = [block for block in begun if number < _starts(before, block)[0].start + STARTS_JUDGED]
-        blocks = [block for block in begun if block in urgent or block in second]
+        second = [block for block in blocks if number < _starts(before, block)[0].start + STARTS_JUDGED]
+        blocks = [block for block in blocks if block in urgent or block in second]
     if not blocks:  # the next ones
         new = [block for block in wanting if not _starts(before, block)]
         blocks = list(affordable(run.header, new, left_s)) or (new[:1] if number == 1 else [])
@@ -176,12 +164,7 @@ def _is_wanting(run: RunDocument, block: Block) -> bool:
     if alone or not servers(run, block):
         return False
     wide = half_width(run, block) > sampling.half_width
-    return (_is_short(run, block) or wide) and len(starts) < sampling.starts_max
-
-
-def _is_short(run: RunDocument, block: Block) -> bool:
-    """Whether the block lacks starts that a verdict takes."""
-    return _steady(_starts(run, block)) < run.header.profile.sampling.starts_min
+    return (_steady(starts) < sampling.starts_min or wide) and len(starts) < sampling.starts_max
 
 
 def _fitting(left: float, blocks: float) -> int:

@@ -308,4 +308,18 @@ class Profile(Value):
     # By server that exists only as a local tree: the server to measure if the tree is missing. "", or a
     # vendor's server that has not been fetched: none; the cells then report it as not available.
     stand_ins: dict[str, str] = field(default_factory=dict)
-    scales: dict[Name, Scale] = field(default_factory=dict)  # --scale NAME
+    scales: dict[Name, Scale] = field(default_factory=dict)
+
+
+class ProfileFile(Profile):
+    """A profile as its file has it."""
+
+    scale: Name | None = None  # the one of `scales` that is measured; None: the profile as it is
+    # TCP port of the first server on 127.0.0.1; the others take the next ones. None: free ports.
+    port: Annotated[int, Meta(ge=1024, le=65_535)] | None = None
+
+    @property
+    def measured(self) -> Profile:
+        """What a run measures, at its scale."""
+        kept = {name: getattr(self, name) for name in Profile.__struct_fields__}
+        return Profile(**kept | {"scales": {}})

@@ -39,7 +39,8 @@ class _ValueMeta(StructMeta):
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> _ValueMeta:
-        common = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True}
+        # Immutable values make no cycles; untracked ones decode in two thirds of the time.
+        common = {"frozen": True, "kw_only": True, "forbid_unknown_fields": True, "gc": False}
         return super().__new__(mcls, name, bases, namespace, **common | options)
 
 

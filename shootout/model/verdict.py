@@ -152,19 +152,6 @@ class CellComparison(Value):
     base_figures: CellFigures | None = None  # the base's over the same starts; None: a base, or not measured
 
 
-class ScalingLaw(Value):
-    """The universal scalability law fitted to a server's throughputs (scaling.py)."""
-
-    workload: str
-    dataset: str
-    server: str
-    one: float  # λ: transactions/s of one thread
-    contention: float  # σ
-    coherency: float  # κ
-    peak_threads: float | None  # None: no peak
-    peak_tps: float | None
-
-
 class CurveComparison(Value):
     """A workload's whole curve on a server compared with the base's, as throughput ratios."""
 
@@ -198,7 +185,6 @@ class Comparison(Value):
     policy: Policy
     cells: tuple[CellComparison, ...]  # by block, each block's base first
     curves: tuple[CurveComparison, ...] = ()
-    laws: tuple[ScalingLaw, ...] = ()  # of curves with enough cells for a fit
     aa_controls: tuple[CellComparison, ...] = ()  # A/A cells, measured and judged like the others
     false_alarms: FalseAlarms = NO_ALARMS  # of this runner, this run included
     rule: int = 0  # the number of the rule that judged it; 0: none did

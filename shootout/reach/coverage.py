@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 from shootout.analysis import function_names, subsystems
 from shootout.errors import InputError
-from shootout.reach import symbols
 from shootout.reach.values import BlindSpot, MapPart
 
 BLIND_MAX = 100  # in a document
@@ -70,7 +70,7 @@ def defined(program: Path) -> Counter[str]:
     """The bytes of code of a server's own functions, by plain name. Raises InputError."""
     sizes: Counter[str] = Counter()
     nm = ("nm", "-C", "-S", "--defined-only", str(program))
-    for line in [*symbols.run(*nm)] or symbols.run(*nm, "--dynamic"):  # what stripping leaves
+    for line in [*_lines(*nm)] or _lines(*nm, "--dynamic"):  # what stripping leaves
         if match := _SYMBOL.match(line):
             name = "" if _LONG.match(match[2]) else function_names.plain(match[2])
             if name and not _FOREIGN.match(name):
@@ -78,6 +78,19 @@ def defined(program: Path) -> Counter[str]:
     if not sizes:
         raise InputError(f"{program}: no symbols")
     return sizes
+
+
+def _lines(*command: str) -> Iterator[str]:
+    """Run a program of binutils, and yield the lines that it prints. Raises InputError if it is missing."""
+    try:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                yield line.rstrip("\n")
+    except OSError as error:
+        raise InputError(f"{command[0]} cannot be run: {error.strerror}; apt-get install binutils") from None
 
 
 def part_of(function: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,8 +24,7 @@ class Reached:
     """A function that a change touches, and what executes it."""
 
     touched: Touched
-    symbols: tuple[str, ...]  # of the map, that it is; several if the diff does not name its class
-    inlined: tuple[str, ...]  # functions that it is inlined into; empty: into none, or it is not known
+    symbols: tuple[str, ...]  # of the map, that it is, with its lambdas
     executions: tuple[Execution, ...]  # the largest share first
     beside: bool  # threads without a connection execute it
 
@@ -64,30 +63,20 @@ class Reach:
         return bool(self.touches.macros or self.touches.outside)
 
 
-def reach(
-    document: MapDocument, touches: Touches, inlined: Mapping[str, Collection[str]] | None = None
-) -> Reach:
-    """Hold a change against a map; `inlined`: into which functions debug information says that others are."""
+def reach(document: MapDocument, touches: Touches) -> Reach:
+    """Hold a change against a map."""
     rows = {name: index for index, name in enumerate(document.functions)}
     beside = {index for server in document.mapped for index in server.beside}
     found = []
     for touched in touches.functions:
-        hosts = tuple(sorted((inlined or {}).get(touched.name, ())))
-        symbols = _symbols(touched, document.functions)
-        indexes = [rows[name] for name in (*symbols, *hosts) if name in rows]
+        own = touched.name
+        lambdas = (name for name in rows if name.startswith(f"{own}::{{lambda"))
+        symbols = (*([own] if own in rows else []), *lambdas)
+        indexes = [rows[name] for name in symbols]
         executions = _executions(document, indexes)
-        found.append(Reached(touched, symbols, hosts, executions, not beside.isdisjoint(indexes)))
+        found.append(Reached(touched, symbols, executions, not beside.isdisjoint(indexes)))
     found.sort(key=lambda each: -max((one.share for one in each.executions), default=-1.0))
     return Reach(document, touches, tuple(found))
-
-
-def _symbols(touched: Touched, functions: Sequence[str]) -> tuple[str, ...]:
-    """What the map calls a function: its lambdas are it, too."""
-    own = touched.name
-    exact = [name for name in functions if name == own or name.startswith(f"{own}::{{lambda")]
-    if exact or touched.scoped:
-        return tuple(exact)
-    return tuple(name for name in functions if name.endswith(f"::{own}"))
 
 
 def _executions(document: MapDocument, indexes: Sequence[int]) -> tuple[Execution, ...]:

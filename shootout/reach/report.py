@@ -13,10 +13,11 @@ from shootout.report.judged import Judged, Line, Table
 
 KINDS_MAX = 3  # in a cell of a table
 TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page
-ROWS_MAX = 30  # of a table in the terminal; the page lists all
+BLIND_MAX = 2  # of a part
 COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
-PART_COLUMNS = ("part", "#functions", "#executed", "#KiB of code", "#in executed functions")
-SPOT_COLUMNS = ("none executed of", "part", "#functions", "#KiB of code")
+PART_COLUMNS = (
+    "part", "#functions", "#executed", "#KiB of code", "#in executed functions", "largest blind spots (KiB)",
+)  # fmt: skip
 NOTHING = "no workload executes what changed"
 
 
@@ -47,31 +48,24 @@ def remarks(reach: Reach) -> Iterator[str]:
     if touches.outside:
         files = ", ".join(touches.outside)
         yield f"Lines outside of functions are touched, in {files}: types and variables can change any."
-    if reach.unseen and not any(each.inlined for each in reach.functions):
-        yield (
-            "A function that none executes may be inlined into others, in headers above all: --base-binary "
-            "and --head-binary tell, with debug information."
-        )
-    if any(len(each.symbols) > 1 and not each.touched.scoped for each in reach.functions):
-        yield "The diff alone does not name all classes: give --repo, --base and --head for exact names."
+    if reach.unseen:
+        yield "A function that none executes may be inlined into others, in headers above all."
     if touches.comments:
         yield f"Only comments or spaces differ in {', '.join(touches.comments)}."
     if touches.others:
         yield f"Not C or C++, and not looked at: {counted(len(touches.others), 'file')}."
 
 
-def of_run(reach: Reach, workloads: Sequence[str], known: Collection[str]) -> str:
-    """What a run's page says of a change: one sentence, and which of its workloads can be reached."""
+def of_run(reach: Reach, workloads: Collection[str]) -> str:
+    """Say in a run's page what a change reaches, and which of the run's workloads execute it."""
     said = headline(reach)
     if reach.elsewhere:
         said += " Macros, types or variables are touched, too: what they reach cannot be told."
+    known = {kind.workload for kind in reach.map.kinds}
     if unknown := [name for name in workloads if name not in known]:
         said += f" The map does not know {', '.join(unknown)}."
-    reached = [name for name in workloads if name in reach.workloads]
-    if reached and (others := [name for name in workloads if name in known and name not in reached]):
-        said += f" First and longest {', '.join(reached)}; {', '.join(others)} last: they execute none of it."
-    elif reach.executed and not reached:
-        said += " No workload of this run executes them."
+    if blind := [name for name in workloads if name in known - reach.workloads]:
+        said += f" {', '.join(blind)} {'executes' if len(blind) == 1 else 'execute'} none of it."
     return said
 
 
@@ -117,13 +111,8 @@ def _row(each: Reached) -> tuple[str, ...]:
     more = len(each.executions) - len(shown)
     by = "; ".join(shown) + (f"; {more} more" if more else "")
     by = by or ("threads without a connection" if each.beside else "none")
-    if each.inlined:
-        by += f"; inlined into {', '.join(each.inlined)}"
-    header = ", in a header" if each.touched.header else ""
-    name = each.touched.name
-    if len(each.symbols) > 1 and not each.touched.scoped:
-        name = f"{name} (one of {len(each.symbols)})"
-    return name, each.touched.file, each.touched.how + header, str(len(each.executions)), by
+    how = each.touched.how + (", in a header" if each.touched.header else "")
+    return each.touched.name, each.touched.file, how, str(len(each.executions)), by
 
 
 def _execution(one: Execution) -> str:
@@ -142,7 +131,7 @@ def _map(document: MapDocument) -> str:
 
 
 def covered(server: MapServer) -> str:
-    """How much of a server's program is executed, in a sentence."""
+    """Say how much of a server's program is executed, in a sentence."""
     functions = sum(part.functions for part in server.parts)
     executed = sum(part.executed for part in server.parts)
     if not functions:
@@ -153,42 +142,33 @@ def covered(server: MapServer) -> str:
     )
 
 
-def tables(server: MapServer) -> dict[str, Table]:
-    """The parts of a server, and its blind spots, by title."""
-    parts = (
-        (
+def coverage(document: MapDocument) -> Judged:
+    """Say which parts of each server's program a map covers, and its largest blind spots, in all forms."""
+    text: list[Line | Table] = [Line(), Line(_map(document))]
+    lines = []
+    for server in document.mapped:
+        rows = [*_parts(server)]
+        text += [Line(), Line(covered(server), "bold")]
+        lines += [f"**{markdown.escaped(covered(server))}**", ""]
+        if rows:
+            text += [Line(), Table(PART_COLUMNS, tuple(rows))]
+            lines += [*_markdown(PART_COLUMNS, rows), ""]
+    said = {server.label: {"parts": server.parts, "blind": server.blind} for server in document.mapped}
+    value = {"map": document.run, "kinds": document.kinds, "servers": said}
+    return Judged(tuple(text), value, markdown="\n".join(lines))
+
+
+def _parts(server: MapServer) -> Iterator[tuple[str, ...]]:
+    for part in server.parts:
+        blind = [spot for spot in server.blind if spot.part == part.name][:BLIND_MAX]
+        yield (
             part.name,
             number(part.functions, 0),
             number(part.executed, 0),
             number(part.bytes // 1024, 0),
             share(round(part.executed_bytes / max(part.bytes, 1), 3)),
+            ", ".join(f"{spot.name} {number(spot.bytes // 1024, 0)}" for spot in blind),
         )
-        for part in server.parts
-    )
-    spots = (
-        (spot.name, spot.part, number(spot.functions, 0), number(spot.bytes // 1024, 0))
-        for spot in server.blind
-    )
-    return {
-        "Parts": Table(PART_COLUMNS, tuple(parts)),
-        "Largest blind spots": Table(SPOT_COLUMNS, tuple(spots)),
-    }
-
-
-def coverage(document: MapDocument) -> Judged:
-    """What a map covers, in all forms."""
-    text: list[Line | Table] = [Line(), Line(_map(document))]
-    lines = []
-    for server in document.mapped:
-        text += [Line(), Line(covered(server), "bold")]
-        lines += [f"**{markdown.escaped(covered(server))}**", ""]
-        for table in tables(server).values():
-            if rows := table.rows[:ROWS_MAX]:
-                text += [Line(), Table(table.columns, rows)]
-                lines += [*_markdown(table.columns, rows), ""]
-    said = {server.label: {"parts": server.parts, "blind": server.blind} for server in document.mapped}
-    value = {"map": document.run, "kinds": document.kinds, "servers": said}
-    return Judged(tuple(text), value, markdown="\n".join(lines))
 
 
 def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str | Line]]) -> list[str]:

@@ -1,170 +1,140 @@
-"""Functions and macros of a source file in C or C++, and the lines that they are on."""
+"""Functions and macros of C and C++ sources, as Universal Ctags finds them, and their code."""
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cache
-from importlib.util import find_spec
-from typing import TYPE_CHECKING
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from shootout.analysis import function_names
 from shootout.errors import InputError
 
-if TYPE_CHECKING:
-    from tree_sitter import Node, Parser, QueryCursor
-
 ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".c++", ".ic", ".inl", ".yy", ".y")
 HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".ic", ".inl")  # whose functions several files compile
 
-_FOUND = "(function_definition) @function [(preproc_def) (preproc_function_def)] @macro"
-_SCOPES = ("namespace_definition", "class_specifier", "struct_specifier", "union_specifier")
+_CTAGS = (
+    "ctags", "--quiet", "--options=NONE", "--language-force=C++", "--kinds-C++=df", "--fields=+neS",
+    "--output-format=json", "--sort=no", "-f", "-", "-L", "-",
+)  # fmt: skip
+# ctags reads the first branch of a condition within a function: not that of Windows.
+_WINDOWS = re.compile(rb"(?m)^[ \t]*#[ \t]*ifdef[ \t]+_WIN32\b")
+_UNNAMED = re.compile(r"__anon\w+")
 _OPERATOR = re.compile(r"(.*)\boperator\b ?(.*)")
 _SYMBOL = re.compile(r"\( ?\)|\[ ?\]|[^\s\w(]+")
-_NAMED = (
-    "identifier", "field_identifier", "type_identifier", "qualified_identifier", "destructor_name",
-    "operator_name", "operator_cast", "template_function",
-)  # fmt: skip
+_TOKEN = re.compile(
+    r"""//(?:\\\n|[^\n])* | /\*.*?(?:\*/|\Z) | R"([^()\\\s]*)\(.*?\)\1"
+    | "(?:\\.|[^"\\\n])*" | '(?:\\.|[^'\\\n])*' | \w+ | \S""",
+    re.DOTALL | re.VERBOSE,
+)
 
 
-@dataclass(frozen=True)
-class Extent:
-    """A function or a macro, on these lines: from 1, the last one included."""
+@dataclass
+class Form:
+    """A function or a macro as a source has it."""
 
-    name: str  # with its namespaces and classes, as profiles have it
-    first: int
-    last: int
-    signature: tuple[str, ...]  # the tokens before a function's body, without comments
-    body: tuple[str, ...]
+    signature: str
+    text: list[str] = field(default_factory=list)
+    code: list[str] = field(default_factory=list)  # its tokens, without comments
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
-    """What a file defines."""
+    """The contents of a file: all functions and macros of a name, and the code outside them."""
 
-    functions: tuple[Extent, ...] = ()
-    macros: tuple[Extent, ...] = ()
+    functions: defaultdict[str, list[Form]] = field(default_factory=lambda: defaultdict(list))
+    macros: defaultdict[str, list[Form]] = field(default_factory=lambda: defaultdict(list))
+    outside: list[str] = field(default_factory=list)
 
 
 def is_source(path: str) -> bool:
-    """Whether a file's name is one of C or C++."""
+    """Say whether a file's name is one of C or C++."""
     return path.lower().endswith((*ENDINGS, *HEADERS))
 
 
 def is_header(path: str) -> bool:
-    """Whether other files include it."""
+    """Say whether other files include it."""
     return path.lower().endswith(HEADERS)
 
 
-def read(text: bytes) -> Source:
-    """What a file defines, also if some of it cannot be parsed. Raises InputError without tree-sitter."""
-    parser, query = _tools()
-    found = query.captures(parser.parse(text).root_node)
-    functions = (_function(node) for node in found.get("function", ()))
-    macros = (_macro(node) for node in found.get("macro", ()))
-    return Source(
-        tuple(sorted(filter(None, functions), key=_place)), tuple(sorted(filter(None, macros), key=_place))
-    )
+def read(contents: Sequence[bytes]) -> list[Source]:
+    """Read files. Raises InputError without Universal Ctags."""
+    with TemporaryDirectory(prefix="shootout-") as folder:
+        for number, content in enumerate(contents):
+            Path(folder, str(number)).write_bytes(_WINDOWS.sub(b"#if 0", content))
+        tags: defaultdict[str, list[Any]] = defaultdict(list)
+        for tag in _tags(folder, range(len(contents))):
+            tags[tag["path"]].append(tag)
+    texts = (content.decode("utf-8", errors="replace") for content in contents)
+    return [_source(text, tags[str(number)]) for number, text in enumerate(texts)]
 
 
-@cache
-def _tools() -> tuple[Parser, QueryCursor]:
-    if find_spec("tree_sitter_cpp") is None:
-        raise InputError(
-            "reading C and C++ needs tree-sitter: `pip install 'shootout[reach]'` installs it; a diff alone "
-            "(--diff) needs none"
-        )
-    import tree_sitter_cpp  # noqa: PLC0415 (of an extra)
-    from tree_sitter import Language, Parser, Query, QueryCursor  # noqa: PLC0415
-
-    language = Language(tree_sitter_cpp.language())
-    return Parser(language), QueryCursor(Query(language, _FOUND))
+def _tags(folder: str, files: Iterable[int]) -> list[Any]:
+    said = "Universal Ctags is missing: `apt-get install universal-ctags` installs it"
+    asked = "".join(f"{file}\n" for file in files).encode()
+    try:
+        done = subprocess.run(_CTAGS, cwd=folder, input=asked, capture_output=True, check=False)
+    except OSError as error:
+        raise InputError(f"{said} ({error.strerror})") from None
+    if done.returncode != 0:  # another program of this name
+        raise InputError(f"{said} ({done.stderr.decode(errors='replace').strip().partition(chr(10))[0]})")
+    return [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines()]
 
 
-def _place(extent: Extent) -> tuple[int, int]:
-    return extent.first, -extent.last
+def _source(text: str, tags: Iterable[Any]) -> Source:
+    lines, code = text.split("\n"), _tokens(text)
+    source, owners = Source(), dict[int, Form]()
+    named = [tag for tag in tags if not _UNNAMED.fullmatch(tag["name"])]  # a lambda is its function's
+    for tag in sorted(named, key=lambda tag: (tag["line"], -tag.get("end", 0))):  # the innermost last
+        first, last = tag["line"], min(tag.get("end", tag["line"]), len(lines))
+        form = Form(tag.get("typeref", "") + tag.get("signature", ""))
+        of_kind = source.macros if tag["kind"] == "macro" else source.functions
+        of_kind[_name(tag)].append(form)
+        while tag["kind"] != "macro" and first - 1 not in owners and _continues(code[first - 1]):
+            first -= 1
+        owners |= dict.fromkeys(range(first, last + 1), form)
+    for number, line in enumerate(lines, 1):
+        if number in owners:
+            owners[number].text.append(line)
+        (owners[number].code if number in owners else source.outside).extend(code[number])
+    return source
 
 
-def _function(node: Node) -> Extent | None:
-    """None for what is not named, or belongs to the function around it."""
-    own = _declared(node.child_by_field_name("declarator"))
-    body = node.child_by_field_name("body") or next(
-        (child for child in node.children if child.type == "try_statement"), None
-    )
-    if own is None or body is None:  # = default, = delete: no code of its own
-        return None
-    begins = node
-    while begins.parent is not None and begins.parent.type == "template_declaration":
-        begins = begins.parent
-    before = (child for child in node.children if child.start_byte < body.start_byte)
-    return Extent(
-        "::".join((*_scopes(node), own)),
-        begins.start_point.row + 1,
-        node.end_point.row + 1,
-        tuple(token for child in before for token in _tokens(child)),
-        tuple(_tokens(body)),
-    )
+def _continues(code: Sequence[str]) -> bool:
+    """Say whether a declaration goes on after a line: after a return type, or what it is a template of."""
+    return bool(code) and code[0] != "#" and code[-1] not in ("{", "}", ";", ":", "\\")
 
 
-def _macro(node: Node) -> Extent | None:
-    name = node.child_by_field_name("name")
-    if name is None:
-        return None
-    end = node.end_point
-    last = end.row + (1 if end.column else 0)  # the node may include its end of line
-    return Extent(_text(name), node.start_point.row + 1, last, (), tuple(_tokens(node)))
+def _tokens(text: str) -> defaultdict[int, list[str]]:
+    """List the tokens of each line, from 1, without comments; a token is on the line that it begins on."""
+    code: defaultdict[int, list[str]] = defaultdict(list)
+    line, at = 1, 0
+    for match in _TOKEN.finditer(text):
+        line, at = line + text.count("\n", at, match.start()), match.start()
+        if not match[0].startswith(("//", "/*")):
+            code[line].append(match[0])
+    return code
 
 
-def _declared(node: Node | None) -> str | None:
-    """The name that a declarator declares as a function's."""
-    while node is not None and node.type not in _NAMED:
-        inner = node.child_by_field_name("declarator")
-        # References and parentheses have no such field.
-        node = inner or next(
-            (child for child in node.named_children if child.type in _NAMED or "declarator" in child.type),
-            None,
-        )
-    return None if node is None else normal(_text(node))
+def _name(tag: Any) -> str:
+    """Name a function with its namespaces and classes, as profiles do."""
+    scope = _UNNAMED.sub("{anonymous}", tag.get("scope", ""))
+    return normal(f"{scope}::{tag['name']}" if scope else tag["name"])
 
 
 def normal(name: str) -> str:
-    """A name as written in a source, as profiles have it: no template arguments, no needless spaces."""
+    """Write a source's name as profiles do: without template arguments and needless spaces."""
     name = re.sub(r"\s*(::|~)\s*", r"\1", re.sub(r"\s+", " ", name)).strip()
     match = _OPERATOR.fullmatch(name)
     if match is None:
-        return function_names.plain(name.partition("(")[0])
+        return function_names.plain(name)
     owner, sign = function_names.plain(match[1] + "x")[:-1], match[2]
     if re.match(r"\w", sign):  # a conversion, new, delete
         return f"{owner}operator {sign.partition('(')[0].strip()}"
     symbol = _SYMBOL.match(sign)
     return f"{owner}operator{symbol[0].replace(' ', '') if symbol else ''}"
-
-
-def _scopes(node: Node) -> list[str]:
-    """The namespaces, classes and functions around a node, the outermost first."""
-    names: list[str] = []
-    outer, in_class = node.parent, False
-    while outer is not None:
-        if outer.type in _SCOPES:
-            name = outer.child_by_field_name("name")
-            names.append("{anonymous}" if name is None else normal(_text(name)))
-            in_class = outer.type != _SCOPES[0]
-        elif outer.type == "function_definition" and in_class:  # a class inside of a function
-            names.append(_declared(outer.child_by_field_name("declarator")) or "{anonymous}")
-        outer = outer.parent
-    return names[::-1]
-
-
-def _tokens(node: Node) -> Iterator[str]:
-    left = [node]  # no recursion: expressions of generated code are deep
-    while left:
-        node = left.pop()
-        if node.type.endswith("_literal") or not node.children:
-            yield from () if node.type == "comment" else (_text(node),)
-        else:
-            left += reversed(node.children)
-
-
-def _text(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", errors="replace")

@@ -6,11 +6,13 @@ import shlex
 from collections.abc import Iterable, Mapping
 
 from shootout.document import journal
+from shootout.inputs.options import renewed
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 
+OPTION = "--set options."  # begins the flag of a workload's option
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
-OF_THE_MACHINE = ("--port", "--data")
+OF_THE_MACHINE = ("--set port", "--data")
 LOOKS_FURTHER = ""
 LOOKS_FURTHER = "explain"
 
@@ -32,14 +34,9 @@ def options_again(header: RunHeader, base: str, cell: Cell) -> dict[str, str]:
         "--threads": str(cell.threads),
         "--seed": str(header.seed),
     }
+    names = {f"{OPTION}{name}" for name in (record.options if record else ())}
     options = _again(header, chosen, OF_THE_RUN)
-    if "--option" in options:
-        names = record.options if record else {}
-        items = [item.strip() for item in options["--option"].split(",")]
-        options["--option"] = ",".join(item for item in items if item.partition("=")[0] in names)
-        if not options["--option"]:
-            del options["--option"]
-    return options
+    return {flag: text for flag, text in options.items() if not flag.startswith(OPTION) or flag in names}
 
 
 def named(header: RunHeader, label: str, reference: str) -> str:
@@ -56,7 +53,8 @@ def repeat(header: RunHeader) -> str:
 def _again(header: RunHeader, chosen: Mapping[str, str], omitted: Iterable[str]) -> dict[str, str]:
     """These options, and the run's others that any machine takes."""
     omitted = {*chosen, *omitted, *OF_THE_MACHINE}
-    return {**chosen, **{flag: text for flag, text in header.given.items() if flag not in omitted}}
+    given = renewed(header.given)
+    return {**chosen, **{flag: text for flag, text in given.items() if flag not in omitted}}
 
 
 def go_on(given: Mapping[str, str]) -> str:
@@ -76,5 +74,12 @@ def look_further(run: str, cell: Cell) -> str:
 
 def line(name: str, options: Mapping[str, str], *arguments: str) -> str:
     """A command as one types it; `options`: texts by flag, empty for switches."""
-    words = [word for flag, text in options.items() for word in ((flag, text) if text else (flag,))]
+    words = [word for flag, text in renewed(options).items() for word in _words(flag, text)]
     return shlex.join(["shootout", name, *arguments, *words])
+
+
+def _words(flag: str, text: str) -> tuple[str, ...]:
+    switch, _, key = flag.partition(" ")
+    if key:
+        return switch, f"{key}={text}"
+    return (flag, text) if text else (flag,)

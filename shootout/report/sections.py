@@ -25,10 +25,10 @@ class Section:
     about: str  # what it has, in a few words
     title: str
     points: tuple[Point, ...]
-    value: object  # encoded as JSON
     template: str  # below templates/, without its endings
     context: object
     cause: str = ""  # why the cell changed, with figures; empty: not found
+    value: object = None  # of evidence: encoded as JSON
 
 
 Sections = Mapping[Cell, Sequence[Section]]  # of a run's cells

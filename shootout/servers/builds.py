@@ -188,7 +188,7 @@ def _build(source: Source, build: Build, work_trees: Path, target: Path) -> None
             with suppress(MissingLibrariesError):  # installations.find may fetch them
                 Tree.inspect(made)
         except InputError as error:
-            raise BuildError(f"build of {source.commit[:12]}: --tree {build.tree}: {error}") from None
+            raise BuildError(f"build of {source.commit[:12]}: build.tree {build.tree}: {error}") from None
         # CMake's cache leads to the work tree, where the next commit will be.
         leaving_out = shutil.ignore_patterns(".git", "CMakeCache.txt")
         shutil.copytree(made, target, symlinks=True, dirs_exist_ok=True, ignore=leaving_out)

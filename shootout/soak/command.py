@@ -49,7 +49,7 @@ class Soak(Capability):
         """Declare `soak`."""
         command.declare(parser, self._run)
         command.add_options(parser, (MINUTES, TURNS))
-        command.add_measuring(parser, "soak", (*command.LOADING, "threads", "rate", "arrivals", "think"))
+        command.add_measuring(parser, "soak", (*command.LOADING, "threads"))
         command.add_options(parser, (OUT,))
 
     def _run(self, args: argparse.Namespace) -> int:

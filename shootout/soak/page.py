@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -24,12 +24,6 @@ READOUTS_MAX = 100
 CHARTS: dict[str, str] = {"throughput": "transactions / s", "latency": "95 % latency, ms"}
 CHARTS |= {str(name): title for name, title in report.GAUGES.items()}
 
-COLUMNS = (
-    "soak", "base", "server", "finding", "verdict", "base_value", "value", "difference", "difference_low",
-    "difference_high", "bar", "note",
-)  # fmt: skip
-LIST_COLUMNS = ("soak", "started", "servers", "workload", "threads", "minutes", "result", "page")
-
 
 @dataclass(frozen=True)
 class SoakPage(Page):
@@ -37,31 +31,11 @@ class SoakPage(Page):
 
     result: SoakResult
     template = "soak/page"
-    columns = COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the soak."""
         return path_of(self.result.document.header.soak)
-
-    @property
-    def value(self) -> object:
-        """The findings."""
-        return report.judged(self.result).value
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each finding."""
-        soak = self.result.document.header.soak
-        for pair in self.result.comparisons:
-            for finding in pair.findings:
-                base, head, by = finding.base, finding.head, finding.difference
-                yield (
-                    soak, pair.base, pair.head, finding.kind, finding.verdict.value,
-                    base and base.estimate, head and head.estimate,
-                    *((by.estimate, by.low, by.high) if by else (None, None, None)),
-                    finding.bar, finding.note,
-                )  # fmt: skip
 
     @property
     def headline(self) -> str:
@@ -126,20 +100,7 @@ class SoakListPage(ListPage):
 
     every: tuple[SoakPage, ...]
     template = "soak/list"
-    columns = LIST_COLUMNS
     folder = FOLDER
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        """One line for each soak."""
-        return [
-            (
-                header.soak, header.started, " ".join(header.servers), header.workload.name, header.threads,
-                header.duration_s / 60, page.headline, page.path,
-            )
-            for page in self.every
-            for header in [page.result.document.header]
-        ]  # fmt: skip
 
 
 def path_of(soak: str) -> str:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -39,7 +40,7 @@ TRIALS_MAX = 6
 COUNT_S = 4.0  # that counting a kind takes, once, on one of two servers side by side
 UPGRADE_TIMEOUT_S = 600.0  # of a server that upgrades a data directory
 TOLD_MAX = 8  # lines of its log
-LARGE_ROWS = "200000"  # of each table, if the data is to be larger than memory
+LARGE_ROWS = "dataset.rows=200000"  # of each table, if the data is to be larger than memory
 LARGE_MIN = 5.0  # minutes for each leg, without which it is not
 REPORT = Callable[[str], None]
 
@@ -335,14 +336,14 @@ class _Session:
             plan = self._plan(
                 PROFILE, servers=",".join(f"{self._server(at)}{legs[number]}" for at in (0, 1)),
                 workloads=self._workloads(), budget=f"{minutes:.2f}",
-                **({"table_size": LARGE_ROWS} if legs[number].endswith(LARGE) else {}),
+                **({"set": [LARGE_ROWS]} if legs[number].endswith(LARGE) else {}),
             )  # fmt: skip
             path = campaign.measure(plan, self.results, self.observe)
             self.keep(runs=(*self.document.runs, self._below(path)))
 
     # --- plans ------------------------------------------------------------------------------------
 
-    def _plan(self, profile: str, **changed: str) -> Plan:
+    def _plan(self, profile: str, **changed: Any) -> Plan:
         servers = ",".join(self._server(number) for number in (0, 1))
         data = {} if self.way.data is None else {"data": str(self.way.data)}
         chosen = {"profile": profile, "servers": servers, **data, **changed}

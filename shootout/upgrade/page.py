@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from shootout.paths import file_stem
@@ -12,9 +12,7 @@ from shootout.upgrade.judge import Answer
 from shootout.upgrade.topic import Topic
 
 FOLDER = "upgrades"
-COLUMNS = ("upgrade", "topic", "what", "found")
 LEADS_MAX = 3  # upgrades that the site's first page begins with
-LIST_COLUMNS = ("upgrade", "started", "old", "new", "answer", "page")
 
 
 @dataclass(frozen=True)
@@ -23,7 +21,6 @@ class UpgradePage(Page):
 
     answer: Answer
     template = "upgrade/page"
-    columns = COLUMNS
 
     @property
     def path(self) -> str:
@@ -44,23 +41,6 @@ class UpgradePage(Page):
         """Everything else."""
         return report.topics(self.answer)
 
-    @property
-    def value(self) -> object:
-        return report.value(self.answer)
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each figure of each topic's rows."""
-        for topic in self.topics:
-            for first, *others in topic.rows:
-                for column, text in zip(topic.columns[1:], others, strict=True):
-                    yield (
-                        self.answer.document.upgrade,
-                        topic.title,
-                        f"{first}, {column.removeprefix('#')}",
-                        text,
-                    )
-
 
 @dataclass(frozen=True)
 class UpgradeListPage(ListPage):
@@ -68,7 +48,6 @@ class UpgradeListPage(ListPage):
 
     every: tuple[UpgradePage, ...]
     template = "upgrade/list"
-    columns = LIST_COLUMNS
     folder = FOLDER
 
     @property
@@ -78,19 +57,6 @@ class UpgradeListPage(ListPage):
         for page in self.every:
             by_pair.setdefault(page.answer.document.labels, page)
         return tuple(by_pair.values())[:LEADS_MAX]
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [
-            (
-                page.answer.document.upgrade,
-                page.answer.document.started,
-                *page.answer.document.labels,
-                page.headline,
-                page.path,
-            )
-            for page in self.every
-        ]
 
 
 def path_of(upgrade: str) -> str:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from msgspec import structs
+import msgspec
 
 from shootout.inputs import matrix
 from shootout.model.plan import DatasetSize
 from shootout.model.run import RunHeader, ServerRecord
-from shootout.model.workload import Distribution
 from shootout.report.commands import line, named
 
 NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on this machine
@@ -28,23 +27,17 @@ def count_command(header: RunHeader) -> str | None:
     labels = [record.label for record in header.servers[:2]]
     base, head = (named(header, label, text) for label, text in zip(labels, servers, strict=True))
     chosen = {"--base": base, "--head": head, "--workloads": sent.written}
-    if options := {name: value for name, value in profile.options.items() if name in sent.options}:
-        chosen["--option"] = ",".join(f"{name}={value}" for name, value in options.items())
-    if profile.distribution is not None:
-        chosen["--rand-type"] = _distribution(profile.distribution)
+    options = {f"options.{name}": value for name, value in profile.options.items() if name in sent.options}
+    drawn = {} if profile.distribution is None else msgspec.to_builtins(profile.distribution)
+    sets = options | {f"distribution.{name}": value for name, value in drawn.items()}
     if sent.protocol != "text":
-        chosen["--protocol"] = sent.protocol
+        sets["load.protocol"] = sent.protocol
     if profile.dataset.engine != DatasetSize().engine:
-        chosen["--engine"] = profile.dataset.engine
+        sets["dataset.engine"] = profile.dataset.engine
     if profile.build and any(text.startswith("git:") for text in servers):
-        chosen |= {"--build": profile.build.command, "--tree": profile.build.tree}
-    return line("work", chosen)
-
-
-def _distribution(drawn: Distribution) -> str:
-    """`NAME:PARAMETER=N,…`, as the option has it."""
-    parameters = ",".join(f"{name}={value:g}" for name, value in structs.asdict(drawn).items())
-    return ":".join(filter(None, (str(type(drawn).__struct_config__.tag), parameters)))
+        chosen["--build"] = profile.build.command
+        sets["build.tree"] = profile.build.tree
+    return line("work", chosen | {f"--set {key}": f"{value}" for key, value in sets.items()})
 
 
 def _with_settings(server: ServerRecord, settings: str) -> str:

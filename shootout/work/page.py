@@ -18,12 +18,6 @@ from shootout.work.versions_page import SERVERS_MIN, VersionsPage
 FOLDER = "work"
 NAMED_MAX = 8  # functions of a kind on each server
 
-COLUMNS = (
-    "run", "workload", "kind", "server", "base", "verdict", "instructions", "base_instructions", "ratio",
-    "ratio_low", "ratio_high", "spread", "starts", "allocations", "system_calls", "reason",
-)  # fmt: skip
-LIST_COLUMNS = ("run", "started", "servers", "workloads", "page")
-
 Throughput = dict[str, tuple[str, dict[str, float]]]  # by workload: a run, and its servers' at one thread
 
 
@@ -51,22 +45,11 @@ class WorkPage(Shown, Page):
     comparison: WorkComparison
     throughput: Throughput
     template = "work/page"
-    columns = COLUMNS
 
     @property
     def path(self) -> str:
         """Named after the run."""
         return path_of(self.comparison.document.run)
-
-    @property
-    def value(self) -> object:
-        """The comparison."""
-        return report.value(self.comparison)
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each kind and server."""
-        return (self._row(change) for change in self.comparison.changes)
 
     @property
     def servers(self) -> tuple[str, ...]:
@@ -156,16 +139,6 @@ class WorkPage(Shown, Page):
         """Why counts are missing."""
         return report.failures(self.comparison)
 
-    def _row(self, change: WorkChange) -> tuple[object, ...]:
-        ratio, head, base, calls = change.ratio, change.head, change.base, self.calls(change)
-        return (
-            self.comparison.document.run, change.workload, change.kind, change.server, self.comparison.base,
-            change.verdict.value, head and head.mean, base and base.mean,
-            *((ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)),
-            change.spread, head and head.starts, calls and calls.allocations, calls and calls.system_calls,
-            change.reason,
-        )  # fmt: skip
-
 
 @dataclass(frozen=True)
 class WorkListPage(ListPage):
@@ -174,7 +147,6 @@ class WorkListPage(ListPage):
     every: tuple[WorkPage, ...]
     template = "work/list"
     counted = staticmethod(report.counted)
-    columns = LIST_COLUMNS
     folder = FOLDER
 
     @cached_property
@@ -187,20 +159,6 @@ class WorkListPage(ListPage):
     def paths(self) -> dict[str, str]:
         """The counts' pages, by run."""
         return {page.comparison.document.run: page.path for page in self.every}
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        """One line for each count."""
-        return [
-            (
-                page.comparison.document.run,
-                page.comparison.document.started,
-                " ".join(page.servers),
-                " ".join(page.tables),
-                page.path,
-            )
-            for page in self.every
-        ]
 
 
 def path_of(run: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -20,11 +20,6 @@ SERVERS_MIN = 3  # two stand side by side on the count's own page
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a colour gets stronger
 SPARK_SIZE = (96, 24)  # pixels
 
-COLUMNS = (
-    "run", "workload", "kind", "server", "version", "instructions", "before", "ratio", "ratio_low",
-    "ratio_high", "verdict", "reference", "relative", "another_plan", "reason",
-)  # fmt: skip
-
 
 @dataclass(frozen=True)
 class VersionsPage(Page):
@@ -33,7 +28,6 @@ class VersionsPage(Page):
     comparison: WorkComparison
     count: str  # the count's own page
     template = "work/versions"
-    columns = COLUMNS
 
     @property
     def path(self) -> str:
@@ -117,23 +111,3 @@ class VersionsPage(Page):
                 for server in servers
                 if server.label in logs
             )
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        """One line for each kind and server."""
-        reference = by_version.references(self.servers)
-        for kind in self.kinds:
-            for server, cost in zip(self.servers, kind.costs, strict=True):
-                step = cost.step
-                ratio = step and step.ratio
-                yield (
-                    self.comparison.document.run, kind.workload, kind.kind, cost.server, server.version,
-                    cost.instructions, self._before.get(cost.server),
-                    *((ratio.estimate, ratio.low, ratio.high) if ratio else (None, None, None)),
-                    step.verdict.value if step else None, reference[server.family], cost.since,
-                    int(cost.replanned), "" if cost.instructions else self.why(kind, cost),
-                )  # fmt: skip
-
-    @cached_property
-    def _before(self) -> dict[str, str]:
-        return by_version.predecessors(self.servers)

@@ -2,13 +2,11 @@ import math
 
 import numpy as np
 import pytest
-from msgspec import structs
 
-from shootout.analysis import compare, curves
-from shootout.model.plan import Block, Cell
+from shootout.analysis import compare
+from shootout.model.plan import Block
 from shootout.model.run import RunDocument, StartRecord
-from shootout.model.verdict import CellComparison, CurveComparison, Interval
-from tests import builders
+from shootout.model.verdict import CurveComparison
 from tests.analysis.builders import READS, a_document, a_sample, a_start
 
 THREADS = (1, 8, 64)
@@ -76,27 +74,3 @@ def test_a_curve_needs_two_starts_with_all_threads_in_them() -> None:
     assert compare.compare(document).curves == ()
     alone = a_document(document.starts[:1], blocks=(READS,))
     assert compare.compare(alone).curves == ()
-
-
-def test_the_law_says_where_the_peak_is() -> None:
-    measured = {1: 64.9, 18: 995.9, 36: 1652.4, 72: 1853.2, 108: 1828.9, 144: 1775.0, 216: 1702.2}
-    (law,) = curves.laws(a_server(measured))
-    assert (law.workload, law.dataset, law.server) == ("w", "d", "a")
-    assert law.peak_threads == pytest.approx(96.5, abs=0.1)
-    (straight,) = curves.laws(a_server({1: 10.0, 2: 20.0, 4: 40.0, 8: 80.0}))
-    assert straight.peak_tps is None or straight.peak_tps > 80
-    assert curves.laws(a_server({1: 10.0, 2: 20.0})) == ()
-
-
-def a_server(tps: dict[int, float]) -> list[CellComparison]:
-    """Its cells of one workload, by threads."""
-    some = next(c for c in builders.a_comparison().cells if c.figures)
-    assert some.figures
-    return [
-        structs.replace(
-            some,
-            cell=Cell(workload="w", dataset="d", server="a", threads=threads),
-            figures=structs.replace(some.figures, tps=Interval(estimate=mean, low=mean, high=mean)),
-        )
-        for threads, mean in tps.items()
-    ]

@@ -12,6 +12,7 @@ from shootout._engine import Histogram
 from shootout.analysis import compare, figures
 from shootout.errors import InputError
 from shootout.model.plan import Policy
+from shootout.model.run import Samples
 from tests import builders
 from tests.analysis.builders import READS, a_document, a_sample, a_start, head_of, histogram
 
@@ -76,11 +77,11 @@ def test_latencies_of_all_starts_are_merged_before_percentiles() -> None:
 
 def test_figures_are_those_of_the_starts_that_the_verdict_rests_on() -> None:
     """Neither the first start of the base nor the last of the head was steady, and each differs."""
-    slower = [{"latencies": histogram(*[10.0**n] * 4), "tps": [1000.0 / n] * 10} for n in (1, 2, 3, 4)]
-    starts = [
-        a_start(n, a_sample("a", steady=n != 1, **each), a_sample("b", steady=n != 4, **each))
-        for n, each in enumerate(slower, 1)
-    ]
+
+    def a_slow(label: str, n: int, *, steady: bool) -> Samples:
+        return a_sample(label, [1000.0 / n] * 10, latencies=histogram(*[10.0**n] * 4), steady=steady)
+
+    starts = [a_start(n, a_slow("a", n, steady=n != 1), a_slow("b", n, steady=n != 4)) for n in (1, 2, 3, 4)]
     base, head = compare.compare(a_document(starts)).cells
     assert (base.figures, head.figures) == (head.base_figures, head.base_figures)
     assert head.figures is not None
@@ -89,7 +90,7 @@ def test_figures_are_those_of_the_starts_that_the_verdict_rests_on() -> None:
     (p95,) = (each for each in head.metrics if each.name == "latency_p95")
     assert head.figures.latency.p95_s == pytest.approx(p95.head, rel=2e-3)
     (warning,) = (each.text for each in head.warnings if each.code == "unsteady")
-    assert warning.endswith("excluded from the verdict and from all figures")
+    assert warning.endswith("excluded from the verdict and its figures")
 
 
 def test_throughput_of_a_base_is_the_same_beside_each_head() -> None:

@@ -17,7 +17,7 @@ from shootout.document import ledgers
 from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.verdict import NO_ALARMS, Verdict
-from tests.analysis.builders import an_entry
+from tests.analysis.builders import a_document, an_entry
 from tests.runs import PATIENCE_S
 
 
@@ -95,6 +95,18 @@ def test_a_ledger_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "ledger").write_text("")
     with pytest.raises(InputError, match="cannot be"):
         ledgers.append(tmp_path / "ledger", "f", [an_entry()])
+
+
+def test_only_cells_of_earlier_runs_with_the_same_settings_count(tmp_path: Path) -> None:
+    header = structs.replace(a_document([]).header, run="r2")
+    ledgers.append(tmp_path / ledgers.FOLDER, header.runner.fingerprint, [an_entry(0.2, run="r1")])
+    known = ledgers.Ledgers(tmp_path).of(header)
+    assert len(known) == 1
+    assert ledger.earlier(header, known) == known
+    for run in ("r0", "r1"):
+        assert ledger.earlier(structs.replace(header, run=run), known) == []
+    profile = structs.replace(header.profile, settings="production")
+    assert ledger.earlier(structs.replace(header, profile=profile), known) == []
 
 
 def test_the_spread_of_many_runs_is_that_of_all_their_starts() -> None:

@@ -11,7 +11,9 @@ import numpy as np
 from msgspec.structs import replace
 
 from benchmarks.bisect import commits
+from shootout.bisect import timed
 from shootout.bisect.documents import BISECTIONS
+from shootout.bisect.judge import Found
 from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
 from shootout.document import journal
 from shootout.model.plan import Block
@@ -27,7 +29,7 @@ def a_bisection(
 ) -> Bisection:
     values: dict[str, object] = {
         "format": FORMAT, "id": "20261124T100000Z-000001", "started": "2026-11-24T10:00:00+00:00",
-        "shootout": "0", "workload": "reads", "threads": 4, "given": {}, "confidence": 0.95, "trim": 0.2,
+        "shootout": "0", "workload": "reads", "threads": 4, "given": {},
         "revisions": tuple(
             Revision(
                 label=each, server=f"git:/r#{each * 40}", commit=each * 40, author="Some Engineer",
@@ -76,6 +78,11 @@ def absent(label: str) -> ServerRecord:
 
 def failed(label: str) -> FailureRecord:
     return builders.a_failure(label, Block(workload="reads", dataset="d", threads=4, servers=("a", label)))
+
+
+def found(bisection: Bisection, *documents: RunDocument) -> Found:
+    """What a bisection by time has found."""
+    return Found(bisection, timed.measured(bisection, {str(n): each for n, each in enumerate(documents)}))
 
 
 def written(results: Path, bisection: Bisection, *documents: RunDocument) -> Path:

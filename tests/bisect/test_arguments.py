@@ -18,7 +18,7 @@ TWO_VERSIONS = ("--over", "mysql-5.7.22,mysql-8.0.12")
         (("--repo", "/", "--good", "a", "--bad", "b", "--build", "make"), "git:/#a: not a git repository"),
         (("--over", "mysql-5.7.22"), "one workload, one number of threads, and two servers or more"),
         ((*TWO_VERSIONS, "--threads", "1,2"), "one workload, one number of threads"),
-        ((*TWO_VERSIONS, "--tree", "x"), "--tree x: works only with --build"),
+        ((*TWO_VERSIONS, "--set", "build.tree=x"), "--set: build: Object missing required field `command`"),
         (
             ("--since-history", "--repo", "/"),
             "expected --repo DIR and --build CMD, and no servers or commits",

@@ -4,8 +4,8 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from shootout.bisect import report
-from shootout.bisect.counts import Halved
+from shootout.bisect import counts, report
+from shootout.bisect.judge import Found
 from shootout.bisect.values import Answer, BuildRecord
 from shootout.capability import Count, Counted
 from shootout.model.verdict import Interval, Verdict
@@ -39,8 +39,13 @@ def counted(
     )
 
 
-def halved(documents: Mapping[str, Counted], builds: Mapping[str, BuildRecord] | None = None) -> Halved:
-    return Halved(a_bisection(builds=builds, instrument="work"), documents, "instructions")
+def halved(documents: Mapping[str, Counted], builds: Mapping[str, BuildRecord] | None = None) -> Found:
+    bisection = a_bisection(builds=builds, instrument="work")
+    return Found(bisection, counts.measured(bisection, documents, "instructions"))
+
+
+def following(found: Found) -> tuple[int, ...]:
+    return found.halving.next_revisions(lambda among: 1)
 
 
 def bisect(
@@ -49,7 +54,7 @@ def bisect(
     """The answer, and the revisions counted on the way."""
     documents: dict[str, Counted] = {}
     order: list[str] = []
-    while numbers := halved(documents, builds).next_revisions:
+    while numbers := following(halved(documents, builds)):
         named = [LABELS[number] for number in numbers]
         order += named
         documents[str(len(documents))] = counted({label: ratios[label] for label in named})
@@ -64,6 +69,7 @@ def since(first: str, ratio: float = 1.008) -> dict[str, float]:
 def test_a_step_of_less_than_a_percent_is_found_wherever_it_is(first: str) -> None:
     answer, order = bisect(since(first))
     assert (answer.kind, answer.first, answer.last) == ("step", first, first)
+    assert answer.size is not None
     assert answer.size.low < 1.008 < answer.size.high
     assert len(order) <= 1 + 3  # the end, and three halves of seven
     assert report.judged(answer).exit_code == 1
@@ -81,7 +87,8 @@ def test_equal_ends_need_no_more_counts() -> None:
 
 def test_two_steps_are_several() -> None:
     answer, _ = bisect(since("c") | dict.fromkeys("fgh", 1.04))
-    assert (answer.kind, answer.last) == ("several", "f")
+    assert (answer.kind, answer.last) == ("several", "c")
+    assert [(step.older, step.newer) for step in answer.steps] == [("b", "c"), ("e", "h")]
     assert report.judged(answer).exit_code == 1
 
 
@@ -99,15 +106,15 @@ def test_what_does_not_build_cannot_be_told_from_its_neighbour() -> None:
 
 def test_a_server_that_fails_is_left_out() -> None:
     known = halved({"0": counted({"h": 1.008}), "1": counted({}, failed="e")})
-    assert known.unusable == {"e": DIED}
-    assert known.next_revisions == (3,)
+    assert known.measured.unusable == {"e": DIED}
+    assert following(known) == (3,)
 
 
 def test_a_server_that_fails_after_a_count_is_counted_again() -> None:
     one_start = counted({}, failed="h", started="h")
-    assert halved({"0": one_start}).next_revisions == (7,)
-    assert halved({"0": one_start}).unusable == {}
-    assert halved({"0": one_start, "1": one_start}).unusable == {"h": DIED}
+    assert following(halved({"0": one_start})) == (7,)
+    assert halved({"0": one_start}).measured.unusable == {}
+    assert halved({"0": one_start, "1": one_start}).measured.unusable == {"h": DIED}
 
 
 def test_what_is_counted_before_the_end_is_no_answer() -> None:
@@ -118,7 +125,7 @@ def test_what_is_counted_before_the_end_is_no_answer() -> None:
 def test_nothing_is_said_before_the_end_is_counted() -> None:
     known = halved({})
     assert (known.answer.kind, report.judged(known.answer).exit_code) == ("open", 4)
-    assert known.next_revisions == (7,)
+    assert following(known) == (7,)
 
 
 def alike(*labels: str) -> dict[str, BuildRecord]:

@@ -4,6 +4,7 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
+from shootout.bisect.command import CAPABILITY
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.values import BuildRecord
 from shootout.document import journal
@@ -48,8 +49,8 @@ def test_damaged_ones_are_refused(labels: str, tmp_path: Path) -> None:
 def test_unknown_formats_are_refused(tmp_path: Path) -> None:
     path = written(tmp_path, a_bisection())
     raw = msgspec.json.decode(path.read_bytes())
-    path.write_bytes(msgspec.json.encode(raw | {"format": 2}))
-    with pytest.raises(InputError, match="not a bisection"):
+    path.write_bytes(msgspec.json.encode(raw | {"format": 3}))
+    with pytest.raises(InputError, match="written by a newer shootout"):
         BISECTIONS.read(path)
 
 
@@ -57,3 +58,14 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "bisections").write_text("")
     with pytest.raises(MeasureError, match="cannot be written"):
         BISECTIONS.write(tmp_path, "x", replace(a_bisection(), finished=True))
+
+
+def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> None:
+    path = written(tmp_path, a_bisection(), a_run({"a": 0.0, "d": 0.0, "e": -0.05, "h": -0.05}))
+    raw = msgspec.json.decode(path.read_bytes())
+    del raw["begun_in"]
+    path.write_bytes(msgspec.json.encode(raw | {"format": 1, "confidence": 0.95, "trim": 0.2}))
+    assert BISECTIONS.read(path) == replace(a_bisection(), begun_in=1)
+    judged = CAPABILITY.judge(path)
+    assert [judged.value[key] for key in ("answer", "first", "last")] == ["step", "e", "e"]
+    assert "by an older shootout" in judged.markdown

@@ -1,7 +1,8 @@
-"""What a bisection measures, on runs that need no time; tests/end_to_end has one on real servers."""
+"""What a bisection measures, on runs and builds that need no time; test_command.py has real ones."""
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -11,17 +12,19 @@ from msgspec import structs
 
 from shootout import app
 from shootout.bisect import measure
+from shootout.bisect.batches import TOGETHER_MAX
 from shootout.bisect.documents import BISECTIONS, runs
-from shootout.bisect.judge import Timed
-from shootout.bisect.measure import SERVERS_MAX, Question
+from shootout.bisect.measure import Question
 from shootout.bisect.values import Answer, BuildRecord, Revision
 from shootout.document import journal
-from shootout.errors import MeasureError
+from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
+from shootout.model.plan import Build
 from shootout.model.run import EndRecord, Progress
-from tests.bisect.builders import a_run, failed
+from shootout.servers.builds import Source
+from tests.bisect.builders import a_run, failed, found
 
 NONE: Mapping[str, float] = {}
 
@@ -38,6 +41,7 @@ class Runs:
     stops: int = 10**6  # before this run
     failing: tuple[str, ...] = ()
     took_s: float = 60.0
+    build_s: float = 0.0
     servers: list[tuple[str, ...]] = field(default_factory=list)  # of each run
     said: list[str] = field(default_factory=list)
 
@@ -61,11 +65,14 @@ class Runs:
         path.write_bytes(journal.encoded(document))
         return path
 
+    def build(self, source: Source, build: Build) -> BuildRecord:
+        return BuildRecord(seconds=self.build_s, digest=uuid.uuid4().hex)
+
     def observe(self, progress: Progress) -> None:
         self.said.append(progress.detail)
 
 
-def a_question(count: int, budget_min: float = 1000, **options: str | bool) -> Question:
+def a_question(count: int, budget_min: float = 1000, **options: str | bool | list[str]) -> Question:
     names = [f"v{number:02d}" for number in range(1, count + 1)]
     servers = ",".join(f"{name}=mysql-5.7.22" for name in names)
     given = {"servers": servers, "profile": "bisect", "budget": str(budget_min), "seed": "7"}
@@ -73,10 +80,17 @@ def a_question(count: int, budget_min: float = 1000, **options: str | bool) -> Q
     return Question(plan, tuple(Revision(label=name, server="mysql-5.7.22") for name in names))
 
 
+def of_commits(count: int, *, resume: bool = False) -> Question:
+    """A question about commits, whose builds take no time."""
+    versions = a_question(count, resume=resume)
+    commits = tuple(structs.replace(each, commit=each.label) for each in versions.revisions)
+    return replace(versions, revisions=commits, build=Build(command="make"))
+
+
 def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Answer:
     """What the bisection says in the end."""
     path = measure.bisect(question, results, observe)
-    return Timed(BISECTIONS.read(path), runs(path.parent)).answer
+    return found(BISECTIONS.read(path), *runs(path.parent).values()).answer
 
 
 def since(count: int, first: int, level: float = -0.05) -> dict[str, float]:
@@ -88,26 +102,35 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Runs]:
     def use(levels: Mapping[str, float], **options: object) -> Runs:
         measured = Runs(levels, **options)  # type: ignore[arg-type]
         monkeypatch.setattr(campaign, "measure", measured.measure)
+        monkeypatch.setattr(measure, "try_to_build", measured.build)
         return measured
 
     return use
 
 
-def test_up_to_eight_versions_are_measured_together(ran: Callable[..., Runs], tmp_path: Path) -> None:
-    measured = ran(since(8, 5))
-    found = bisect(a_question(8), tmp_path, measured.observe)
-    assert (found.kind, found.first, found.last) == ("step", "v05", "v05")
-    assert {*map(len, measured.servers)} == {8}
-    assert found.bisection.finished
+def test_all_versions_are_measured_in_one_run(ran: Callable[..., Runs], tmp_path: Path) -> None:
+    measured = ran(since(12, 5))
+    found_ = bisect(a_question(12), tmp_path, measured.observe)
+    assert (found_.kind, found_.first, found_.last) == ("step", "v05", "v05")
+    assert [*map(len, measured.servers)] == [12]
+    assert found_.bisection.finished
 
 
-def test_more_versions_are_measured_some_at_a_time(ran: Callable[..., Runs], tmp_path: Path) -> None:
+def test_commits_are_measured_where_the_step_may_be(ran: Callable[..., Runs], tmp_path: Path) -> None:
     measured = ran(since(30, 17))
-    found = bisect(a_question(30), tmp_path, measured.observe)
-    assert (found.kind, found.first, found.last) == ("step", "v17", "v17")
-    assert all(servers[0] == "v01" and len(servers) <= SERVERS_MAX for servers in measured.servers)
+    found_ = bisect(of_commits(30), tmp_path, measured.observe)
+    assert (found_.kind, found_.first, found_.last) == ("step", "v17", "v17")
+    assert measured.servers[0] == ("v01", "v30")
+    assert all(servers[0] == "v01" and len(servers) <= 1 + TOGETHER_MAX for servers in measured.servers)
+    assert measured.servers[-1] == ("v01", "v16", "v17", "v30")
     assert len({*sum(measured.servers, ())}) < 20
     assert any(text.startswith("after ") for text in measured.said)
+
+
+def test_dear_builds_are_made_one_at_a_time(ran: Callable[..., Runs], tmp_path: Path) -> None:
+    measured = ran(since(30, 17), build_s=600.0)
+    bisect(of_commits(30), tmp_path, measured.observe)
+    assert [*map(len, measured.servers[:-1])] == [2] * 6
 
 
 def test_a_version_that_does_not_start_is_left_out(ran: Callable[..., Runs], tmp_path: Path) -> None:
@@ -129,7 +152,7 @@ def test_an_end_that_does_not_start_ends_it(end: str, ran: Callable[..., Runs], 
 def test_it_ends_with_its_budget_and_goes_on_with_a_larger_one(
     ran: Callable[..., Runs], tmp_path: Path
 ) -> None:
-    measured = ran(since(8, 5, -0.008), took_s=100.0)
+    measured = ran(since(8, 5, -0.018), took_s=100.0)
     found = bisect(a_question(8, budget_min=2), tmp_path, measured.observe)
     assert found.kind == "open"
     assert not found.bisection.finished
@@ -142,7 +165,7 @@ def test_it_ends_with_its_budget_and_goes_on_with_a_larger_one(
 
 @pytest.mark.parametrize("stops", [0, 1, 3])
 def test_it_goes_on_where_it_was_stopped(stops: int, ran: Callable[..., Runs], tmp_path: Path) -> None:
-    question = a_question(30, resume=True)
+    question = of_commits(30, resume=True)
     whole = bisect(question, tmp_path / "whole", ran(since(30, 17)).observe)
     measured = ran(since(30, 17), stops=stops)
     with pytest.raises(StoppedError):
@@ -180,9 +203,21 @@ def test_another_question_is_another_bisection(ran: Callable[..., Runs], tmp_pat
     found = bisect(question, tmp_path, measured.observe)
     others = (
         a_question(8, resume=True, threads="2"),
-        a_question(8, resume=True, table_size="10"),
+        a_question(8, resume=True, set=["dataset.rows=10"]),
         a_question(7, resume=True),
         replace(question, plan=replace(question.plan, resume=False)),
     )
     ids = [bisect(other, tmp_path, measured.observe).bisection.id for other in others]
     assert len({found.bisection.id, *ids}) == 5
+
+
+def test_one_of_an_older_format_is_refused(ran: Callable[..., Runs], tmp_path: Path) -> None:
+    question = of_commits(8, resume=True)
+    answer = bisect(question, tmp_path, ran(since(8, 5)).observe)
+    bisection = structs.replace(answer.bisection, begun_in=1, shootout="0.0.1")
+    BISECTIONS.write(tmp_path, bisection.id, bisection)
+    with pytest.raises(InputError, match=f"{bisection.id}.* was begun by an older shootout"):
+        question.require_current(tmp_path)
+    of_commits(8).require_current(tmp_path)
+    of_commits(7, resume=True).require_current(tmp_path)
+    assert bisect(question, tmp_path, ran(since(8, 5)).observe).bisection.id != bisection.id

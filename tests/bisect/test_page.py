@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from shootout.bisect.counts import Halved
-from shootout.bisect.judge import Timed
+from shootout.bisect import counts
+from shootout.bisect.judge import Found
 from shootout.bisect.page import listing
-from shootout.bisect.values import Answer
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.bisect.values import Answer, Revision
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
 from tests import builders
-from tests.bisect.builders import LABELS, a_bisection, a_run
+from tests.bisect.builders import LABELS, a_bisection, a_run, found
 from tests.bisect.test_counts import counted
 from tests.report.site.pages import Document, check_figures, check_links, row_values
 
@@ -25,12 +25,13 @@ SEVERAL = {label: -0.1 * number for number, label in enumerate(LABELS)}
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of these pages in a site."""
+    versions = tuple(Revision(label=label, server=label) for label in LABELS)
     answers = [
-        Timed(a_bisection(link="https://example.org/{commit}"), {"one.jsonl": a_run(STEP)}).answer,
-        Timed(a_bisection(id="20261123T100000Z-000002"), {}).answer,
-        Timed(a_bisection(id="20261122T100000Z-000003"), {"one.jsonl": a_run(SEVERAL)}).answer,
+        found(a_bisection(link="https://example.org/{commit}"), a_run(STEP)).answer,
+        found(a_bisection(id="20261123T100000Z-000002")).answer,
+        found(a_bisection(id="20261122T100000Z-000003", revisions=versions), a_run(SEVERAL)).answer,
     ]
-    runs = [judgement_cache.in_memory(*builders.a_result())]
+    runs = [judged_runs.in_memory(*builders.a_result())]
     return built(answers, tmp_path_factory.mktemp("site"), runs).parent / "bisections"
 
 
@@ -46,23 +47,23 @@ def read(path: Path) -> Document:
 
 def test_a_page_has_the_answer_and_every_revision(folder: Path) -> None:
     page = read(folder / "20261124T100000Z-000001.html")
-    assert ") since e (" in page.text
+    assert ") since e." in page.text
     assert "Change <b>e, Some Engineer, 2026-11-01" in page.text
     assert f"https://example.org/{'e' * 40}" in page.links
-    assert (folder / "20261124T100000Z-000001.html").read_text("utf-8").count('class="chart"') == 2
+    assert (folder / "20261124T100000Z-000001.html").read_text("utf-8").count('class="chart"') == 1
 
 
 def test_without_starts_there_is_no_chart_of_throughput(folder: Path) -> None:
     text = (folder / "20261123T100000Z-000002.html").read_text("utf-8")
-    assert text.count('class="chart"') == 1
+    assert 'class="chart"' not in text
     assert "not decided" in text
 
 
-def test_several_steps_have_no_chart_of_where_the_one_step_is(folder: Path) -> None:
+def test_several_steps_are_those_of_the_table(folder: Path) -> None:
     text = (folder / "20261122T100000Z-000003.html").read_text("utf-8")
     assert "more than one step" in text
-    assert text.count('class="chart"') == 1
-    assert "Where the step is likely" not in text
+    assert text.count("<li>b beside a: ") == 1
+    assert text.count('<td class="text">yes</td>') == len(LABELS) - 1
 
 
 def test_the_list_leads_to_every_page(folder: Path) -> None:
@@ -73,22 +74,18 @@ def test_the_list_leads_to_every_page(folder: Path) -> None:
         assert f"../bisections/{name}" in links
 
 
-def test_the_csv_has_a_line_for_each_revision(folder: Path) -> None:
-    lines = (folder / "20261124T100000Z-000001.csv").read_text("utf-8").splitlines()
-    assert len(lines) == 1 + len(LABELS)
-
-
 def by_counts() -> Answer:
     bisection = a_bisection(LABELS[:2], instrument="work")
-    return Halved(bisection, {"1.json": counted({"b": 1.03})}, "instructions").answer
+    return Found(
+        bisection, counts.measured(bisection, {"1.json": counted({"b": 1.03})}, "instructions")
+    ).answer
 
 
-def test_counts_say_where_the_step_is_without_a_probability(tmp_path: Path) -> None:
-    index = built([by_counts()], tmp_path, [judgement_cache.in_memory(*builders.a_result())])
+def test_counts_say_where_the_step_is(tmp_path: Path) -> None:
+    index = built([by_counts()], tmp_path, [judged_runs.in_memory(*builders.a_result())])
     text = (index.parent / "bisections" / "20261124T100000Z-000001.html").read_text("utf-8")
     assert "more instructions (" in Document(text).text
     assert text.count('class="chart"') == 1
-    assert "&gt; 99.9" not in text
     assert "shootout work --servers" in text
 
 

@@ -79,7 +79,7 @@ class Place:
         profile.write_text(COUNTED.format(settings=self.lab.folder / "small.toml"), "utf-8")
         command = (
             *(SHOOTOUT, "bisect", "--since-history", "--work", "--repo", str(self.repository)),
-            *("--build", commits.BUILD, "--tree", commits.TREE, "--profile", str(profile), "--json"),
+            *(*commits.BUILDING, "--profile", str(profile), "--json"),
             *("--out", str(self.folder / "out"), "--url", "https://github.com/me/it/commit/{commit}"),
         )
         return subprocess.run(
@@ -211,7 +211,10 @@ def timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Timed:
     parser = Parser(allow_abbrev=False)
     CAPABILITY.command(parser)
     args = parser.parse_args(
-        ["--repo", str(repository.folder), "--build", MAKE, "--tree", "out", "--out", str(tmp_path / "out")]
+        [
+            *("--repo", str(repository.folder), "--build", MAKE, "--set", "build.tree=out"),
+            *("--out", str(tmp_path / "out")),
+        ]
     )
     args.resume, args.profile = True, None
     options = {"--profile": "bisect", "--workloads": "oltp_point_select", "--threads": "1", "--seed": "7"}
@@ -248,7 +251,7 @@ class Explaining(Capability):
         self.asked.append(([each.cell.server for each in conclusion.comparison.cells], wish))
 
     def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
-        return Section(self.name, "", "", (), None, "", None, cause="parse() +2 µs") if self.asked else None
+        return Section(self.name, "", "", (), "", None, cause="parse() +2 µs") if self.asked else None
 
 
 def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,13 +15,13 @@ from msgspec import structs
 
 from shootout import files
 from shootout._engine import Histogram
+from shootout.analysis import compare
 from shootout.analysis.metrics import METRICS
 from shootout.document import journal, merge, packed, resume
 from shootout.errors import InputError
 from shootout.model.run import ResumeRecord, RunDocument
 from shootout.model.verdict import Comparison, Latency
 from shootout.paths import REPORTS
-from shootout.report.judge import Judge
 from shootout.report.site import charts
 from tests import builders
 
@@ -43,10 +43,6 @@ def with_controls(document: RunDocument) -> RunDocument:
 
 
 RUN = with_controls(builders.a_run())
-
-
-def judged(document: RunDocument) -> Comparison:
-    return Judge(Path("none")).compare(document)
 
 
 def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -72,7 +68,7 @@ def assert_same(one: Comparison, other: Comparison) -> None:
 def test_packing_changes_nothing_that_is_judged(seed: int) -> None:
     document = with_controls(builders.a_run(structs.replace(builders.a_header(), seed=seed)))
     left = packed.rounded(document)
-    assert_same(judged(document), judged(left))
+    assert_same(compare.compare(document), compare.compare(left))
     assert packed.rounded(left) == left
     for before, after in zip(document.starts, left.starts, strict=True):
         for one, other in zip(before.samples, after.samples, strict=True):
@@ -87,7 +83,7 @@ def test_percentiles_that_are_compared_stay() -> None:
 
 
 def test_a_recorded_run_keeps_its_percentiles() -> None:
-    comparison = judged(journal.read(REPORTS / "showcase" / f"{RECORDED}.jsonl.xz"))
+    comparison = compare.compare(journal.read(REPORTS / "showcase" / f"{RECORDED}.jsonl.xz"))
     assert {cell.cell.name for cell in comparison.cells} == json.loads(GOLDEN.read_bytes()).keys()
     for cell in comparison.cells:
         golden = json.loads(GOLDEN.read_bytes())[cell.cell.name]

@@ -23,7 +23,7 @@ TOOLCHAIN = Path("/opt/rust")  # stands for rustup's, where the release's own Ru
 FORWARDED = ("PIP_CERT", "SSL_CERT_FILE", "CARGO_HTTP_CAINFO", "http_proxy", "https_proxy", "no_proxy")
 AUTHORITIES = Path("/usr/local/share/ca-certificates")
 # A cell that the budget does not reach is an error: one is always measured.
-QUICK = "--workloads oltp_point_select --threads 1 --budget 0.5 --table-size 1000"
+QUICK = "--workloads oltp_point_select --threads 1 --budget 0.5 --set dataset.rows=1000"
 
 
 class Bare:

@@ -49,7 +49,8 @@ def test_the_message_shown_is_the_one_given(transfer: Path) -> None:
 
 @pytest.mark.real
 def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
-    options = ["--threads=2", "--option=accounts=100,at_once=3", "--protocol=prepared", "--seed=7"]
+    options = ["--threads=2", "--set=options.accounts=100", "--set=options.at_once=3"]
+    options += ["--set=load.protocol=prepared", "--seed=7"]
     out = tmp_path / "out"
     done = lab.run(
         SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", *options, f"--out={out}"
@@ -67,7 +68,8 @@ def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
             assert samples.writes == samples.other or samples.errors  # two in each BEGIN and COMMIT
     (page,) = (out / "site" / "runs").glob("*/*t2-mysql-8*.html")
     command = (
-        f"--workloads {transfer} --threads 2 --seed 7 --option accounts=100,at_once=3 --protocol prepared"
+        f"--workloads {transfer} --threads 2 --seed 7 --set options.accounts=100 "
+        "--set options.at_once=3 --set load.protocol=prepared"
     )
     assert command in page.read_text()
 

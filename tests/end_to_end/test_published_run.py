@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
+from shootout.analysis import claims
 from shootout.document import journal
 from tests.runs import BASE, HEAD, PYTEST, Lab, document_in
 
@@ -61,11 +61,11 @@ def test_a_published_comparison_is_repeated(lab: Lab, tmp_path: Path) -> None:
     settings = lab.folder / "small.toml"
     profile.write_text(PROFILE.format(base=BASE, head=HEAD, folder=tmp_path, settings=settings))
     out = tmp_path / "out"
-    done = lab.run(*PYTEST, "suites", "-v", f"--profile={profile}", "--scale=small", f"--out={out}")
+    done = lab.run(*PYTEST, "suites", "-v", f"--profile={profile}", "--set=scale=small", f"--out={out}")
     assert done.returncode in (0, 1), done.stdout + done.stderr
 
     run = journal.read(document_in(out))
-    assert run.header.given["--scale"] == "small"
+    assert run.header.given["--set scale"] == "small"
     assert run.header.profile.dataset.rows == 500
     assert run.header.profile.threads == (1,)
     absent, base, head, myisam = run.header.servers
@@ -90,15 +90,15 @@ def test_a_published_comparison_is_repeated(lab: Lab, tmp_path: Path) -> None:
     items = "suites/test_oltp.py::test_oltp"
     assert f"{items}[oltp_read_only.prepared-{BASE}-t1] PASSED" in done.stdout
     assert f"{items}[oltp_read_write-path:mysql-4.1-t1] PASSED" in done.stdout
-    claims = "suites/test_published.py::test_published"
-    assert f"{claims}[plugin-gain] SKIPPED" in done.stdout
-    assert f"{claims}[slower-5.6.2] " in done.stdout
+    items = "suites/test_published.py::test_published"
+    assert f"{items}[plugin-gain] SKIPPED" in done.stdout
+    assert f"{items}[slower-5.6.2] " in done.stdout
     assert "path:mysql-4.1 was not measured: not available here" in done.stdout
     page = (out / "site" / "published" / "shootout.html").read_text("utf-8")
     assert "not available here" in page
-    claims_of = json.loads((out / "site" / "published" / "shootout.json").read_text("utf-8"))["claims"]
-    slower = next(each for each in claims_of if each["claim"]["name"] == "slower-5.6.2")
+    judged = claims.evaluate_all(run, run.header.profile.policy)
+    slower = next(each for each in judged if each.claim.name == "slower-5.6.2")
     noisy = ("fewer than 2 starts were steady", "not measured, or not steady")  # in 0.3 s
-    assert slower["ratio"] or any(words in slower["reason"] for words in noisy)
-    assert ("5.6.2 over 5.5" in page) == bool(slower["ratio"])
+    assert slower.ratio or any(words in slower.reason for words in noisy)
+    assert ("5.6.2 over 5.5" in page) == bool(slower.ratio)
     assert lab.left() == ([], [])

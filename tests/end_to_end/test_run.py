@@ -390,7 +390,7 @@ def taken() -> Iterator[int]:
 
 
 def test_a_busy_port_is_said(taken: int, lab: Lab, tmp_path: Path) -> None:
-    done = lab.run(*a_run(lab, tmp_path / "out", "--port", str(taken - 1)))
+    done = lab.run(*a_run(lab, tmp_path / "out", "--set", f"port={taken - 1}"))
     assert done.returncode == 2
     assert done.stdout == ""
     assert f"port {taken} on 127.0.0.1 cannot be used (Address already in use)" in one_message(done.stderr)
@@ -400,7 +400,7 @@ def test_a_busy_port_is_said(taken: int, lab: Lab, tmp_path: Path) -> None:
 
 def test_servers_listen_where_they_are_told(taken: int, lab: Lab, tmp_path: Path) -> None:
     port = taken - 1
-    command = a_run(lab, tmp_path, "--servers", HEAD, *POINT, "--port", str(port))
+    command = a_run(lab, tmp_path, "--servers", HEAD, *POINT, "--set", f"port={port}")
     with lab.running(*command, folder=tmp_path) as run:
         run.said("start 1: oltp_point_select-t1")
         with socket.create_connection(("127.0.0.1", port)) as link:

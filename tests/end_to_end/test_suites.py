@@ -90,6 +90,8 @@ def test_a_workload_of_ones_own_has_items_too(tmp_path: Path) -> None:
     [
         ("--threads", "0", r"--threads 0: expected .*; found '0'"),
         ("-n", "2", "-n: cells are measured one after the other, in one process; leave it out"),
+        ("--table-size", "1000", "--table-size 1000: use --set dataset.rows=1000"),
+        ("--set", "dataset.rows=a", "--set: dataset.rows: Expected `int`, got `str`"),
         ("--explain", "five", "--explain 'five': expected .*"),
     ],
 )

@@ -210,7 +210,7 @@ def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: 
     command = ["run", f"--profile={lab.once}", f"--workloads={','.join(written)}", "--threads=2"]
     for protocol in get_args(Protocol):
         out = tmp_path / protocol
-        done = lab.run(SHOOTOUT, *command, f"--protocol={protocol}", f"--out={out}")
+        done = lab.run(SHOOTOUT, *command, f"--set=load.protocol={protocol}", f"--out={out}")
         assert done.returncode in (0, 1), done.stdout + done.stderr
         assert f"its base, {BASE}, lacks " in done.stdout
         run = journal.read(document_in(out))

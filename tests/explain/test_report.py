@@ -58,7 +58,9 @@ To measure the head with the base's value of a setting:
 """
 
 EXPLAINED = judge.evaluate(an_explanation(), profiled())
-OTHERS = Section("other", "", "Other", (Point("What others know:", ("one thing",)),), [1], "other", None)
+OTHERS = Section(
+    "other", "", "Other", (Point("What others know:", ("one thing",)),), "other", None, value=[1]
+)
 
 
 def lines(explanation: Explanation) -> list[str]:

@@ -204,7 +204,7 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
 
 def test_the_same_server_several_times_and_by_two_ways(lab: Lab, server: Instance, tmp_path: Path) -> None:
     servers = f"{by_socket(server)},{by_socket(server)},{by_tcp(server)}"
-    workloads = ("--workloads", "oltp_read_write,bulk_insert", "--option", "rows_per_insert=10")
+    workloads = ("--workloads", "oltp_read_write,bulk_insert", "--set", "options.rows_per_insert=10")
     found, _ = measured(lab, tmp_path, "--servers", servers, *workloads, "--threads", "2")
     name = server.socket.name
     assert [each.label for each in found.header.servers] == [

@@ -133,24 +133,6 @@ def test_the_first_blocks_are_measured_well_rather_than_all_badly() -> None:
     assert next_start(done, 6, 90.0) is None
 
 
-@pytest.mark.parametrize(
-    ("starts", "last", "expected"),
-    [
-        ((2, 2, 2), (8, 32), (1, 8, 32)),  # each gets the fewest starts
-        ((3, 3, 3), (8,), (32,)),  # and then waits, though it is narrower
-        ((3, 6, 3), (32,), (32,)),  # for those that want more: none is left
-        ((3, 3, 1), (8,), (32,)),
-        ((3, 3, 3), (8, 32), (8, 32)),
-    ],
-)
-def test_blocks_that_come_last_get_the_fewest_starts_until_the_others_are_decided(
-    starts: Sequence[int], last: Sequence[int], expected: tuple[int, ...]
-) -> None:
-    keys = {block.key for block in BLOCKS if block.threads in last}
-    start = next_start(a_run(starts), max(starts), float(sum(starts)), (), keys)
-    assert names(start) == (max(starts) + 1, expected, False)
-
-
 def test_a_start_that_was_cut_short_gets_the_blocks_that_it_lacks() -> None:
     run = a_run((3, 3, 2))
     assert schedule.resumed_after(run) == 2

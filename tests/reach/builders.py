@@ -34,7 +34,7 @@ POINT, RANGE, WHOLE = (MapKind(workload="w", name=name) for name in ("point", "r
 
 
 def a_map(run: str = "20261126T100000Z-000001") -> MapDocument:
-    """Two servers of which the head executes more; `twice` is inlined, `flush` is a background thread's."""
+    """Two servers of which the head executes more; `flush` is a background thread's."""
     functions = ("Item::second", "entry", "flush", "n::C::one", "n::C::one::{lambda#1}::operator()", "third")
     base = ((500, UNUSED, 900), (1000, 1000, 1000), 3 * (UNUSED,), (10, 0, 5), 3 * (UNUSED,), 3 * (UNUSED,))
     head = ((400, 120, 910), (1000, 1000, 1000), 3 * (UNUSED,), (10, 0, 5), (1, UNUSED, 7), 3 * (UNUSED,))
@@ -42,7 +42,7 @@ def a_map(run: str = "20261126T100000Z-000001") -> MapDocument:
         MapPart(name="InnoDB", functions=3000, executed=300, bytes=2**21, executed_bytes=2**18),
         MapPart(name="empty", functions=1, executed=0, bytes=0, executed_bytes=0),
     )
-    blind = (BlindSpot(name="fts_", part="full text", functions=219, bytes=156_883),)
+    blind = (BlindSpot(name="row_", part="InnoDB", functions=219, bytes=156_883),)
     servers = (
         MapServer(
             label=label, reference=label, version="8.0.33", build="b", commit="", shares=shares, beside=(2,),

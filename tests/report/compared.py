@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from msgspec.structs import replace
 
@@ -15,6 +16,10 @@ R, G, E, Q, F, U = (
     Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
     Verdict.UNJUDGED,
 )  # fmt: skip
+
+
+Shown = tuple[Verdict, float] | Literal["slower", "faster"]
+FAMILIES = {"m": "mysql", "d": "mariadb"}
 
 
 def plain(text: str) -> str:
@@ -54,3 +59,29 @@ def changed(comparison: Comparison, changes: Iterable[dict[str, object]]) -> Com
     one = iter(changes)
     cells = (replace(c, **next(one)) if c.cell != c.base else c for c in comparison.cells)
     return replace(comparison, cells=tuple(cells))
+
+
+def comparison_of(by_server: dict[str, dict[str, list[Shown]]]) -> Comparison:
+    """Servers with what they show by workload, at 1, 2, 3, … threads; `m…` is MySQL, `d…` MariaDB."""
+    by_first = next(iter(by_server.values()))
+    threads = range(1, 1 + max(map(len, by_first.values())))
+    header = builders.a_header([builders.BASE, *by_server], list(by_first), threads)
+    header = replace(
+        header,
+        servers=tuple(replace(server, family=FAMILIES[server.label[0]]) for server in header.servers),
+    )
+    measured = builders.figures([builders.a_samples()])
+    cells = []
+    for block in header.blocks:
+        figures = replace(measured, writes=builders.EFFECTS[block.workload][1])
+        for cell in block.cells:
+            shown = by_server.get(cell.server, by_first)[block.workload][block.threads - 1]
+            verdict, ratio = (Q, 1.1) if isinstance(shown, str) else shown
+            cells.append(
+                a_cell(
+                    cell, block.cells[0], verdict, Interval.exactly(ratio),
+                    figures=figures if ratio else None,
+                    per_start=(ratio, ratio), leaning=shown if isinstance(shown, str) else None,
+                )
+            )  # fmt: skip
+    return Comparison(header=header, end=None, policy=header.profile.policy, cells=tuple(cells))

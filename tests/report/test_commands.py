@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from shootout import cli
-from shootout.inputs.options import Selection
+from shootout.inputs.options import Selection, renewed
 from shootout.model.plan import Cell
 from shootout.model.run import RunHeader
 from shootout.report import commands
@@ -44,7 +44,7 @@ def cell(header: RunHeader, workload: str, server: str) -> Cell:
 @pytest.mark.parametrize(
     ("workload", "server", "expected"),
     [
-        (READS, builders.HEAD, {"--workloads": READS, "--option": "range_size=10"}),
+        (READS, builders.HEAD, {"--workloads": READS, "--set options.range_size": "10"}),
         ("own", builders.HEAD, {"--workloads": OWN}),
         ("own", builders.BASE, {"--workloads": OWN, "--servers": builders.BASE}),
     ],
@@ -56,7 +56,8 @@ def test_a_cell_is_measured_again_as_it_was(
     command = commands.measure_again(header, builders.BASE, cell(header, workload, server))
     assert Selection.of(parsed(command)).written == {
         "--profile": "quick", "--servers": f"{builders.BASE},{builders.HEAD}", "--threads": "1",
-        "--seed": "20261120", "--scale": "small", "--protocol": "prepared", "--reconnect": "", **expected,
+        "--seed": "20261120", "--set scale": "small", "--set load.protocol": "prepared",
+        "--set load.reconnect": "true", **expected,
     }  # fmt: skip
 
 
@@ -77,8 +78,15 @@ def test_a_server_keeps_the_name_that_its_user_gave_it(header: RunHeader) -> Non
 
 def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
     written = Selection.of(parsed(commands.repeat(header))).written
-    left_out = ("--port", "--data", "--shard")
-    assert written == {flag: text for flag, text in GIVEN.items() if flag not in left_out}
+    left_out = ("--set port", "--data", "--shard")
+    assert written == {flag: text for flag, text in renewed(GIVEN).items() if flag not in left_out}
+
+
+def test_a_run_goes_on_with_its_keys() -> None:
+    given = {"--set dataset.rows": "10", "--set build.command": "make -j2"}
+    assert commands.go_on(given) == (
+        "shootout run --set dataset.rows=10 --set 'build.command=make -j2' --resume"
+    )
 
 
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:

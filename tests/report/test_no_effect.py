@@ -9,7 +9,7 @@ from msgspec import structs
 from shootout import app
 from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import Comparison
-from shootout.report import families, headlines
+from shootout.report import headlines
 from shootout.report.github import markdown
 from tests import builders
 from tests.report.compared import E, a_comparison_of, plain
@@ -56,7 +56,7 @@ def test_a_server_compared_with_itself_is_said_first_with_what_set_the_value_and
     )
     assert only.details[2].startswith(f"{builders.HEAD} is as fast as {BASE} in its only cell, within")
     assert "was compared with itself" in markdown.summary(comparison)
-    assert families.overall(comparison) == only
+    assert headlines.overall(comparison) == only
     assert json.loads(app.as_json(comparison))["says"] == [only.text]
 
 
@@ -103,4 +103,4 @@ def test_of_many_heads_each_is_named() -> None:
     same = a_server(f"{FLUSH}=2", flush_log_at_trx_commit="2")
     header = structs.replace(header, servers=(a_server(), same, header.servers[2]))
     comparison = builders.a_comparison(builders.a_run(header, failing=False))
-    assert f"; {builders.HEAD} is {BASE} itself: {FLUSH} is 2 on " in families.overall(comparison).text
+    assert f"; {builders.HEAD} is {BASE} itself: {FLUSH} is 2 on " in headlines.overall(comparison).text

@@ -172,7 +172,7 @@ def test_a_command_ends_where_its_first_part_fails(source: Source, tmp_path: Pat
 
 
 def test_a_build_without_a_server_has_failed(source: Source, tmp_path: Path) -> None:
-    with pytest.raises(BuildError, match=r"--tree elsewhere: .*no such directory"):
+    with pytest.raises(BuildError, match=r"build.tree elsewhere: .*no such directory"):
         builds.fetch(source, Build(command=MAKE, tree="elsewhere"), tmp_path)
 
 
@@ -188,7 +188,7 @@ def test_a_build_whose_server_cannot_start_has_failed(
     code: str, command: str, words: str, repository: Repository, tmp_path: Path
 ) -> None:
     source = repository.source(repository.commit("one", code=code))
-    with pytest.raises(BuildError, match=rf"^build of {source.commit[:12]}: --tree out: .*{words}"):
+    with pytest.raises(BuildError, match=rf"^build of {source.commit[:12]}: build.tree out: .*{words}"):
         builds.fetch(source, Build(command=command, tree="out"), tmp_path)
 
 

@@ -350,7 +350,7 @@ def test_a_run_of_an_image_beside_its_tree(engine: docker.DockerClient, lab: Lab
     command = [SHOOTOUT, "run", "--profile", str(lab.once), "--out", str(tmp_path / "out"), "--json"]
     command += ["--workloads", "oltp_read_write", "--threads", "1"]
     command += ["--servers", f"image:{reference},path:{tree}", "--data", str(data)]
-    command += ["--container-network", "bridge", "--container-memory", "1g"]
+    command += ["--set", "container.network=bridge", "--set", "container.memory=1G"]
     done = lab.run(*command)
     assert done.returncode in (0, 1), done.stderr
     found = journal.read(document_in(tmp_path / "out"))

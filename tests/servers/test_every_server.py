@@ -240,7 +240,7 @@ def test_all_keep_their_connections_side_by_side(
         servers=",".join(servers),
         workloads="oltp_read_only,oltp_read_write",
         threads=str(threads),
-        table_size="10000",
+        set=["dataset.rows=10000"],
     )
     made = app.plan(asked)
     monkeypatch.setattr(rounds, "ROUNDS_MIN", ROUNDS)  # however long slices become on a busy machine

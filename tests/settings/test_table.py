@@ -241,12 +241,11 @@ def documented(name: str, setting: Setting) -> str:
         " and ".join(f"`{variable(option)}`" for option in row.options) for row in setting.rows if row.options
     )
     value = ", ".join(f"`{choice}`" for choice in setting.choices) or VALUE[setting.kind]
-    lacks = "; ".join(dict.fromkeys(row.lacks for row in setting.rows if row.lacks))
-    return f"| `{name}` | {value} | {setting.meaning} | {', '.join(called)} | {lacks} |"
+    return f"| `{name}` | {value} | {setting.meaning} | {', '.join(called)} |"
 
 
 def test_the_documentation_has_every_setting_as_it_is(tmp_path: Path) -> None:
-    head = "| setting | value | meaning | as versions call it | what versions lack |\n|---|---|---|---|---|\n"
+    head = "| setting | value | meaning | as versions call it |\n|---|---|---|---|\n"
     table = head + "".join(f"{documented(name, setting)}\n" for name, setting in SETTINGS.items())
     document = paths.ROOT / "docs" / "settings.md"
     text = document.read_text("utf-8")

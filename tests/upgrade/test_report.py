@@ -17,7 +17,7 @@ from shootout.errors import InputError
 from shootout.measure import campaign
 from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
 from shootout.numbers import SPACE
-from shootout.report import judgement_cache, site
+from shootout.report import judged_runs, site
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.topic import Topic
@@ -483,7 +483,7 @@ def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
 def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     listed = page.listing([judge.read(found(tmp_path), tmp_path)])
     assert listed is not None
-    runs = [judgement_cache.in_memory(*builders.a_result())]
+    runs = [judged_runs.in_memory(*builders.a_result())]
     site.build(runs, tmp_path / "site", listings=[listed])
     file = tmp_path / "site" / page.path_of(EMPTY.upgrade)
     shown = Document(file.read_text("utf-8"))

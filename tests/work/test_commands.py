@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from argparse import Namespace
 
+import msgspec
 import pytest
 from msgspec.structs import replace
 
@@ -37,7 +38,7 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
     header = replace(header, workloads=(sent,))
     found = parsed(count_command(header) or "")
     assert (found.base, found.head, found.workloads) == (builders.BASE, builders.HEAD, READS)
-    assert found.protocol == "prepared"
+    assert found.set == ["load.protocol=prepared"]
     profile = replace(
         header.profile, settings="production", options={"range_size": 10, "other": 1},
         distribution=Uniform(), dataset=DatasetSize(engine="MyISAM"), build=Build(command="make", tree="out"),
@@ -52,12 +53,13 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
         f"mine={builders.BASE}@production",
         "git:/src#main@production+sync_binlog=0",
     )
-    assert (found.option, found.rand_type, found.engine) == ("range_size=10", "uniform", "MyISAM")
-    assert (found.build, found.tree) == ("make", "out")
+    sets = ["options.range_size=10", "distribution.type=uniform", "load.protocol=prepared"]
+    sets += ["dataset.engine=MyISAM", "build.tree=out"]
+    assert (found.build, found.set) == ("make", sets)
     for drawn in (Zipfian(exponent=1.1), Special(hot_percent=50), Gaussian(), Pareto()):
         skewed = replace(header, profile=replace(header.profile, distribution=drawn))
         given = Selection.of(parsed(count_command(skewed) or ""))
-        assert given.load.rand_type == drawn
+        assert (given.set or {})["distribution"] == msgspec.to_builtins(drawn)
 
 
 @pytest.mark.parametrize(

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
 from shootout.work import judge
 from shootout.work.page import listing
-from shootout.work.values import MIX, WorkComparison, WorkFailure
+from shootout.work.values import WorkComparison, WorkFailure
 from tests import builders
 from tests.report.site.pages import Document, check_figures, row_values
 from tests.work.builders import BASE, document, times
@@ -36,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         judge.compare(document({"base": times(2.0)}, run="20261122T100000Z-000003")),
     ]
     document_, comparison = builders.a_result()
-    runs = [judgement_cache.in_memory(document_, comparison)]
+    runs = [judged_runs.in_memory(document_, comparison)]
     return built(counted, tmp_path_factory.mktemp("site"), runs).parent / "work"
 
 
@@ -88,7 +86,7 @@ def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
     run, comparison = builders.a_result()
     labels = [server.label for server in run.header.servers]
     counted = judge.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
-    runs = [judgement_cache.in_memory(run, comparison)]
+    runs = [judged_runs.in_memory(run, comparison)]
     folder = built([counted], tmp_path, runs).parent / "work"
     page = read(folder / "20261124T100000Z-000001.html")
     recorded = [
@@ -99,14 +97,3 @@ def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
     assert len(recorded) == 2
     assert " ".join(f"{tps:.0f}" for tps in recorded) in page.text
     assert any(run.header.run in link for link in page.links)
-
-
-def test_the_csv_has_a_line_for_each_kind_and_server(folder: Path) -> None:
-    text = (folder / "20261124T100000Z-000001.csv").read_text("utf-8")
-    lines = list(csv.DictReader(io.StringIO(text)))
-    assert len(lines) == 15
-    (line,) = (each for each in lines if (each["kind"], each["server"]) == ("select", "head"))
-    assert float(line["instructions"]) == pytest.approx(1100, rel=1e-3)
-    assert line["verdict"] == "regressed"
-    assert (line["allocations"], line["system_calls"]) == ("2.5", "4.0")
-    assert {each["allocations"] for each in lines if each["kind"] == MIX} == {""}

@@ -4,7 +4,8 @@
 #![no_main]
 
 use _engine::login::{Account, Login};
-use _engine::wire::{Malformed, Outcome};
+use _engine::packet::Malformed;
+use _engine::wire::Outcome;
 use libfuzzer_sys::fuzz_target;
 use shootout_fuzz::{Input, within};
 

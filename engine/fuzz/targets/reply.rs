@@ -2,7 +2,8 @@
 
 #![no_main]
 
-use _engine::wire::{Malformed, Outcome, Read, Reply, Request};
+use _engine::packet::Malformed;
+use _engine::wire::{Outcome, Read, Reply, Request};
 use libfuzzer_sys::fuzz_target;
 use shootout_fuzz::{Input, within};
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice, zip_longest
 
-from shootout.analysis import metrics, odd, pairs, stats
+from shootout.analysis import metrics, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
 from shootout.measure.rounds import STEADY_TOLERANCE
@@ -19,7 +19,6 @@ from shootout.report import commands
 from shootout.report.sections import Section
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
-from shootout.report.site.downloads import about
 from shootout.report.site.names import cell_stem
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
@@ -27,7 +26,6 @@ from shootout.report.site.settings import compared_settings
 
 Tps = float | None
 Round = tuple[int, int, Tps, Tps]  # start, number; tps here and of the base
-ROUND_COLUMNS = ("start", "round", "tps", "base_tps")
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
 HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes", "run_queue_s", FLUSHES, FLUSH_S)
@@ -62,22 +60,10 @@ class Row:
 class CellPage(RunPage):
     comparison: CellComparison
     template = "cell"
-    columns = ROUND_COLUMNS
 
     @property
     def file(self) -> str:
         return f"{cell_stem(self.cell)}.html"
-
-    @property
-    def value(self) -> object:
-        return {
-            **about(self.run.document.header), "command": self.command, "cell": self.comparison,
-            **{section.name: section.value for section in self.sections},
-        }  # fmt: skip
-
-    @property
-    def rows(self) -> Sequence[Round]:
-        return self.rounds
 
     @property
     def cell(self) -> Cell:
@@ -143,16 +129,13 @@ class CellPage(RunPage):
         return tuple(rounds)
 
     @property
-    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison, bool]]:
-        """Of each compared metric: title, display unit, factor to it, change, and whether the base is odd."""
+    def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison]]:
+        """Of each compared metric: title, display unit, factor to it, and change."""
         for change in self.comparison.metrics:
             metric = metrics.BY_NAME[change.name]
             unit, factor = ("µs", 1e6) if change.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
-            bases = {
-                c.cell.threads: m.base for c in self.siblings for m in c.metrics if m.name == change.name
-            }
             title = f"{metric.title}, background included" if metric.background else metric.title
-            yield title, unit, factor, change, self.cell.threads in odd.among(bases)
+            yield title, unit, factor, change
 
     @cached_property
     def latency(self) -> tuple[Row, ...]:
@@ -182,12 +165,6 @@ class CellPage(RunPage):
     @cached_property
     def errors(self) -> tuple[Row, ...]:
         return self._figures(lambda f: f.errors, absent=0)
-
-    @property
-    def packed(self) -> bool:
-        """Whether the latencies of statements are those of starts, too, that all other figures leave out."""
-        of = self.comparison.figures
-        return of is not None and bool(of.left_out) and any(samples.times for _, samples in self.samples)
 
     @property
     def statements(self) -> tuple[tuple[str, Latency, Latency | None], ...]:

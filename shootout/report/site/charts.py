@@ -18,12 +18,11 @@ from numpy.typing import NDArray
 
 from shootout import numbers
 from shootout._engine import Histogram
-from shootout.analysis import scaling
 from shootout.document.packed import BINS_PER_DECADE
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
 from shootout.model.value import Family
-from shootout.model.verdict import CellComparison, CellFigures, Interval, ScalingLaw
+from shootout.model.verdict import CellComparison, CellFigures, Interval
 from shootout.report import figures
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
@@ -31,7 +30,6 @@ DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longd
 SHADES = 6  # of a family's hue
 BAND = 0.18  # opacity of a band around a line
 BANDS_MAX = 4  # lines with such bands; the bands of more lines would hide the lines
-LAW_POINTS = 40  # of a scaling law's curve
 NAME_MAX = 60  # characters of a name in a readout
 
 T = TypeVar("T")
@@ -176,20 +174,13 @@ def readouts(
 # --- over threads ---------------------------------------------------------------------------------
 
 
-def throughput(
-    cells: Sequence[CellComparison], series: Sequence[Series], laws: Mapping[str, ScalingLaw]
-) -> Chart:
-    """Throughput over threads: per server a line, its interval as a band, its peak as a ring.
-
-    Scaling laws are thin lines.
-    """
+def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Chart:
+    """Throughput over threads: per server a line, its interval as a band, its peak as a ring."""
     counts = sorted({c.cell.threads for c in cells})
     opacity = BAND if len(series) <= BANDS_MAX else BAND / 3
     lines = []
     for one in series:
         tps = points(cells, one.label, lambda figures: figures.tps)
-        if tps and one.label in laws and len(counts) > 1:
-            lines.append(_law(laws[one.label], counts, one))
         if tps:
             lines.append(replace(_with_intervals(one, tps), peak=len(tps) > 1, band_opacity=opacity))
     return _over_threads(lines, counts, Axis(title="transactions / s", from_zero=True))
@@ -246,13 +237,6 @@ def _with_intervals(one: Series, points: Sequence[tuple[int, Interval]]) -> Line
     )
 
 
-def _law(law: ScalingLaw, counts: Sequence[int], one: Series) -> Line:
-    steps = [(counts[-1] / counts[0]) ** (step / LAW_POINTS) for step in range(LAW_POINTS + 1)]
-    curve = scaling.Law(law.one, law.contention, law.coherency)
-    points = tuple((x, curve.throughput(x)) for x in (counts[0] * step for step in steps))
-    return Line(replace(one, label=""), points, marked=False, dashed=False, width=1, opacity=0.6)
-
-
 def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis, cpus: int | None = None) -> Chart:
     edge = 10**0.12  # left and right of the points
     low, high = counts[0] / edge, counts[-1] * edge
@@ -261,8 +245,7 @@ def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis, cpus: i
         low, high = min(low, cpus), max(high, cpus)
         rules = (Rule(cpus, "--ink-soft", label="1 CPU" if cpus == 1 else f"{cpus} CPUs"),)
     x = Axis(title="threads", log=True, ticks=_ticks(counts), ends=(low, high))
-    named = (line for line in lines if line.series.label)
-    texts = readouts(named, lambda count: figures.threads(int(count)), numbers.number)
+    texts = readouts(lines, lambda count: figures.threads(int(count)), numbers.number)
     return Chart(x, y, tuple(lines), rules, readouts=texts)
 
 

@@ -13,7 +13,7 @@ from shootout.model.history import SeriesKey
 from shootout.model.plan import Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
 from shootout.report import characters, figures, wording
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.history import Change
 from shootout.report.site.names import cell_stem, cell_text, run_folder
 from shootout.report.site.run import tally

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
-from msgspec.structs import astuple
+from msgspec.structs import asdict, astuple
 
 from shootout.analysis import acknowledgements
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
@@ -19,14 +19,6 @@ from shootout.report.site.charts import Axis, Chart, Line, Point, Rule, Series, 
 from shootout.report.site.names import history_page
 from shootout.report.site.page import Page
 
-HISTORY_COLUMNS = (
-    "runner", "workload", "dataset", "settings", "threads", "server", "anchor", "run", "started",
-    "ratio", "ratio_low", "ratio_high", "tps", "commit",
-)  # fmt: skip
-CHANGE_COLUMNS = (
-    "runner", "workload", "dataset", "settings", "threads", "server", "anchor", "last_good", "first_bad",
-    "started", "before", "after", "confirmed", "commits", "acknowledged", "page",
-)  # fmt: skip
 CHANGES_MAX = 200  # changes on the page, the newest
 MARKED_MAX = 60  # runs; in charts of more, markers and whiskers would overlap
 TICKS = 6
@@ -60,13 +52,23 @@ class Change:
         return f"{page_of(self.series)}#{anchor_of(self.series)}"
 
     @property
-    def row(self) -> tuple[object, ...]:
-        series, point = self.series, self.point
-        return (
-            *_shared(series), series.threads, series.server, series.anchor, point.last_good,
-            point.first_bad, self.started, point.before, point.after, point.confirmed, point.commits,
-            self.acknowledged is not None, self.page,
-        )  # fmt: skip
+    def value(self) -> dict[str, object]:
+        """Its fields in the site's JSON."""
+        runner, workload, dataset, settings = _shared(self.series)
+        return {
+            "runner": runner,
+            "workload": workload,
+            "dataset": dataset,
+            "settings": settings,
+            "threads": self.series.threads,
+            "server": self.series.server,
+            "anchor": self.series.anchor,
+            **asdict(self.point),
+            "commits": self.point.commits,
+            "started": self.started,
+            "acknowledged": self.acknowledged is not None,
+            "page": self.page,
+        }
 
 
 def level_changes(
@@ -132,18 +134,14 @@ class SeriesPage(Page):
     series: tuple[HistorySeries, ...]
     changes: tuple[Change, ...]
     template = "series"
-    columns = HISTORY_COLUMNS
 
     @property
     def path(self) -> str:
         return page_of(self.series[0])
 
     @property
-    def value(self) -> object:
-        return self.series
-
-    @property
-    def rows(self) -> Iterator[tuple[object, ...]]:
+    def points(self) -> Iterator[tuple[object, ...]]:
+        """All points, in the order of the CSV's columns."""
         for series in self.series:
             identity = *_shared(series), series.threads, series.server, series.anchor
             yield from ((*identity, *astuple(point)) for point in series.points)
@@ -211,7 +209,7 @@ class HistoryPage(Page):
     runs: int
     template = "history"
     path = "history.html"
-    columns = CHANGE_COLUMNS
+    data = "history"
 
     @property
     def listed(self) -> tuple[Change, ...]:
@@ -224,14 +222,6 @@ class HistoryPage(Page):
             for label, series in page.most_threads.items():
                 worse = [change.worse for change in page.changes if page.label(change.series) == label]
                 yield page, series, worse.count(True), worse.count(False)
-
-    @property
-    def value(self) -> object:
-        return {"changes": super().value, "pages": [page.path for page in self.pages]}
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [change.row for change in self.changes]
 
 
 def spark(series: HistorySeries) -> str:

@@ -18,7 +18,7 @@ import msgspec
 
 from shootout import files
 from shootout.model.value import decoded
-from shootout.report.site.downloads import File
+from shootout.report.site.page import File
 from shootout.servers import locking
 
 LIST = ".shootout.json"

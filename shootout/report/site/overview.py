@@ -3,33 +3,29 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from shootout.model.verdict import Verdict
 from shootout.report import next_steps
 from shootout.report.site import findings
-from shootout.report.site.downloads import about, fingerprints
 from shootout.report.site.findings import Failure, Finding
 from shootout.report.site.history import Change
-from shootout.report.site.page import CellsPage, Listing, Page, RunPage
+from shootout.report.site.page import Listing, Page, RunPage
 from shootout.report.site.run import Run, WarningEntry
-
-RUN_COLUMNS = ("run", "started", "runners", "page", *Verdict, "says")
-SETTING_COLUMNS = (
-    "server", "setting", "requested", "effective", "differs", "lacking", "variables", "note",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
-class OverviewPage(CellsPage):
+class OverviewPage(RunPage):
     runs: Sequence[Run] = ()  # to list, newest first
     changes: Sequence[Change] = ()  # of level, newest first
     leads: Sequence[Listing] = ()  # what it begins with
     template = "run"
     file = "index.html"
+
+    @property
+    def data(self) -> str:
+        return f"{self.run.folder}/index"
 
     @cached_property
     def changed(self) -> tuple[Finding, ...]:
@@ -57,7 +53,6 @@ class OverviewPage(CellsPage):
 
 @dataclass(frozen=True)
 class FrontPage(OverviewPage):
-    value: object = None  # the site's index for programs
     path = "index.html"
 
 
@@ -68,11 +63,14 @@ class SummaryPage(OverviewPage):
 
 
 class AllCellsPage(RunPage):
-    """All cells, worst first; its JSON and CSV are the overview's."""
+    """All cells, worst first."""
 
     template = "cells"
     file = "cells.html"
-    data = "index"
+
+    @property
+    def data(self) -> str:
+        return f"{self.run.folder}/index"
 
     @cached_property
     def warnings(self) -> dict[str, list[WarningEntry]]:
@@ -86,23 +84,6 @@ class AllCellsPage(RunPage):
 class SettingsPage(RunPage):
     template = "settings"
     file = "settings.html"
-    columns = SETTING_COLUMNS
-
-    @property
-    def value(self) -> object:
-        header = self.run.document.header
-        return {**about(header), "servers": header.servers}
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        return (
-            (
-                server.label, setting.name, setting.requested, setting.effective, setting.differs,
-                setting.lacking, " ".join(setting.variables), setting.note,
-            )
-            for server in self.run.document.header.servers
-            for setting in server.settings
-        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -110,34 +91,4 @@ class RunsPage(Page):
     runs: Sequence[Run]  # newest first
     template = "runs"
     path = "runs/index.html"
-    columns = RUN_COLUMNS
-
-    @property
-    def value(self) -> object:
-        return [run_value(run) for run in self.runs]
-
-    @property
-    def rows(self) -> Iterable[Sequence[object]]:
-        for run in self.runs:
-            header = run.document.header
-            yield (
-                run.id, header.started, " ".join(fingerprints(header)), f"{run.folder}/index.html",
-                *(run.verdicts[verdict] for verdict in Verdict), run.headline.text,
-            )  # fmt: skip
-
-
-def run_value(run: Run) -> dict[str, Any]:
-    """A run's result and the paths of its files from the site's root."""
-    header = run.document.header
-    return {
-        **about(header),
-        "complete": run.complete,
-        "description": header.profile.description,
-        "servers": [server.label for server in header.servers],
-        "verdicts": run.verdicts,
-        "says": run.headline.text,
-        "page": f"{run.folder}/index.html",
-        "cells": f"{run.folder}/index.json",
-        "csv": f"{run.folder}/index.csv",
-        "badge": f"{run.folder}/badge.svg",
-    }
+    data = "index"

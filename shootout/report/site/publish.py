@@ -8,22 +8,20 @@ from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
-from shootout import __version__
 from shootout.analysis import history
 from shootout.errors import InputError
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
 from shootout.model.verdict import Acknowledgement, Verdict
 from shootout.paths import TEMPLATES, file_stem
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
-from shootout.report.site import feeds, output, overview, published, runner, single
+from shootout.report.site import downloads, feeds, output, overview, published, runner, single
 from shootout.report.site.cell import CellPage
-from shootout.report.site.downloads import File
 from shootout.report.site.history import Change, HistoryPage, SeriesPage, level_changes, series_pages
 from shootout.report.site.output import Part
 from shootout.report.site.overview import OverviewPage
-from shootout.report.site.page import Listing, Page, Render
+from shootout.report.site.page import File, Listing, Page, Render
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
@@ -120,6 +118,7 @@ class _Site:
 
     def parts(self) -> Iterator[Part]:
         yield from self._parts(HistoryPage(self._histories, self._changes, len(self.runs)), *self._histories)
+        yield downloads.of_history(self._histories, self._changes)
         yield self._feed()
         yield from self._front()
         for run in self.runs:
@@ -143,19 +142,9 @@ class _Site:
 
     def _front(self) -> Iterator[Part]:
         run = self.load(self.first)
-        index = {
-            "shootout": __version__,
-            "newest": self.runs[0].id,
-            "history": "history.json",
-            "feed": "feed.xml",
-            "front": run.id,
-            "badge": "badge.svg",
-            "published": f"{published.FOLDER}/index.json",
-            "runners": [{"runner": page.runner.fingerprint, "page": page.path} for page in self._runners],
-            "runs": [overview.run_value(listed) for listed in self._listed],
-        }
         leads = [listing for listing in self.listings if listing.lead]
-        yield from self._parts(overview.FrontPage(run, self._listed, self._changes, leads, index))
+        yield from self._parts(overview.FrontPage(run, self._listed, self._changes, leads))
+        yield downloads.of_site(run, self._listed, self._runners)
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
 
@@ -167,6 +156,7 @@ class _Site:
             run = Run.summary(judged)
             yield from self._parts(overview.SummaryPage(run))
         yield [self._badge(f"{run.folder}/badge.svg", run)]
+        yield downloads.of_run(run)
 
     def _published(self) -> Iterator[Part]:
         pages = []
@@ -225,11 +215,11 @@ class _Site:
         """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
-            document, comparison, aa_before = judged.whole()
+            document, comparison = judged.whole()
             sections = self.sections(judged.id, [c.cell for c in comparison.cells])
             pages = {page.path for page in self._histories}
             latest = self._latest(judged)
-            self._loaded[judged.id] = Run(document, comparison, latest, sections, aa_before, pages)
+            self._loaded[judged.id] = Run(document, comparison, latest, sections, pages)
         return self._loaded[judged.id]
 
     def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:

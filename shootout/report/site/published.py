@@ -6,27 +6,21 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from shootout.analysis import claims
 from shootout.inputs import published
+from shootout.inputs.options import renewed
 from shootout.model.published import Published, PublishedReport, PublishedServer
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Interval, Outcome, Verdict
 from shootout.paths import file_stem
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series
-from shootout.report.site.downloads import bounds, fingerprints
 from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 
 FOLDER = "published"  # of the site
-CLAIM_COLUMNS = (
-    "claim", "text", "outcome", "published_ratio", "published_outcome", "ratio", "ratio_low", "ratio_high",
-    "bound_low", "bound_high", "reason",
-)  # fmt: skip
-LIST_COLUMNS = ("name", "title", "year", "claims", *Outcome, "run", "started", "scale", "page")
 
 
 @dataclass(frozen=True)
@@ -80,7 +74,6 @@ class PublishedPage(Page):
     publication: Published
     run: Run
     template = "published"
-    columns = CLAIM_COLUMNS
 
     @property
     def path(self) -> str:
@@ -120,31 +113,13 @@ class PublishedPage(Page):
         return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))
 
     @property
-    def value(self) -> dict[str, Any]:
-        header = self.run.document.header
-        return {
-            "published": self.name,
-            "title": self.publication.title,
-            "run": header.run,
-            "started": header.started,
-            "runners": fingerprints(header),
-            "given": header.given,
-            "claims": self.claims,
-            "statements": self.publication.statements,
-            "figures": self.figures,
-            "reports": self.reports,
-        }
+    def given(self) -> dict[str, str]:
+        return renewed(self.run.document.header.given)
 
     @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [
-            (
-                result.claim.name, result.claim.text, result.outcome,
-                bounds(result.published_ratio)[0], result.published_outcome, *bounds(result.ratio),
-                result.claim.low, result.claim.high, result.reason,
-            )
-            for result in self.claims
-        ]  # fmt: skip
+    def scale(self) -> str:
+        """The scale of the run; empty: full."""
+        return self.given.get("--set scale", "")
 
     # --- figures ----------------------------------------------------------------------------------
 
@@ -278,22 +253,12 @@ class Repetition:
 
     @property
     def command(self) -> str:
-        return f"shootout run --profile {self.name} --scale small"
+        return f"shootout run --profile {self.name} --set scale=small"
 
     @property
     def scale(self) -> str:
         """The scale of the run; empty: full."""
-        return self.page.run.document.header.given.get("--scale", "") if self.page else ""
-
-    @property
-    def row(self) -> tuple[object, ...]:
-        """Its fields in the order of LIST_COLUMNS."""
-        about = (self.name, self.publication.title, self.publication.year, len(self.publication.claims))
-        if (page := self.page) is None:
-            return (*about, *[None] * (len(LIST_COLUMNS) - len(about)))
-        outcomes = (page.outcomes.get(outcome, 0) for outcome in Outcome)
-        started = page.run.document.header.started
-        return (*about, *outcomes, page.run.id, started, self.scale or "full", page.path)
+        return self.page.scale if self.page else ""
 
 
 @dataclass(frozen=True)
@@ -303,11 +268,6 @@ class RepetitionsPage(Page):
     every: tuple[Repetition, ...]
     template = "repetitions"
     path = f"{FOLDER}/index.html"
-    columns = LIST_COLUMNS
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [repetition.row for repetition in self.every]
 
     @property
     def done(self) -> tuple[PublishedPage, ...]:

@@ -10,21 +10,20 @@ from typing import get_args
 
 from msgspec import structs
 
-from shootout.analysis import history, lineage
-from shootout.model.history import ChangePoint, LedgerEntry
+from shootout.analysis import history
+from shootout.model.history import ChangePoint
 from shootout.model.plan import THROUGHPUT, Cell, Dataset, block_key
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
-from shootout.model.verdict import CellComparison, Comparison, Interval, ScalingLaw, Verdict
-from shootout.report import families, figures, headlines, wording
-from shootout.report.judgement_cache import JudgedRun
+from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
+from shootout.report import figures, headlines, wording
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.report.site import charts, names
 from shootout.report.site.charts import RatioAxis, Series
 from shootout.report.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
-LAWS_MAX = 4  # servers; charts of more leave out scaling laws
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class Run:
     comparison: Comparison
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
     sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # by capabilities
-    aa_before: Sequence[LedgerEntry] = ()  # earlier A/A cells of its runners
     history_pages: Container[str] = ()  # paths of those that the site has
 
     @classmethod
@@ -64,24 +62,11 @@ class Run:
     @cached_property
     def headline(self) -> headlines.Headline:
         """Its result over all heads."""
-        return families.overall(self.comparison)
+        return headlines.overall(self.comparison)
 
     @cached_property
     def headlines(self) -> tuple[headlines.Headline, ...]:
         return headlines.of_heads(self.comparison)
-
-    @cached_property
-    def lineage(self) -> tuple[tuple[lineage.Step, tuple[str, ...]], ...]:
-        """Each server that follows another of its family, and what its workloads show beside that."""
-        policy = self.comparison.policy
-
-        def words(step: lineage.Step, workload: str) -> str:
-            cells = [c for c in step.cells if c.cell.workload == workload]
-            words = ", ".join(families.parts(cells, wording.margins(cells, policy)))
-            return words or ("undecided" if cells else "")
-
-        steps = lineage.steps(self.document, self.comparison, self.aa_before)
-        return tuple((step, tuple(words(step, workload) for workload in self.workloads)) for step in steps)
 
     def fastest(self, workload: str) -> str:
         """The servers with a workload's highest throughput, and at which numbers of threads."""
@@ -357,16 +342,10 @@ class CellSet:
         cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
         return self.run.cells.get(cell)
 
-    @cached_property
-    def laws(self) -> dict[str, ScalingLaw]:
-        here, laws = (self.workload, self.dataset), self.run.comparison.laws
-        return {law.server: law for law in laws if (law.workload, law.dataset) == here}
-
     @property
     def chart(self) -> charts.Chart:
-        """Throughput over threads, with scaling laws if the servers are few."""
-        laws = self.laws if self.has_law_lines else {}
-        return charts.throughput(self.with_change_intervals, self.run.shown, laws)
+        """Throughput over threads."""
+        return charts.throughput(self.with_change_intervals, self.run.shown)
 
     @property
     def with_change_intervals(self) -> tuple[CellComparison, ...]:
@@ -376,10 +355,6 @@ class CellSet:
         throughputs is far more certain than either, and verdicts rest on the ratio. Bases have no interval.
         """
         return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
-
-    @property
-    def has_law_lines(self) -> bool:
-        return bool(self.laws) and len(self.servers) <= LAWS_MAX
 
     @property
     def thumbnail(self) -> charts.Chart | None:

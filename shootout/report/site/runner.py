@@ -15,7 +15,7 @@ from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.report import figures
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.names import runner_page
 from shootout.report.site.page import Page
@@ -23,9 +23,6 @@ from shootout.report.site.run import Machine, Run
 from shootout.runner import doctor
 from shootout.runner.doctor import CellNoise
 
-ENTRY_COLUMNS = (
-    "run", "workload", "dataset", "settings", "threads", "verdict", "starts", "spread_throughput",
-)  # fmt: skip
 ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 
@@ -71,7 +68,6 @@ class RunnerPage(Page):
 
     shares: tuple[Share, ...]  # one per run, newest first
     template = "runner"
-    columns = ENTRY_COLUMNS
 
     @property
     def runner(self) -> Runner:
@@ -80,10 +76,6 @@ class RunnerPage(Page):
     @property
     def path(self) -> str:
         return runner_page(self.runner.fingerprint)
-
-    @property
-    def value(self) -> object:
-        return {"runner": self.runner, "false_alarms": self.false_alarms, "entries": self.entries}
 
     @property
     def policy(self) -> Policy:
@@ -167,16 +159,6 @@ class RunnerPage(Page):
                 lambda share: f"{share:.0f}{numbers.SPACE}%",
             ),
         )
-
-    @property
-    def rows(self) -> list[tuple[object, ...]]:
-        return [
-            (
-                entry.run, entry.workload, entry.dataset, entry.settings, entry.threads, entry.verdict.value,
-                entry.starts, entry.spreads.get("throughput"),
-            )
-            for entry in self.entries
-        ]  # fmt: skip
 
 
 def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:

@@ -10,13 +10,13 @@ from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import headlines, wording
 from shootout.report.site import charts
 from shootout.report.site.names import server_page
-from shootout.report.site.page import CellsPage
+from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry, tally
 from shootout.report.site.settings import compared_settings
 
 
 @dataclass(frozen=True)
-class ServerPage(CellsPage):
+class ServerPage(RunPage):
     record: ServerRecord
     template = "server"
 
@@ -58,7 +58,7 @@ class ServerPage(CellsPage):
 
     def chart(self, cells: CellSet) -> charts.Chart:
         series = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
-        return charts.throughput(cells.cells, series, {})
+        return charts.throughput(cells.cells, series)
 
     @property
     def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:

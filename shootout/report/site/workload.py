@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout.analysis import odd
 from shootout.model.run import FLUSH_S, FLUSHES
-from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, ScalingLaw, Verdict
+from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
 from shootout.report import figures
 from shootout.report.site import charts
 from shootout.report.site.charts import Chart, Series, points
-from shootout.report.site.page import CellsPage
+from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
 
 KILO = 1000.0
@@ -33,19 +32,6 @@ class Peak:
     single_change: Interval | None  # its change against the base
     tps: Interval
     threads: int
-    law: ScalingLaw | None
-    counts: tuple[int, ...]  # of threads, measured
-
-    @property
-    def fit(self) -> str:
-        """What to think of the law's peak; empty if it is where the peak was measured."""
-        if self.law is None or self.law.peak_threads is None:
-            return ""
-        if not self.counts[0] <= self.law.peak_threads <= self.counts[-1]:
-            return "peak beyond the measured threads"
-        at = self.counts.index(self.threads)
-        near = self.counts[max(at - 1, 0)], self.counts[min(at + 1, len(self.counts) - 1)]
-        return "" if near[0] <= self.law.peak_threads <= near[1] else "misses the measured peak"
 
     @property
     def gain(self) -> float | None:
@@ -54,17 +40,13 @@ class Peak:
 
 
 @dataclass(frozen=True)
-class WorkloadPage(CellsPage):
+class WorkloadPage(RunPage):
     set: CellSet
     template = "workload"
 
     @property
     def file(self) -> str:
         return self.set.page
-
-    @property
-    def cells(self) -> Sequence[CellComparison]:
-        return self.set.cells
 
     @property
     def name(self) -> str:
@@ -87,8 +69,7 @@ class WorkloadPage(CellsPage):
                 peak = max(tps, key=lambda threads: tps[threads].estimate)
                 single = self.set.at(label, 1)
                 change = single.ratio if single else None
-                law = self.set.laws.get(label)
-                peaks.append(Peak(label, tps.get(1), change, tps[peak], peak, law, tuple(sorted(tps))))
+                peaks.append(Peak(label, tps.get(1), change, tps[peak], peak))
         return tuple(peaks)
 
     @property
@@ -151,23 +132,12 @@ class WorkloadPage(CellsPage):
         for id, title, of in (*EFFICIENCY, FLUSH):
             yield from self._small(id, title, of)
 
-    @cached_property
-    def odd(self) -> frozenset[tuple[str, str, int]]:
-        """Titles, servers and threads of costs that are odd against the same server's at fewer and more."""
-        return frozenset(
-            (title, label, threads)
-            for _, title, of in EFFICIENCY
-            for label in self.set.servers
-            for threads in odd.among({n: cost for n, cost in points(self.set.cells, label, of) if cost})
-        )
-
     @property
-    def costs(self) -> Iterator[tuple[CellComparison, list[tuple[float | None, bool]]]]:
-        """Each measured cell's EFFICIENCY, and whether it is odd."""
+    def costs(self) -> Iterator[tuple[CellComparison, list[float | None]]]:
+        """Each measured cell's EFFICIENCY."""
         for c in self.measured:
             if c.figures:
-                place = c.cell.server, c.cell.threads
-                yield c, [(of(c.figures), (title, *place) in self.odd) for _, title, of in EFFICIENCY]
+                yield c, [of(c.figures) for _, _, of in EFFICIENCY]
 
     def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> Iterator[SmallChart]:
         chart = charts.over_threads(self.set.cells, self.run.shown, of, log=log)

@@ -10,7 +10,7 @@ import pytest
 from shootout.analysis import compare
 from shootout.model.verdict import Acknowledgement
 from shootout.report import site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from tests import builders
 from tests.report.site.pages import a_site
 from tests.report.site.weeks import a_week

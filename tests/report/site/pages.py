@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, Page
 from shootout.analysis import compare
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Comparison
-from shootout.report import judgement_cache, site
+from shootout.report import judged_runs, site
 from shootout.report.site import publish
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
@@ -82,7 +82,7 @@ def with_samples(document: RunDocument, change: Callable[[Samples], Samples]) ->
 
 def a_site(results: Sequence[tuple[RunDocument, Comparison]], out: Path) -> Path:
     """The index page of a site of these runs."""
-    return site.build([judgement_cache.in_memory(*result) for result in results], out)
+    return site.build([judged_runs.in_memory(*result) for result in results], out)
 
 
 def pages(index: Path) -> list[Path]:

@@ -4,33 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from shootout.model.verdict import ScalingLaw
 from shootout.report.site import charts
-from shootout.report.site.charts import MARKERS, Chart, Series
+from shootout.report.site.charts import MARKERS, Series
 from tests import builders
 
 MYSQL = ("mysql-5.5.34", "mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.33", "mysql-9.7")
 MARIADB = ("mariadb-10.1.23", "mariadb-10.5", "mariadb-10.11", "mariadb-11.8")
 NINE = (*MYSQL, *MARIADB)
 SERIES = (Series(builders.BASE, 0), Series(builders.HEAD, 1))
-
-
-def a_chart(laws: dict[str, ScalingLaw] | None = None) -> Chart:
-    """Throughput of a base and a head at 1, 8 and 32 threads."""
-    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
-    return charts.throughput(cells, SERIES, laws or {})
-
-
-def test_a_law_is_a_thin_line_through_its_throughputs() -> None:
-    law = ScalingLaw(
-        workload="w", dataset="d", server=builders.HEAD, one=10_000, contention=0.1, coherency=0.001,
-        peak_threads=30.0, peak_tps=60_000,
-    )  # fmt: skip
-    chart = a_chart({builders.HEAD: law})
-    thin = next(line for line in chart.lines if line.width == 1)
-    assert [*thin.points[0]] == [1, 10_000]
-    assert thin.points[-1][0] == 32
-    assert chart.readouts == a_chart().readouts
 
 
 def test_the_line_through_servers_begins_at_the_base() -> None:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from shootout.analysis import history
 from shootout.model.verdict import Verdict
 from shootout.report import headlines
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import feeds, publish
 from shootout.report.site.history import level_changes
 from tests import builders
@@ -105,11 +105,9 @@ def test_the_index_leads_to_everything(weekly: Path, weeks: list[JudgedRun]) -> 
     index = msgspec.json.decode((weekly / "index.json").read_bytes())
     assert index["newest"] == index["front"] == weeks[-1].id
     assert [run["run"] for run in index["runs"]] == [run.id for run in reversed(weeks)]
-    places = [index[name] for name in ("history", "feed", "badge", "published")]
+    places = [index[name] for name in ("history", "feed", "badge")]
     places += [each["page"] for each in index["runners"]]
     places += [run[name] for run in index["runs"] for name in ("page", "cells", "csv", "badge")]
     assert all((weekly / place).is_file() for place in places)
     assert index["runs"][0]["verdicts"]["regressed"] == 2
-    assert [row["run"] for row in csv_rows(weekly / "runs" / "index.csv")] == [
-        run["run"] for run in index["runs"]
-    ]
+    assert [row["run"] for row in csv_rows(weekly / "index.csv")] == [run["run"] for run in index["runs"]]

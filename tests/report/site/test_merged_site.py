@@ -10,8 +10,8 @@ from shootout.analysis import compare
 from shootout.document import journal
 from shootout.inputs import matrix
 from shootout.model.run import RunDocument, Warning
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import runner
 from tests import builders
 from tests.document.test_merge import BLOCKS, HEAD, merged, saved
@@ -40,7 +40,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> RunDocument:
 
 @pytest.fixture(scope="module")
 def judged(whole: RunDocument) -> JudgedRun:
-    return judgement_cache.in_memory(whole, compare.compare(whole))
+    return judged_runs.in_memory(whole, compare.compare(whole))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def test_a_cell_has_the_machine_that_measured_it(built: Path, whole: RunDocument
 
 def test_cells_of_a_lost_shard_are_no_runners(tmp_path: Path) -> None:
     document = of_shards(tmp_path, 0, 1)
-    judged = judgement_cache.in_memory(document, compare.compare(document))
+    judged = judged_runs.in_memory(document, compare.compare(document))
     lost = [cell for block in matrix.shard(BLOCKS, 3, 3) for cell in block.cells]
     shares = [share for page in runner.pages([judged]) for share in page.shares]
     assert [len(share.machine.cells) for share in shares] == [4, 4]

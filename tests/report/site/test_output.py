@@ -7,8 +7,8 @@ import msgspec
 import pytest
 
 from shootout.report.site import output
-from shootout.report.site.downloads import File
 from shootout.report.site.output import Part
+from shootout.report.site.page import File
 from shootout.servers import locking
 
 

@@ -14,8 +14,8 @@ from shootout.errors import InputError
 from shootout.model.plan import Policy
 from shootout.model.run import FailureRecord, RunDocument
 from shootout.model.verdict import Acknowledgement, Verdict
-from shootout.report import commands, judgement_cache, site, wording
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import commands, judged_runs, site, wording
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
@@ -140,7 +140,7 @@ def of_profile(day: int, profile: str, *heads: str) -> JudgedRun:
         servers=[builders.BASE, *heads], run=f"202611{day}T024100Z-{day}",
         started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
     )  # fmt: skip
-    return judgement_cache.in_memory(*result)
+    return judged_runs.in_memory(*result)
 
 
 def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:

@@ -5,16 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import msgspec
 import pytest
 from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.model.verdict import Interval
-from shootout.report import judgement_cache, site
-from shootout.report.judgement_cache import JudgedRun
-from shootout.report.site import publish
-from shootout.report.site.overview import OverviewPage, SummaryPage
+from shootout.report import judged_runs, site
+from shootout.report.judged_runs import JudgedRun
+from shootout.report.site import downloads, output, publish
 from shootout.report.site.run import Run
 from tests import builders
 from tests.report.site.pages import (
@@ -38,7 +36,7 @@ def test_every_link_leads_somewhere_inside_the_site(built: Path) -> None:
 
 def test_a_report_of_one_file_needs_no_other() -> None:
     document, comparison = builders.a_result()
-    text = site.report([judgement_cache.in_memory(document, comparison)])
+    text = site.report([judged_runs.in_memory(document, comparison)])
     found = Document(text)
     assert [link for link in found.links if not link.startswith(("#", "data:image/svg+xml,"))] == []
     assert all(link[1:] in found.ids for link in found.links if link.startswith("#"))
@@ -73,11 +71,14 @@ def test_every_table_is_complete_and_described_without_scripts(built: Path) -> N
             assert 'aria-label="' in chart
 
 
-def test_every_page_has_its_json_and_csv(weekly: Path) -> None:
-    for page in weekly.rglob("*.html"):
-        if page.name not in ("how-to-read.html", "cells.html"):
-            assert page.with_suffix(".csv").is_file(), page
-            msgspec.json.decode(page.with_suffix(".json").read_bytes())
+def test_runs_history_and_the_index_have_a_json_and_a_csv_each(weekly: Path, weeks: list[JudgedRun]) -> None:
+    stems = {"index", "history", *(f"runs/{run.id}/index" for run in weeks)}
+    texts = {page: page.read_text("utf-8") for page in weekly.rglob("*.html")}
+    links = {(page.parent / link).resolve() for page, text in texts.items() for link in Document(text).links}
+    for ending in (".json", ".csv"):
+        expected = {weekly / f"{stem}{ending}" for stem in stems}
+        assert {*weekly.rglob(f"*{ending}")} - {weekly / output.LIST} == expected
+        assert {link for link in links if link.suffix == ending} == {path.resolve() for path in expected}
 
 
 def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
@@ -151,7 +152,7 @@ def test_old_runs_are_archived_and_the_newest_of_each_runner_is_not(
 
 def test_an_archived_run_keeps_its_csv(weeks: list[JudgedRun]) -> None:
     document, comparison = builders.a_result()
-    for judged in (weeks[0], weeks[-1], judgement_cache.in_memory(document, comparison)):
+    for judged in (weeks[0], weeks[-1], judged_runs.in_memory(document, comparison)):
         whole = judged.whole()
-        full = OverviewPage(Run(whole.document, whole.comparison))
-        assert [*SummaryPage(Run.summary(judged)).rows] == [*full.rows]
+        full = Run(whole.document, whole.comparison)
+        assert [*downloads.of_run(Run.summary(judged))][1] == [*downloads.of_run(full)][1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -23,7 +22,6 @@ from tests.report.site.pages import (
     Document,
     a_site,
     check_links,
-    csv_rows,
     opened,
     rows_in,
     serious,
@@ -151,7 +149,7 @@ def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything:
         assert f'href="../../published/{name}.html"' in overview.read_text("utf-8")
         text = (everything / "published" / f"{name}.html").read_text("utf-8")
         assert f'href="../{overview.relative_to(everything)}"' in text
-        assert f"--profile {name} --scale small" in text
+        assert f"--profile {name} --set scale=small" in text
 
 
 def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
@@ -183,35 +181,15 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
     ]  # fmt: skip
     for name in set(NAMES) - {"shootout"}:
         _, *counts, measured, _ = rows[titles[name]]
-        assert measured == f"not yet measure with shootout run --profile {name} --scale small"
+        assert measured == f"not yet measure with shootout run --profile {name} --set scale=small"
         assert counts == ["–"] * 3
     check_links(tmp_path)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> None:
-    made = app.plan(Selection.read(profile=name, scale="small", seed="1"))
+    made = app.plan(Selection.read(profile=name, set=["scale=small"], seed="1"))
     assert made.profile.published == name
-
-
-def test_claims_and_figures_are_there_for_machines(tmp_path: Path) -> None:
-    document = a_repetition("shootout", starts=3, threads="1,32")
-    built(tmp_path, document)
-    value = json.loads((tmp_path / "published" / "shootout.json").read_bytes())
-    judged = claims.evaluate_all(document, document.header.profile.policy)
-    assert [(each["claim"]["name"], each["outcome"]) for each in value["claims"]] == [
-        (each.claim.name, each.outcome) for each in judged
-    ]
-    row = next(row for row in value["figures"] if (row["server"], row["threads"]) == ("5.6.2", 1))
-    assert row["published"]["tps"] == 525.8
-    assert row["published"]["ratio"]["estimate"] == pytest.approx(525.8 / 531.07)
-    assert row["measured"]["ratio"]["estimate"] > 0
-    rows = csv_rows(tmp_path / "published" / "shootout.csv")
-    assert [(row["claim"], row["outcome"]) for row in rows] == [
-        (each.claim.name, str(each.outcome)) for each in judged
-    ]
-    states = {row["name"]: row["run"] for row in csv_rows(tmp_path / "published" / "index.csv")}
-    assert states == {name: document.header.run if name == "shootout" else "" for name in NAMES}
 
 
 @pytest.mark.browser

@@ -11,9 +11,9 @@ from msgspec import structs
 
 from shootout.model.history import LedgerEntry
 from shootout.model.verdict import Verdict
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import runner
-from tests.report.site.pages import check_figures, csv_rows
+from tests.report.site.pages import check_figures
 from tests.report.site.weeks import a_week
 
 
@@ -26,9 +26,6 @@ def test_a_runners_page_has_its_noise_and_its_false_alarms(weekly: Path) -> None
     assert "4.2 % of CPU time was stolen by other guests while measuring." in text
     assert "Runs on this runner" in text
     assert "noise floor" in text
-    rows = csv_rows(weekly / "runner-5e7c0f2a91d4.csv")
-    assert [row["verdict"] for row in rows].count("regressed") == 1
-    assert len(rows) == 20
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser
 
 from shootout.numbers import MINUS
-from shootout.report import judgement_cache, site
+from shootout.report import judged_runs, site
 from tests import builders
 from tests.report.site.pages import a_page, opened, serious
 
@@ -233,7 +233,7 @@ def test_the_keyboard_reaches_the_content_first(built: Path, chromium: Browser) 
 @pytest.mark.browser
 def test_a_report_of_one_file_can_be_switched_to_dark(tmp_path: Path, chromium: Browser) -> None:
     page = tmp_path / "report.html"
-    page.write_text(site.report([judgement_cache.in_memory(*builders.a_result())]), "utf-8")
+    page.write_text(site.report([judged_runs.in_memory(*builders.a_result())]), "utf-8")
     tab, faults = opened(chromium, page)
     tab.locator("header .scheme").click()
     assert tab.evaluate("document.documentElement.dataset.scheme") == "dark"

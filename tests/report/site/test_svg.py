@@ -17,9 +17,14 @@ from shootout.report.site import charts, svg
 from shootout.report.site.charts import MARKERS, Axis, Chart, Line, Series
 from shootout.report.site.svg import UNIT, Drawing, symbols, thumbnail
 from tests import builders
-from tests.report.site.test_charts import a_chart
 
 Element = ET.Element
+
+
+def a_chart() -> Chart:
+    """Throughput of a base and a head at 1, 8 and 32 threads."""
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    return charts.throughput(cells, (Series(builders.BASE, 0), Series(builders.HEAD, 1)))
 
 
 def drawn(chart: Chart) -> Element:
@@ -64,7 +69,7 @@ def test_whiskers_stand_on_their_points() -> None:
 
 def test_an_interval_of_a_single_point_is_a_bar() -> None:
     cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
-    chart = charts.throughput([c for c in cells if c.cell.threads == 1], [Series(builders.HEAD, 1)], {})
+    chart = charts.throughput([c for c in cells if c.cell.threads == 1], [Series(builders.HEAD, 1)])
     (bar,) = styled(drawn(chart), "stroke-width:1.5")
     assert "V" in bar.attrib["d"]
 

@@ -9,13 +9,12 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Interval, ScalingLaw, Verdict
+from shootout.model.verdict import Verdict
 from shootout.report import figures
 from shootout.report.site.run import Run
-from shootout.report.site.workload import Peak, WorkloadPage
-from tests import builders
-from tests.report.site.pages import a_page, a_site, compared, rendered, rows_in, tables
-from tests.report.test_families import Shown, comparison_of
+from shootout.report.site.workload import WorkloadPage
+from tests.report.compared import Shown, comparison_of
+from tests.report.site.pages import a_page, compared, rendered, rows_in, tables
 
 
 def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
@@ -46,37 +45,6 @@ def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
     assert busy == pytest.approx(cpu_us * tps_ / 1e6, rel=0.02)
 
 
-def test_a_scaling_law_is_shown_where_there_are_threads_enough(tmp_path: Path) -> None:
-    header = builders.a_header(workloads=["oltp_read_only"], threads=[1, 2, 8, 32])
-    index = a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
-    page = a_page(index, "workload-")
-    (law,) = (table for caption, table in tables(page).items() if caption.startswith("Fitted"))
-    assert [row[0] for row in rows_in(law)] == ["mysql-5.7.22", "mysql-8.0.12"]
-    assert "universal scalability law" in page.read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("predicted", "measured", "expected"),
-    [
-        (22.0, 8, "misses the measured peak"),
-        (15.0, 8, ""),  # between the neighbours of the measured one
-        (4.0, 8, ""),
-        (40.0, 32, "peak beyond the measured threads"),
-        (None, 32, ""),
-    ],
-)
-def test_a_laws_peak_is_compared_with_the_measured_one(
-    predicted: float | None, measured: int, expected: str
-) -> None:
-    law = ScalingLaw(
-        workload="w", dataset="d", server="s", one=100.0, contention=0.1, coherency=0.01,
-        peak_threads=predicted, peak_tps=None,
-    )  # fmt: skip
-    tps = Interval.exactly(800.0)
-    peak = Peak("s", None, None, tps, measured, law, counts=(1, 2, 4, 8, 16, 32))
-    assert peak.fit == expected
-
-
 def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_them() -> None:
     document, comparison = compared([1, 8], workload="oltp_read_write")
 
@@ -91,22 +59,6 @@ def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_t
     assert "latency of a disk flush, ms</th>" in flushing  # in the table, too
     assert 'data-value="0.7' in flushing
     assert "latency of a disk flush, ms" not in page(0.001)
-
-
-def test_a_cost_that_is_odd_against_its_neighbours_is_marked() -> None:
-    document, comparison = compared([1, 8, 32], workload="oltp_read_write")
-    counters = {threads: {"disk_written_bytes": 62e3 if threads == 8 else 7e3} for threads in (1, 8, 32)}
-    cells = tuple(
-        replace(c, figures=replace(c.figures, counters=counters[c.cell.threads]))
-        if c.figures and c.cell.server == builders.BASE
-        else c
-        for c in comparison.cells
-    )
-    made = rendered(Run(document, replace(comparison, cells=cells)))
-    page = made["workload-oltp_read_write.html"]
-    marked = re.findall(r'<span class="differs">(.*?)</span> <small>odd</small>', page)
-    assert marked == ["62\u202f000"]
-    assert "Odd: three times as much" in page
 
 
 def test_a_base_that_failed_in_a_block_is_not_drawn_there() -> None:

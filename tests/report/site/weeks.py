@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Interval, MetricVerdict, Verdict
-from shootout.report import judgement_cache
-from shootout.report.judgement_cache import JudgedRun
+from shootout.report import judged_runs
+from shootout.report.judged_runs import JudgedRun
 from tests import builders
 
 FIRST = datetime(2026, 1, 3, 2, 41, tzinfo=UTC)
@@ -57,6 +57,4 @@ def a_week(number: int, drop: float = 0.08, fingerprint: str = "5e7c0f2a91d4") -
         cells[1], cell=replace(cells[1].cell, server=f"{builders.BASE} again"), per_start=(1.0, 1.004),
         verdict=Verdict.REGRESSED if number == 3 else Verdict.EQUIVALENT,
     )  # fmt: skip
-    return judgement_cache.in_memory(
-        document, replace(comparison, cells=tuple(cells), aa_controls=(aa_control,))
-    )
+    return judged_runs.in_memory(document, replace(comparison, cells=tuple(cells), aa_controls=(aa_control,)))
