@@ -24,7 +24,11 @@ def _fault(document: UpgradeDocument) -> str:
     for label in document.labels:
         if _LABEL.fullmatch(label) is None:
             return f"labels: expected names of servers, found {quoted(label)!r}"
-    outside = (name for name in document.files if Path(name).is_absolute() or ".." in Path(name).parts)
+    outside = (
+        name
+        for name in document.files
+        if Path(name).is_absolute() or ".." in Path(name).parts or "\0" in name
+    )
     return next((f"it names {quoted(name)}, which lies elsewhere" for name in outside), "")
 
 

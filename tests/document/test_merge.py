@@ -22,8 +22,8 @@ from shootout.model.plan import Block, Planned
 from shootout.model.run import EndRecord, FailureRecord, RunDocument, RunHeader, Samples, StartRecord
 from shootout.model.verdict import Interval, Verdict
 from tests import builders
-from tests.documents import sealed
 from tests.measure.test_campaign import a_sample
+from tests.mutations import sealed
 
 BASE, HEAD = builders.BASE, builders.HEAD
 WORKLOADS, THREADS = ("oltp_point_select", "oltp_read_write"), (1, 2, 4)

@@ -29,19 +29,19 @@ STARTS = 4
 TRANSACTIONS = 10_000
 
 
-def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: str = "") -> Explanation:
-    """The head needs more for row_search_mvcc, and reads a table whole; `text` is part of all names."""
+def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL) -> Explanation:
+    """The head needs more for row_search_mvcc, and reads a table whole."""
     dice = random.Random(7)
     nodes: dict[tuple[str, ...], int] = {(): 0}
     functions: dict[str, int] = {}
     for path in PATHS:
         for depth in range(1, len(path) + 1):
-            functions.setdefault(path[depth - 1] + text, len(functions))
+            functions.setdefault(path[depth - 1], len(functions))
             nodes.setdefault(path[:depth], len(nodes))
     tree = CallTree(
         functions=tuple(functions),
         parents=(-1, *(nodes[path[:-1]] for path in nodes if path)),
-        function=(-1, *(functions[path[-1] + text] for path in nodes if path)),
+        function=(-1, *(functions[path[-1]] for path in nodes if path)),
     )
     profiles = []
     for start in range(1, STARTS + 1):
@@ -59,14 +59,14 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: 
             )  # fmt: skip
     plans = [
         StatementPlan(
-            start=1, server=server, kind=f"SELECT{text}", sql=f"SELECT c FROM sbtest1 WHERE id = 7 {text}",
+            start=1, server=server, kind="SELECT", sql="SELECT c FROM sbtest1 WHERE id = 7",
             steps=(
                 PlanStep(
-                    select="SIMPLE", table=f"sbtest1{text}", access=access, key=key, key_length="", ref="",
+                    select="SIMPLE", table="sbtest1", access=access, key=key, key_length="", ref="",
                     extra=("Using where",),
                 ),
             ),
-            text=f"-> {access} {text}",
+            text=f"-> {access}",
             handlers={handler: rows},
         )
         for server, access, key, handler, rows in (
@@ -77,10 +77,10 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL, text: 
     same = {"port": "3306", "innodb_buffer_pool_size": "67108864", "performance_schema": "ON"}
     return Explanation(
         format=2, run=run, cell=cell, base=builders.BASE, document="20261121T024100Z-7f3a.jsonl",
-        profiler=f"cpu-clock{text}", not_profiled="", tree=tree, profiles=tuple(profiles), plans=tuple(plans),
+        profiler="cpu-clock", not_profiled="", tree=tree, profiles=tuple(profiles), plans=tuple(plans),
         variables={
-            "base": same | {"sync_binlog": "0", f"only_here{text}": text, "back_log": "80"},
-            "head": same | {"sync_binlog": f"1{text}", "performance_schema": "OFF", "back_log": "151"},
+            "base": same | {"sync_binlog": "0", "only_here": "", "back_log": "80"},
+            "head": same | {"sync_binlog": "1", "performance_schema": "OFF", "back_log": "151"},
         },
     )  # fmt: skip
 

@@ -1,4 +1,4 @@
-"""The section of a cell's page that explains its change: as text, in Chromium, and with hostile names."""
+"""The section of a cell's page that explains its change: as text, and in Chromium."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from shootout.explain import flame
 from tests import builders
 from tests.explain.builders import an_explanation, written
 from tests.report.site.pages import Document, a_page, check_figures, opened, serious
-from tests.report.site.test_hostile import HOSTILE
 
 
-def a_site(folder: Path, text: str = "") -> Path:
-    """The cell's page in a site of one run with its explanation; `text` is part of all names."""
+def a_site(folder: Path) -> Path:
+    """The cell's page in a site of one run with its explanation."""
     (folder / "results").mkdir()
     (folder / "results" / "run.jsonl").write_bytes(journal.encoded(builders.a_run()))
-    written(folder / "results", an_explanation(text=text))
+    written(folder / "results", an_explanation())
     command = ["site", "--results", str(folder / "results"), "--out", str(folder / "site"), "--json"]
     assert cli.main(command) == 0
     return a_page(folder / "site" / "index.html", "oltp_read_write-t8-mysql-8")
@@ -114,17 +113,4 @@ def test_frames_are_found_and_zoomed_into(page: Path, chromium: Browser) -> None
     assert again is not None
     assert again["width"] == pytest.approx(before["width"], abs=3)  # with its frame
     assert faults == []
-    tab.close()
-
-
-@pytest.mark.browser
-def test_hostile_names_stay_text(tmp_path: Path, chromium: Browser) -> None:
-    page = a_site(tmp_path, HOSTILE)
-    document = Document(page.read_text("utf-8"))
-    assert document.open == []
-    assert not any(name.startswith("on") for _, attributes in document.tags for name in attributes)
-    assert "<script>alert(1)</script>" in document.text
-    tab, faults = opened(chromium, page, width=390)
-    assert faults == []
-    assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
     tab.close()

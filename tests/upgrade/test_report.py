@@ -263,18 +263,6 @@ def test_recorded_upgrades_recommend_what_was_counted_for_a_loss(tmp_path: Path)
     )
 
 
-def test_labels_do_nothing_to_markdown(tmp_path: Path) -> None:
-    """They are titles of columns, too."""
-    hostile = "\x1b[2J<b>|x"
-    whole = structs.replace(
-        found(tmp_path), labels=(OLD, hostile), variables={OLD: VARIABLES[OLD], hostile: {}}
-    )
-    text = report.as_markdown(judge.read(whole, tmp_path))
-    assert "\x1b" not in text
-    assert "<b>" not in text
-    assert "| ␛&#91;2J&#60;b&#62;&#124;x |" in text
-
-
 def test_old_values_and_features_are_suspects() -> None:
     latin = {"character_set_server": "latin1", "collation_server": "latin1_swedish_ci"}
     utf8 = {"character_set_server": "utf8mb4", "collation_server": "utf8mb4_0900_ai_ci"}

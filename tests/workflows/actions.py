@@ -73,7 +73,6 @@ class Job:
     summary: str = ""
     log: str = ""
     steps: dict[str, str] = field(default_factory=dict)  # outcomes by name
-    scripts: set[str] = field(default_factory=set)  # `run:` steps that passed, named as in `scripts`
     environment: str = ""  # in which it ran
     labels: list[str] = field(default_factory=list)  # of its runner
 
@@ -141,11 +140,7 @@ def run(
             else:
                 parts.append(_job(hub, workflow, where, job, own))
                 done[f"{name}[{number}]"] = hub.done[f"{where}[{number}]"] = parts[-1]
-        done[name] = replace(
-            parts[-1],
-            result=_combined([each.result for each in parts]),
-            scripts={script for each in parts for script in each.scripts},
-        )
+        done[name] = replace(parts[-1], result=_combined([each.result for each in parts]))
     return done
 
 
@@ -165,19 +160,6 @@ def records(jobs: Mapping[str, Job]) -> list[dict[str, Any]]:
         for number, (key, job) in enumerate(jobs.items(), 21)
         if key.endswith("]")
     ]
-
-
-def scripts(file: Path) -> Iterator[str]:
-    """The `run:` steps of a workflow or an action, except those that need GitHub."""
-    found = _load(file)
-    if "runs" in found:
-        places = {file.parent.name: found["runs"]["steps"]}
-    else:
-        places = {f"{file.stem}/{name}": job.get("steps", ()) for name, job in found["jobs"].items()}
-    for where, steps in places.items():
-        for step in steps:
-            if "run" in step and "!env.ACT" not in str(step.get("if")):
-                yield f"{where}: {step['name']}"
 
 
 def called(hub: Hub, workflow: Path, uses: str) -> Path:
@@ -322,7 +304,7 @@ def _job(hub: Hub, workflow: Path, where: str, job: Mapping[str, Any], context: 
     title = _text(filled(job.get("name", where.partition("/")[2]), context))
     labels = _listed(filled(job["runs-on"], context))
     done = Job("success", title, now(), environment=environment, labels=labels)
-    runner = _Runner(hub, where, place / "workspace", place / "temp", done, _top(workflow))
+    runner = _Runner(hub, place / "workspace", place / "temp", done, _top(workflow))
     for folder in (runner.workspace, runner.temp):
         folder.mkdir(parents=True)
     context = context | {
@@ -342,7 +324,6 @@ class _Runner:
     """Runs the steps of a job, or of a composite action in it."""
 
     hub: Hub
-    name: str  # of workflow and job, or of the action
     workspace: Path
     temp: Path
     done: Job
@@ -363,8 +344,6 @@ class _Runner:
             passed, outputs = (self._command if "run" in step else self._uses)(step, own)
             context["steps"] = context["steps"] | {step.get("id", ""): {"outputs": outputs}}
             self._ended(name, "success" if passed else "failure", _text(filled(name, own)))
-            if passed and "run" in step:
-                done.scripts.add(f"{self.name}: {name}")
             if not passed and not step.get("continue-on-error"):
                 done.result = "failure"
 
@@ -488,12 +467,11 @@ class _Runner:
             raise UnsupportedError(f"{folder.name}: lacks its input {', '.join(missing)}")
         values = {key: each.get("default", "") for key, each in known.items()} | _texts(given)
         own = {**context, "inputs": values, "steps": {}}
-        part = replace(self, name=folder.name, action=folder, done=Job("success"), top=_top(folder))
+        part = replace(self, action=folder, done=Job("success"), top=_top(folder))
         part.run(action["runs"]["steps"], own)
         self.done.log += part.done.log
         self.done.summary += part.done.summary
         self.done.steps |= part.done.steps
-        self.done.scripts |= part.done.scripts
         outputs = {key: each["value"] for key, each in action.get("outputs", {}).items()}
         return part.done.result == "success", _texts(_filled(outputs, own))
 

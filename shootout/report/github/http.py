@@ -1,8 +1,17 @@
-"""HTTP requests that return the response or raise a one-line error."""
+"""GitHub's API: requests about one repository, which return the response or raise a one-line error.
+
+As a program, for workflows, it stands on Python alone: `METHOD PATH [JSON]` prints the answer, `LIST PATH`
+each entry of a list on a line of its own. The environment has API, the repository's address, and TOKEN.
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
 from http.client import HTTPException
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -12,6 +21,8 @@ from shootout.errors import InputError, MeasureError
 
 TIMEOUT_S = 30
 RESPONSE_MAX = 16 << 20  # bytes
+PAGE = 100  # entries: GitHub's maximum
+PAGES_MAX = 50
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -50,3 +61,58 @@ def send(what: str, request: urllib.request.Request) -> bytes:
     if len(content) > RESPONSE_MAX:
         raise MeasureError(f"{what}: the response is larger than {RESPONSE_MAX >> 20} MiB")
     return content
+
+
+@dataclass(frozen=True)
+class Api:
+    """A repository's part of the API."""
+
+    address: str
+    token: str
+
+    def ask(self, method: str, path: str, content: bytes | None = None) -> bytes:
+        """Send a request and return the body. Raises MeasureError if GitHub refuses it."""
+        headers = {
+            "Accept": "application/vnd.github+json",
+            "Authorization": f"Bearer {self.token}",
+            "X-GitHub-Api-Version": "2022-11-28",
+        }
+        request = urllib.request.Request(
+            f"{self.address}/{path}", data=content, headers=headers, method=method
+        )
+        return send(f"GitHub: {method} {path.partition('?')[0]}", request)
+
+    def entries(self, path: str) -> Iterator[Any]:
+        """The entries of a list, or of the list in an object, from all pages. Raises MeasureError."""
+        asked = f"{path}{'&' if '?' in path else '?'}per_page={PAGE}"
+        for page in range(1, PAGES_MAX + 1):
+            try:
+                found = json.loads(self.ask("GET", f"{asked}&page={page}"))
+                if isinstance(found, dict):
+                    found = next(each for each in found.values() if isinstance(each, list))
+                yield from found
+            except (ValueError, TypeError, RecursionError, StopIteration):
+                raise MeasureError(f"GitHub: GET {path}: unexpected response: no list") from None
+            if len(found) < PAGE:
+                return
+        raise MeasureError(f"GitHub: GET {path}: more than {PAGE * PAGES_MAX} entries")
+
+
+def main() -> int:
+    """Run the program; returns its exit code."""
+    method, path, *content = sys.argv[1:]
+    try:
+        api = Api(checked_url("API", os.environ["API"]), os.environ["TOKEN"])
+        if method == "LIST":
+            for entry in api.entries(path):
+                print(json.dumps(entry))
+        else:
+            print(api.ask(method, path, *(each.encode() for each in content)).decode())
+    except (InputError, MeasureError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Self, TypeVar
 from urllib.parse import urlencode
@@ -14,8 +13,6 @@ from shootout.errors import InputError, MeasureError
 from shootout.model.value import decoded
 from shootout.report.github import http
 
-PAGE = 100  # entries: GitHub's maximum
-PAGES_MAX = 50
 _NAME = re.compile(r"[A-Za-z0-9._-]+/[A-Za-z0-9._-]+")
 _T = TypeVar("_T")
 
@@ -70,8 +67,7 @@ class Text(msgspec.Struct):
 class Repository:
     def __init__(self, name: str, token: str, api: str) -> None:
         self._name = name
-        self._token = token
-        self._api = api
+        self._api = http.Api(f"{api}/repos/{name}", token)
 
     @classmethod
     def of(cls, environment: Mapping[str, str]) -> Self:
@@ -136,28 +132,20 @@ class Repository:
         self._request("PATCH", f"issues/{number}", Text, state="closed", state_reason=reason)
 
     def _list(self, path: str, type_: type[_T], **query: str) -> Iterator[_T]:
-        for page in range(1, PAGES_MAX + 1):
-            asked = urlencode({**query, "per_page": PAGE, "page": page})
-            entries = self._request("GET", f"{path}?{asked}", list[type_])  # type: ignore[valid-type]
-            yield from entries
-            if len(entries) < PAGE:
-                return
+        for entry in self._api.entries(f"{path}?{urlencode(query)}" if query else path):
+            try:
+                yield msgspec.convert(entry, type_)
+            except msgspec.ValidationError as error:
+                raise _unexpected("GET", path, error) from None
 
     def _request(self, method: str, path: str, type_: type[_T], **content: Any) -> _T:
         """Send a request. Raises MeasureError if GitHub refuses it or the response is unexpected."""
-        request = urllib.request.Request(
-            f"{self._api}/repos/{self._name}/{path}",
-            data=msgspec.json.encode(content) if content else None,
-            headers={
-                "Accept": "application/vnd.github+json",
-                "Authorization": f"Bearer {self._token}",
-                "X-GitHub-Api-Version": "2022-11-28",
-            },
-            method=method,
-        )
-        what = f"GitHub: {method} {path.partition('?')[0]}"
-        response = http.send(what, request)
+        response = self._api.ask(method, path, msgspec.json.encode(content) if content else None)
         try:
             return decoded(response, type_)
         except ValueError as error:
-            raise MeasureError(f"{what}: unexpected response: {error}") from None
+            raise _unexpected(method, path, error) from None
+
+
+def _unexpected(method: str, path: str, error: Exception) -> MeasureError:
+    return MeasureError(f"GitHub: {method} {path}: unexpected response: {error}")

@@ -25,6 +25,7 @@ REPOSITORY = "owner/servers"
 TOKEN = "a-token"
 ME = {"login": "github-actions[bot]", "type": "Bot"}
 PAGE_MAX = 100
+LISTS = ("artifacts", "jobs", "workflow_runs")  # in objects
 COMPARED_MAX = 300  # files that GitHub lists between two commits
 FILES_MAX = 3000  # that GitHub lists of a pull request
 SHA, BRANCH = "ab" * 20, "someone:faster"
@@ -113,7 +114,7 @@ class GitHub:
         return None
 
     def _about(self, path: str) -> Record | None:  # noqa: PLR0911
-        """What workflows ask for with curl."""
+        """What only workflows ask for."""
         match path.split("/"):
             case ["issues", number]:
                 return next((each for each in self.issues if str(each["number"]) == number), None)
@@ -178,10 +179,12 @@ def _handler(state: GitHub) -> type[BaseHTTPRequestHandler]:
             query = {key: values[0] for key, values in parse_qs(url.query).items()}
             path = url.path.removeprefix(f"/repos/{REPOSITORY}/")
             found = state.answer(self.command, path, query, content)
+            size = min(int(query.get("per_page", 30)), PAGE_MAX)
+            first = (int(query.get("page", 1)) - 1) * size
             if isinstance(found, list):
-                size = min(int(query.get("per_page", 30)), PAGE_MAX)
-                page = int(query.get("page", 1))
-                found = found[(page - 1) * size : page * size]
+                found = found[first : first + size]
+            elif found and (key := next((key for key in found if key in LISTS), None)):
+                found = found | {key: found[key][first : first + size]}
             return self._reply(404 if found is None else 200, found)
 
         do_GET = do_POST = do_PATCH = _any  # noqa: N815 (the base class's names)
