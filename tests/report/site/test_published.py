@@ -149,7 +149,8 @@ def test_there_is_a_page_for_the_newest_run_of_each_and_a_link_to_it(everything:
         assert f'href="../../published/{name}.html"' in overview.read_text("utf-8")
         text = (everything / "published" / f"{name}.html").read_text("utf-8")
         assert f'href="../{overview.relative_to(everything)}"' in text
-        assert f"--profile {name} --set scale=small" in text
+        threads = THREADS.get(name, "1,12,64")
+        assert f"--profile {name} --threads {threads} --set scale=small" in text
 
 
 def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
