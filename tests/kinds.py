@@ -26,6 +26,7 @@ from shootout.analysis import baseline, compare, ledger
 from shootout.document import journal, merge
 from shootout.document.store import Store
 from shootout.errors import InputError
+from shootout.explain.documents import EXPLANATIONS
 from shootout.inputs import acknowledgements, published, texts, toml, workload
 from shootout.inputs.options import Selection
 from shootout.model.catalogue import CatalogueEntry
@@ -178,7 +179,8 @@ def a_run() -> RunDocument:
 
 RUN = a_run()
 EXPLAINED = explanations.an_explanation(RUN.header.run, RUN.header.blocks[0].cells[1])
-OF_RUN = f"results/explained/{RUN.header.run}"
+OF_CELL = EXPLANATIONS.path_of_cell(Path("results"), RUN.header.run, EXPLAINED.cell.name)
+OF_RUN = OF_CELL.parent
 
 
 def with_run(results: Path) -> None:
@@ -192,7 +194,7 @@ def explained(results: Path, *, whole: bool) -> None:
     folder = results.parent / OF_RUN
     (folder / EXPLAINED.document).write_bytes(journal.encoded(explanations.profiled()))
     if whole:
-        (folder / "cell.json").write_bytes(msgspec.json.encode(EXPLAINED))
+        (results.parent / OF_CELL).write_bytes(msgspec.json.encode(EXPLAINED))
 
 
 def ledgered() -> list[Any]:
@@ -251,7 +253,7 @@ DOCUMENTS = {
     ),
     "explanation": Kind(
         lambda: [plain(EXPLAINED)],
-        f"{OF_RUN}/cell.json",
+        str(OF_CELL),
         beside=partial(explained, whole=False),
         fixed={EXPLAINED.document, EXPLAINED.run, *words_in(plain(EXPLAINED.cell))},
     ),
