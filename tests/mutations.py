@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from shootout.document import journal
 from shootout.model.workload import Distribution, Parameter
-from tests import builders
+from tests.support import builders
 
 TAGGED = [*get_args(Parameter), *get_args(Distribution)]
 # The limits of documents, of msgspec and of the compiler, and what lies beyond.

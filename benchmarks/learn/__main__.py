@@ -25,7 +25,7 @@ from shootout.model.plan import DatasetSize
 from shootout.model.program import Program
 from shootout.servers import installations, instances, reference
 from shootout.servers.instances import Instance
-from tests.measure import dumps
+from tests.support.measure import dumps
 
 SERVERS = ("mysql-5.7.22", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
 WORKLOADS = ("oltp_read_write", "tpcc")

@@ -1,0 +1,88 @@
+"""Workloads of one's own: the example of docs/workloads.md, as its readers run it."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from shootout import paths
+from shootout.document import journal
+from shootout.inputs import workload
+from shootout.model.plan import DatasetSize
+from shootout.model.workload import Parameter, Workload
+from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
+
+pytest_plugins = ["tests.support.runs"]
+
+DOCS = (paths.ROOT / "docs" / "workloads.md").read_text()
+(EXAMPLE,) = re.findall(r"^```toml\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def transfer(tmp_path: Path) -> Path:
+    path = tmp_path / "transfer.toml"
+    path.write_text(EXAMPLE)
+    return path
+
+
+def rows_of(heading: str) -> list[str]:
+    """The first cells of the table under a heading."""
+    section = DOCS.partition(f"## {heading}\n")[2].partition("\n## ")[0]
+    cells = re.findall(r"^\| (`.+?) \|", section, re.MULTILINE)
+    return [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
+
+
+def test_every_key_and_parameter_is_explained() -> None:
+    assert sorted(rows_of("The file")) == sorted(Workload.__struct_fields__)
+    tags = [kind.__struct_config__.tag for kind in Parameter.__args__]
+    assert sorted(rows_of("Placeholders")) == sorted(tags)
+
+
+def test_the_message_shown_is_the_one_given(transfer: Path) -> None:
+    transfer.write_text(EXAMPLE.replace("WHERE id = {sender}", "WHERE id = {sendr}"))
+    with pytest.raises(Exception, match="unknown placeholder") as caught:
+        workload.compile_program("transfer", workload.load(str(transfer)), DatasetSize().of("own"))
+    assert f"    shootout: {caught.value}\n" in DOCS
+
+
+def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
+    options = ["--threads=2", "--set=options.accounts=100", "--set=options.at_once=3"]
+    options += ["--set=load.protocol=prepared", "--seed=7"]
+    out = tmp_path / "out"
+    done = lab.run(
+        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", *options, f"--out={out}"
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    assert "load: prepared statements, accounts = 100, at_once = 3" in done.stdout
+    run = journal.read(document_in(out))
+    assert run.failures == ()
+    (record,) = run.header.workloads
+    assert (record.name, record.written) == ("transfer", str(transfer))
+    assert (record.protocol, record.options) == ("prepared", {"accounts": 100, "at_once": 3})
+    for start in run.starts:
+        for samples in start.samples:
+            assert samples.statements.keys() == {"balance", "note", "move", "read", "begin", "commit"}
+            assert samples.writes == samples.other or samples.errors  # two in each BEGIN and COMMIT
+    (page,) = (out / "site" / "runs").glob("*/*t2-mysql-8*.html")
+    command = (
+        f"--workloads {transfer} --threads 2 --seed 7 --set options.accounts=100 "
+        "--set options.at_once=3 --set load.protocol=prepared"
+    )
+    assert command in page.read_text()
+
+
+def test_a_broken_promise_fails_the_cell(lab: Lab, transfer: Path, tmp_path: Path) -> None:
+    transfer.write_text(EXAMPLE.replace("+ IF(id = {receiver}, {amount}, 0)", ""))
+    out = tmp_path / "out"
+    done = lab.run(
+        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", "--threads=2", f"--out={out}"
+    )
+    assert done.returncode == 3
+    failures = journal.read(document_in(out)).failures
+    assert [failure.cell.server for failure in failures] == [BASE, HEAD]
+    for failure in failures:
+        assert re.fullmatch(r"check no_money_lost: expected no row, found total = -?\d+", failure.reason)
+    assert "transfer, 2 threads, mysql-8.0.12: check no_money_lost: expected no row" in done.stdout
+    assert lab.left() == ([], [])

@@ -1,0 +1,152 @@
+"""Plans of a real server: changes that people meet are found, and re-sampled statistics are no change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from shootout.analysis import plan_changes
+from shootout.analysis.plan_changes import PlanChange
+from shootout.errors import MeasureError
+from shootout.measure import plans, statements
+from shootout.model.statement_plan import StatementPlan
+from shootout.servers import instances
+from shootout.servers.instances import Instance
+from tests.support.explain import provoked
+from tests.support.explain.provoked import BIG, OPTIONS, SCHEMA
+from tests.support.runs import HEAD, a_tree
+
+pytest_plugins = ["tests.support.runs"]
+
+CASES = provoked.of((8, 0))
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    tree, home = a_tree(HEAD), tmp_path_factory.mktemp("planned") / "instance"
+    instances.initialise(tree, home, OPTIONS)
+    with instances.start(tree, home, OPTIONS) as running:
+        for sql in provoked.TABLES:
+            running.query(sql)
+        yield running
+
+
+def planned(server: Instance, sent: Mapping[str, str], label: str) -> list[StatementPlan]:
+    return list(plans.planned(server, SCHEMA, sent, start=1, server=label))
+
+
+def changes(found: list[StatementPlan]) -> list[PlanChange]:
+    return [each for each in plan_changes.compared(found, "base", "head") if each.changed]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_changed_plan_is_found(name: str, server: Instance) -> None:
+    case = CASES[name]
+    before = planned(server, {name: case.sql}, "base")
+    try:
+        for sql in case.change:
+            server.query(sql)
+        after = planned(server, {name: case.sql}, "head")
+    finally:
+        for sql in case.undo:
+            server.query(sql)
+    assert not [each.error for each in before + after if each.error]
+    assert [each.kind for each in changes(before + after)] == [name], (before[0].steps, after[0].steps)
+    assert changes(before + planned(server, {name: case.sql}, "head")) == []
+
+
+def test_statistics_that_change_a_plan_are_noted(server: Instance) -> None:
+    sql = {"join": "SELECT COUNT(v) FROM small JOIN big ON big.id = small.big_id WHERE c > ''"}
+    before = planned(server, sql, "base")
+    server.query(
+        "UPDATE mysql.innodb_table_stats SET n_rows = 3, clustered_index_size = 1 WHERE table_name = 'big'"
+    )
+    server.query(f"FLUSH TABLE {BIG}")
+    (found,) = plan_changes.compared(before + planned(server, sql, "head"), "base", "head")
+    assert found.unsteady
+    assert not found.changed
+
+
+def test_a_hundred_samples_of_statistics_are_no_change(server: Instance) -> None:
+    sent = {name: case.sql for name, case in CASES.items()}
+    found: dict[str, list[StatementPlan]] = {"base": [], "head": []}
+    for _ in range(100 // (plans.DRAWS - 1) + 1):
+        for label in found:
+            found[label] += planned(server, sent, label)
+    assert len(found["head"]) >= 100 * len(CASES)
+    for base, head in zip(*(_by_call(each) for each in found.values()), strict=True):
+        assert changes(base + head) == []
+
+
+def _by_call(found: list[StatementPlan]) -> list[list[StatementPlan]]:
+    size = plans.DRAWS * len(CASES)
+    return [found[at : at + size] for at in range(0, len(found), size)]
+
+
+def test_a_prepared_statement_has_its_own_plan(server: Instance) -> None:
+    case = CASES["an index dropped"]
+    (text,) = planned(server, {"k": case.sql}, "base")[:1]
+    own = {"k": (case.sql.replace("77", "?"), ("77",))}
+    before = server.status()
+    found = list(plans.planned(server, SCHEMA, {"k": case.sql}, start=1, server="base", prepared=own))
+    after = server.status()
+    asked = int(after["Com_execute_sql"]) - int(before["Com_execute_sql"])
+    assert asked == plans.DRAWS + 1  # FORMAT=JSON, too
+    assert [(each.steps, each.error) for each in found] == [(text.steps, "")] * plans.DRAWS
+    assert (found[0].text != "", found[0].sql) == (True, text.sql)
+
+
+def test_what_the_server_warns_of_stands_beside_the_plan(server: Instance) -> None:
+    case = CASES["a list too long for the range optimizer"]
+    assert planned(server, {"list": case.sql}, "base")[0].warnings == ()
+    try:
+        for sql in case.change:
+            server.query(sql)
+        (found, *_) = planned(server, {"list": case.sql}, "head")
+    finally:
+        for sql in case.undo:
+            server.query(sql)
+    (said,) = found.warnings
+    assert "'range_optimizer_max_mem_size' exceeded" in said
+
+
+def test_a_statement_that_cannot_be_explained_says_why(server: Instance) -> None:
+    (found, *_) = planned(server, {"broken": "SELECT nothing FROM big"}, "base")
+    assert "nothing" in found.error
+    assert plan_changes.compared([found], "base", "base") == []
+
+
+def test_no_literal_is_in_a_plan(server: Instance) -> None:
+    words = [f"w{at}q" for at in range(1_000, 1_500)]
+    sent = {
+        word: f"SELECT k FROM big WHERE id IN ({at}, {at + 1}) OR k = {at} AND CONCAT(id) > '{word}'"
+        for at, word in enumerate(words, 7_654_000)
+    }
+    for found in planned(server, sent, "base")[: len(sent)]:
+        assert found.steps
+        assert not [each for each in (found.kind, "7654") if each in f"{found.sql}{found.text}{found.error}"]
+
+
+def test_nothing_is_written(server: Instance) -> None:
+    before = server.query(f"SELECT COUNT(*), SUM(k) FROM {BIG}")
+    (found, *_) = planned(server, {"update": "UPDATE big SET k = k + 1 WHERE id = 3"}, "base")
+    assert found.handlers == {"Handler_read_key": 1.0, "Handler_update": 1.0}
+    assert server.query(f"SELECT COUNT(*), SUM(k) FROM {BIG}") == before
+
+
+def test_a_server_without_a_log_in_a_table_says_so(server: Instance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "variables", dict)  # as before MySQL 5.1.6
+    with pytest.raises(MeasureError, match=r"^8\.0\.12 cannot log statements to a table; MySQL can since"):
+        statements.logged(server, pytest.fail)
+
+
+def test_a_server_that_explains_in_trees_by_default_is_asked_for_rows(tmp_path: Path) -> None:
+    options = {"explain_format": "TREE"}  # the default of MySQL 9.7
+    tree = a_tree("mysql-8.0.33")
+    instances.initialise(tree, tmp_path / "instance", options)
+    with instances.start(tree, tmp_path / "instance", options) as running:
+        (plan, *_) = plans.planned(running, "mysql", {"user": "SELECT * FROM user"}, start=1, server="a")
+    assert [step.table for step in plan.steps] == ["user"]
+    assert plan.error == ""

@@ -1,0 +1,94 @@
+"""Runs that are cut short and go on: on servers that need no time, at every moment; and once for real."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout.document import journal, resume
+from shootout.model.run import RunDocument
+from tests.support.runs import SHOOTOUT, Lab, document_in, until
+
+pytest_plugins = ["tests.support.runs"]
+
+
+def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    command = [SHOOTOUT, "run", "--profile", str(lab.profile), "--workloads", "oltp_point_select"]
+    command += ["--resume", "--out", str(out)]
+
+    def run_until(words: str, how: signal.Signals) -> RunDocument:
+        folder = tmp_path / how.name
+        folder.mkdir()
+        with lab.running(*command, folder=folder) as run:
+            run.said(words)
+            run.process.send_signal(how)
+            code = run.ended()
+        assert code == (130 if how is signal.SIGTERM else -how)
+        until(lambda: not lab.servers(), 5)
+        return journal.read(document_in(out))
+
+    ended = run_until("start 2: oltp_point_select", signal.SIGTERM)
+    assert ended.end is not None
+    assert ended.end.interrupted
+    assert {start.start for start in ended.starts} == {1}
+
+    other = lab.run(*command, "--seed", "5")
+    assert other.returncode == 2
+    assert f"run {ended.header.run} cannot be resumed: given --seed none, now" in other.stderr
+    assert journal.read(document_in(out)) == ended
+
+    first = run_until("start 2: oltp_point_select", signal.SIGKILL)
+    assert first.starts == ended.starts
+    with document_in(out).open("ab") as file:
+        file.write(b'{"record":"start","bl')  # as a crash leaves it
+
+    done = lab.run(*command)
+    assert done.returncode in (0, 1), done.stderr
+    assert f"going on with {ended.header.run}\n" in done.stderr
+    whole = journal.read(document_in(out))
+    assert whole.header == ended.header
+    for kept, before in zip(whole.starts, first.starts, strict=False):
+        packed = {"latencies": "", "statements": {}, "times": {}}
+        assert [structs.replace(each, **packed) for each in kept.samples] == [
+            structs.replace(each, **packed) for each in before.samples
+        ]
+    assert sorted((start.block, start.start) for start in whole.starts) == [
+        (block.key, number) for block in whole.header.blocks for number in (1, 2)
+    ]
+    assert whole.failures == ()
+    assert whole.end is not None
+    assert not whole.end.interrupted
+    assert whole.end.elapsed_s > ended.end.elapsed_s
+
+    again = lab.run(*command)
+    assert again.returncode == done.returncode
+    assert (
+        f"run {ended.header.run} is over and is judged again; without --resume a new one begins\n"
+        in again.stderr
+    )
+    assert again.stdout == done.stdout
+    assert journal.read(document_in(out)) == whole
+    assert lab.left() == ([], [])
+
+
+KILLED_WHILE_IT_PACKS = """
+import os, sys
+from shootout import cli
+from shootout.document import packed
+packed.pack = lambda path: os.kill(os.getpid(), 9)
+cli.main()
+"""
+
+
+def test_a_run_that_is_killed_after_its_last_start_leaves_no_data(lab: Lab, tmp_path: Path) -> None:
+    out, data = tmp_path / "out", tmp_path / "data"
+    data.mkdir()
+    options = ["--profile", str(lab.profile), "--workloads", "oltp_point_select", "--data", str(data)]
+    done = lab.run(sys.executable, "-c", KILLED_WHILE_IT_PACKS, "run", *options, "--out", str(out))
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert list(data.iterdir()) == []
+    assert resume.is_finished(journal.read(document_in(out)))

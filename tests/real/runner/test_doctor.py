@@ -1,0 +1,71 @@
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from shootout import cli, numbers
+from shootout.document import journal, ledgers
+from shootout.model.verdict import Verdict
+from shootout.runner import disk, interference, machine
+from tests.support.analysis.builders import an_entry
+from tests.support.runs import BASE, SHOOTOUT, Lab
+
+pytest_plugins = ["tests.support.runs"]
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interference, "SECONDS", 0.2)
+    monkeypatch.setattr(disk, "SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_the_doctor_tells_of_machine_and_noise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    assert "processor" in text
+    assert "no A/A cells measured on this runner yet" in text
+    entries = [an_entry(), an_entry(), an_entry(settings="durable", verdict=Verdict.REGRESSED)]
+    ledgers.append(tmp_path / "results" / ledgers.FOLDER, machine.inspect(tmp_path).fingerprint, entries)
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path)]) == 0
+    text = capsys.readouterr().out.replace(numbers.SPACE, " ")
+    assert "false alarms: 0 in 2 A/A cells (0 % to 65.8 % of gates of 1 comparison)" in text
+    assert "until 71 more A/A cells show no false alarm, only confirmed regressions" in text
+    assert "detects −5 %" in text
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["noise"][0]["workload"] == "reads"
+    assert found["aa_cells_wanting"] == 71
+    (tmp_path / "policy.toml").write_text("false_alarms_max = 1.0\n")
+    options = ["--out", str(tmp_path), "--data", str(tmp_path), "--policy", str(tmp_path / "policy.toml")]
+    assert cli.main(["doctor", *options, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["aa_cells_wanting"] == 0
+    findings = {finding["code"]: finding for finding in found["findings"]}
+    assert findings.keys() >= {
+        *("processor", "memory", "filesystem", "mount-options", "swap", "open-files", "free-space", "flush"),
+        *("stolen", "busy-processes", "tasks", "cpu-limit"),
+    }
+    assert findings["user"]["fit"] == (os.geteuid() != 0)
+    assert all(finding["why"] for finding in findings.values() if not finding["fit"])
+    assert list(tmp_path.glob(".*")) == []
+
+
+@pytest.mark.usefixtures("hasty")
+def test_calibrating_fills_the_ledger_with_runs_no_longer_than_the_profiles(lab: Lab, tmp_path: Path) -> None:
+    profile = tmp_path / "short.toml"
+    profile.write_text(lab.profile.read_text().replace("budget_s = 600.0", "budget_s = 4.0"))
+    options = ("--profile", str(profile), "--workloads", "oltp_point_select", "--threads", "1,2")
+    out = ("--out", str(tmp_path), "--budget", "0.3", "--json")
+    done = lab.run(SHOOTOUT, "doctor", "--calibrate", BASE, *options, *out)
+    assert done.returncode == 0, done.stderr
+    documents = [journal.read(path) for path in journal.find(tmp_path / "results")]
+    assert documents[0].header.profile.sampling.budget_s == 4.0
+    assert {start.block for start in documents[0].starts} == {"oltp_point_select-t1"}  # as many as fit
+    assert [each.header.profile.dataset.seed for each in documents] == [*range(1, len(documents) + 1)]
+    runs = [noise["runs"] for noise in json.loads(done.stdout)["noise"]]
+    starts = [start for document in documents for start in document.starts]
+    measured = [each for start in starts for each in (*start.samples, start.aa_control) if each]
+    busy = not all(each.steady for each in measured)  # may leave a run without two steady starts
+    assert runs == [len(documents)] or busy
+    assert lab.left() == ([], [])

@@ -1,0 +1,90 @@
+"""Documents of soaks with chosen seconds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from shootout.model.plan import DatasetSize, Load
+from shootout.soak.values import (
+    Gauge,
+    Measure,
+    SoakDocument,
+    SoakEnd,
+    SoakFailure,
+    SoakHeader,
+    SoakServer,
+    SoakSlice,
+)
+from tests.support.builders import a_record, a_runner, a_server
+
+SOAK = "20261125T100000Z-000001"
+
+
+def header(servers: Sequence[str], soak: str = SOAK) -> SoakHeader:
+    return SoakHeader(
+        format=2,
+        soak=soak,
+        started="2026-11-25T10:00:00+00:00",
+        shootout="0",
+        duration_s=600.0,
+        turn_s=0.0,
+        profile_name="soak",
+        given={},
+        seed=1,
+        settings="production",
+        confidence=0.95,
+        workload=a_record("oltp_read_write"),
+        dataset=DatasetSize().of("sbtest"),
+        threads=8,
+        load=Load(),
+        runner=a_runner(),
+        servers=tuple(servers),
+    )
+
+
+def slices(
+    server: str,
+    done: Iterable[float],
+    lasts: Sequence[float] | None = None,
+    gauges: Sequence[dict[Gauge, float]] | None = None,
+) -> list[SoakSlice]:
+    """One window of a second each; a longer slice drains for the rest of it."""
+    found, begins_s = [], 0.0
+    for number, transactions in enumerate(done):
+        lasts_s = 1.0 if lasts is None else lasts[number]
+        found.append(
+            SoakSlice(
+                server=server,
+                begins_s=begins_s,
+                lasts_s=lasts_s,
+                window_s=1.0,
+                transactions=transactions,
+                completed=round(transactions),
+                p50_s=0.005,
+                p95_s=0.01,
+                p99_s=0.02,
+                gauges=gauges[number] if gauges else {},
+            )
+        )
+        begins_s += lasts_s
+    return found
+
+
+def document(
+    servers: Sequence[str],
+    taken: Iterable[SoakSlice],
+    failures: Sequence[SoakFailure] = (),
+    ends: Mapping[str, dict[Measure, float]] | None = None,
+    soak: str = SOAK,
+) -> SoakDocument:
+    """By default a loaded server that did not fail has an end."""
+    taken = tuple(taken)
+    if ends is None:
+        ends = {label: {} for label in {each.server for each in taken} - {each.server for each in failures}}
+    return SoakDocument(
+        header=header(servers, soak),
+        servers=tuple(SoakServer(server=a_server(label), start_s=1.0) for label in servers),
+        slices=taken,
+        ends=tuple(SoakEnd(server=label, footprint=each) for label, each in ends.items()),
+        failures=tuple(failures),
+    )

@@ -1,0 +1,71 @@
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from shootout.bisect.command import CAPABILITY
+from shootout.bisect.documents import BISECTIONS, runs
+from shootout.bisect.values import BuildRecord
+from shootout.document import journal
+from shootout.errors import InputError, MeasureError
+from tests.support.bisect.builders import a_bisection, a_run, written
+
+
+def test_a_bisection_is_read_as_it_was_written(tmp_path: Path) -> None:
+    found = a_bisection(builds={"c": BuildRecord(seconds=1.0, reason="no")}, finished=True)
+    path = written(tmp_path, found, a_run({"a": 0.0, "h": 0.0}), a_run({"a": 0.0, "b": 0.0}))
+    assert BISECTIONS.read(path) == found
+    assert [document.header.blocks[0].servers for document in runs(path.parent).values()] == [
+        ("a", "h"),
+        ("a", "b"),
+    ]
+
+
+def test_readable_ones_are_found_the_newest_first(tmp_path: Path) -> None:
+    paths = [written(tmp_path, a_bisection(id=f"2026112{day}T100000Z-000001")) for day in (4, 1, 2)]
+    assert BISECTIONS.find(tmp_path) == (paths[1], paths[2], paths[0])
+    paths[2].write_text("{}")
+    left_out: list[str] = []
+    ids = [bisection.id for bisection in BISECTIONS.newest_first(tmp_path, left_out.append)]
+    assert ids == ["20261124T100000Z-000001", "20261121T100000Z-000001"]
+    (reason,) = left_out
+    assert "not a bisection" in reason
+
+
+def test_a_bisection_is_told_from_its_runs(tmp_path: Path) -> None:
+    path = written(tmp_path, a_bisection(), a_run({"a": 0.0, "h": 0.0}))
+    assert BISECTIONS.owns(path)
+    assert not any(map(BISECTIONS.owns, journal.find(path.parent)))
+
+
+@pytest.mark.parametrize("labels", ["a", "aa", "ab"])
+def test_damaged_ones_are_refused(labels: str, tmp_path: Path) -> None:
+    found = a_bisection(labels, builds={"z": BuildRecord(seconds=1.0)})
+    with pytest.raises(InputError, match="its revisions are damaged"):
+        BISECTIONS.read(written(tmp_path, found))
+
+
+def test_unknown_formats_are_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, a_bisection())
+    raw = msgspec.json.decode(path.read_bytes())
+    path.write_bytes(msgspec.json.encode(raw | {"format": 3}))
+    with pytest.raises(InputError, match="written by a newer shootout"):
+        BISECTIONS.read(path)
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bisections").write_text("")
+    with pytest.raises(MeasureError, match="cannot be written"):
+        BISECTIONS.write(tmp_path, "x", replace(a_bisection(), finished=True))
+
+
+def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> None:
+    path = written(tmp_path, a_bisection(), a_run({"a": 0.0, "d": 0.0, "e": -0.05, "h": -0.05}))
+    raw = msgspec.json.decode(path.read_bytes())
+    del raw["begun_in"]
+    path.write_bytes(msgspec.json.encode(raw | {"format": 1, "confidence": 0.95, "trim": 0.2}))
+    assert BISECTIONS.read(path) == replace(a_bisection(), begun_in=1)
+    judged = CAPABILITY.judge(path)
+    assert [judged.value[key] for key in ("answer", "first", "last")] == ["step", "e", "e"]
+    assert "by an older shootout" in judged.markdown

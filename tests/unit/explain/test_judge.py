@@ -1,0 +1,170 @@
+"""An explanation evaluated: response time, functions, plans and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+from shootout.analysis.histograms import decoded
+from shootout.explain import cause, judge, report, wall_clock
+from shootout.model.run import RunDocument, Samples
+from shootout.model.verdict import Interval
+from tests.support import builders
+from tests.support.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
+from tests.support.report.compared import plain
+
+EXPLAINED = judge.evaluate(an_explanation(), profiled())
+
+
+def test_the_function_that_does_more_is_named_first() -> None:
+    first, second = EXPLAINED.named
+    assert (first.name, second.name) == ("row_search_mvcc", "old_only")
+    assert first.difference.low < 600 / 500 / TRANSACTIONS < first.difference.high
+    assert second.head == 0
+    assert [each.name for each in EXPLAINED.narrowed] == ["row_search_mvcc"]
+
+
+def test_parts_add_up_to_the_whole() -> None:
+    assert EXPLAINED.cpu is not None
+    assert sum(each.difference.estimate for each in EXPLAINED.parts) == pytest.approx(
+        EXPLAINED.cpu.difference.estimate
+    )
+    assert {each.name for each in EXPLAINED.parts} == {
+        "InnoDB", "the executor", "the parser", "elsewhere in the server", "libraries", "the kernel",
+    }  # fmt: skip
+
+
+def test_the_changed_plan_and_the_changed_settings_are_found() -> None:
+    assert [(each.kind, each.changed) for each in EXPLAINED.plans] == [("SELECT", True)]
+    found = {each.name: (each.origin, each.notable) for each in EXPLAINED.variables}
+    assert found["performance_schema"] == ("requested", True)
+    assert found["only_here"] == ("only one has it", False)
+    assert found["back_log"][0] == "default"
+    assert "port" not in found
+    assert EXPLAINED.suspects == ("sync_binlog=0", "performance_schema=ON")
+
+
+def test_what_was_tried_is_known_by_its_setting() -> None:
+    document = profiled()
+    tried = structs.replace(an_explanation(), tried={"head": "sync_binlog=0", "gone": "back_log=80"})
+    assert judge.evaluate(tried, document).tried == {"sync_binlog=0": EXPLAINED.ratio, "back_log=80": None}
+
+
+def test_functions_without_a_name_are_a_share() -> None:
+    assert EXPLAINED.unnamed == 0
+    tree = EXPLAINED.explanation.tree
+    names = tuple("[mysqld]" if each == "row_search_mvcc" else each for each in tree.functions)
+    found = judge.evaluate(
+        structs.replace(EXPLAINED.explanation, tree=structs.replace(tree, functions=names)), profiled()
+    )
+    assert 0.3 < found.unnamed < 0.6
+
+
+def test_a_single_start_explains_no_function() -> None:
+    explanation = an_explanation()
+    found = judge.evaluate(structs.replace(explanation, profiles=explanation.profiles[:2]), profiled())
+    assert found.cpu is None
+    assert (found.parts, found.functions, found.named, found.narrowed) == ((), (), (), ())
+    assert found.plans == EXPLAINED.plans
+
+
+def with_samples(changes: Callable[[Samples], dict[str, Any]]) -> RunDocument:
+    document = profiled()
+    starts = tuple(
+        structs.replace(
+            start, samples=tuple(structs.replace(samples, **changes(samples)) for samples in start.samples)
+        )
+        for start in document.starts
+    )
+    return structs.replace(document, starts=starts)
+
+
+def with_counters(**counters: float) -> RunDocument:
+    """Twice as much on the head."""
+    return with_samples(
+        lambda samples: {
+            "counters": {name: value * (1 + (samples.server == "head")) for name, value in counters.items()}
+        }
+    )
+
+
+def test_response_time_is_the_sum_of_its_parts() -> None:
+    document = with_counters(run_queue_s=0.5, Innodb_row_lock_time=300.0, **{"wait/io/file/innodb/log": 0.2})
+    whole, *parts = wall_clock.spent(document, "base", "head", 0.95)
+    assert whole.name == wall_clock.RESPONSE
+    assert [each.name for each in parts] == [
+        wall_clock.CLIENT, wall_clock.ROW_LOCKS, "wait/io/file/innodb/log", wall_clock.ON_CPU,
+        wall_clock.RUN_QUEUE, wall_clock.ELSEWHERE,
+    ]  # fmt: skip
+    for of in ("base", "head"):
+        assert sum(getattr(each, of) for each in parts) == pytest.approx(getattr(whole, of))
+    transactions = sum(document.starts[0].samples[0].completed)
+    assert parts[1].base == pytest.approx(0.3 / transactions, rel=0.05)
+    assert all(each.difference.low <= each.difference.estimate <= each.difference.high for each in parts)
+
+
+def test_background_threads_that_wait_for_a_cpu_delay_no_transaction() -> None:
+    whole, client, on_cpu, queued = wall_clock.spent(with_counters(run_queue_s=1e6), "base", "head", 0.95)
+    assert queued.head == pytest.approx(whole.head - on_cpu.head - client.head)
+
+
+def test_what_background_threads_do_meanwhile_is_no_part_of_the_response_time() -> None:
+    """Twice as much CPU time as a transaction takes: no part is negative, and none exceeds the whole."""
+    document = with_samples(
+        lambda samples: {
+            "server_cpu_s": tuple(2 * decoded(samples.latencies).mean_s * done for done in samples.completed)
+        }
+    )
+    whole, client, on_cpu, background = wall_clock.spent(document, "base", "head", 0.95)
+    assert background.name == wall_clock.BACKGROUND
+    assert client.base > 0
+    assert client.base + on_cpu.base == pytest.approx(whole.base)
+    assert on_cpu.base + background.base == pytest.approx(2 * whole.base)
+
+
+def test_profiling_that_slows_the_servers_is_said() -> None:
+    slowed = judge.evaluate(an_explanation(), profiled(), builders.a_run(failing=False)).slowed
+    assert slowed is not None
+    assert slowed[0] == pytest.approx(EXPLAINED.wall_clock[0].base, rel=0.02)
+    assert EXPLAINED.slowed is None
+    texts = [
+        " ".join(point.text for point in report.points(replace(EXPLAINED, slowed=(here, 81e-6)), ()))
+        for here in (84e-6, 109e-6)
+    ]
+    assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]
+
+
+def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
+    hidden = with_samples(lambda samples: {"server_cpu_s": None})
+    assert wall_clock.spent(hidden, "base", "head", 0.95) == []
+
+
+def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
+    assert len(EXPLAINED.paths.counts) == STARTS
+
+
+def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
+    """A setting that was tried and helped, then a plan, a wait, a function."""
+    plan = "plan of SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000"
+    assert plain(cause.of(EXPLAINED)) == plan
+    functions = replace(EXPLAINED, plans=())
+    said = "row_search_mvcc +116 µs (+105 to +127), 111 % of +104 µs of server CPU time per transaction; "
+    assert plain(cause.of(functions)).startswith(said)
+    whole, *_ = EXPLAINED.wall_clock
+    slower = replace(whole, difference=Interval(estimate=0.001, low=0.0009, high=0.0011))
+    wait = replace(slower, name="row locks", difference=Interval(estimate=0.0002, low=0.0001, high=0.0003))
+    waiting = replace(functions, wall_clock=(slower, wait))
+    assert plain(cause.of(waiting)) == (
+        "row locks +200 µs (+100 to +300), 20 %, explains little of +1.00 ms of response time per transaction"
+    )
+    lost, back = Interval(estimate=0.8, low=0.78, high=0.82), Interval(estimate=0.99, low=0.97, high=1.01)
+    tried = replace(EXPLAINED, ratio=lost, tried={"sync_binlog=0": back, "back_log=80": lost})
+    assert (
+        plain(cause.of(tried)) == "with sync_binlog=0 on the head, -1 % (-3 to +1 %) instead of -20.0 %, 95 %"
+    )
+    assert plain(cause.of(replace(tried, tried={"back_log=80": lost}))) == plan
+    assert cause.of(replace(functions, cpu=None, wall_clock=())) == ""

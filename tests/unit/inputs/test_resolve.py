@@ -1,0 +1,113 @@
+"""A profile and the options given with it: options win."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from shootout.model.plan import Block, Container, Load
+from shootout.model.program import Open
+from shootout.model.workload import Gaussian, Special
+from tests.support.builders import HEAD
+from tests.support.plans import SLOTS, planned, slots
+
+DATASET = "sbtest-4x25000-innodb"
+
+
+def test_options_win_over_the_profile() -> None:
+    asked = {"servers": f"{HEAD}, {HEAD}@defaults", "workloads": "oltp_read_only", "threads": "16, 2"}
+    made = planned(**asked, seed="5", set=["port=20000"])
+    labels = (HEAD, f"{HEAD}@defaults")
+    assert tuple(made.servers) == labels
+    assert made.blocks == tuple(
+        Block(workload="oltp_read_only", dataset=DATASET, threads=threads, servers=labels)
+        for threads in (16, 2)
+    )
+    assert (made.seed, made.place.port) == (5, 20000)
+    assert made.profile.servers == (HEAD, f"{HEAD}@defaults")
+    assert made.profile.workloads == ("oltp_read_only",)
+    assert made.profile.threads == (16, 2)
+    assert made.profile.sampling == planned().profile.sampling
+
+
+def test_the_load_and_the_scale_win_over_the_profile_too(tmp_path: Path) -> None:
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        f"description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['{HEAD}']\n"
+        "options = { range_size = 9, point_selects = 2 }\ndistribution = { type = 'gaussian' }\n"
+        "[load]\nrate = 50\nreconnect = true\n[dataset]\nrows = 7\n"
+    )
+    as_written = planned(profile=str(profile))
+    assert as_written.profile.load == Load(rate=50, reconnect=True)
+    assert as_written.workloads["oltp_read_only"].program.pace == Open(rate=50)
+    assert as_written.workloads["oltp_read_only"].workload.options["point_selects"] == 2
+    assert as_written.workloads["oltp_read_only"].workload.distribution == Gaussian()
+    given: dict[str, Any] = {
+        "profile": str(profile),
+        "set": [
+            "dataset.tables=3",
+            "dataset.engine=MyISAM",
+            "options.range_size=5",
+            "distribution.type=special",
+            "distribution.hot_percent=50",
+            "distribution.iterations=3",
+            "load.protocol=prepared",
+            "load.rate=60",
+        ],
+    }
+    made = planned(**given)
+    assert made.profile.load == Load(protocol="prepared", rate=60, reconnect=True)
+    assert made.workloads["oltp_read_only"].dataset.key == "sbtest-3x7-myisam"
+    (record,) = made.records
+    assert (record.name, record.written, record.protocol) == ("oltp_read_only",) * 2 + ("prepared",)
+    assert (record.options["range_size"], record.options["point_selects"]) == (5, 2)
+    assert record.distribution == Special(hot_percent=50, iterations=3)
+    keys = dict(item.split("=") for item in given["set"])
+    assert made.given == {"--profile": str(profile)} | {f"--set {key}": text for key, text in keys.items()}
+
+
+def test_a_scale_is_recorded_and_options_win_over_it(tmp_path: Path) -> None:
+    made = planned(profile=slots(tmp_path), set=["scale=small"])
+    assert (made.profile.threads, made.profile.dataset.rows) == ((1,), 10)
+    assert made.given["--set scale"] == "small"
+    assert made.profile.scales == {}
+    made = planned(
+        profile=slots(tmp_path), set=["scale=small", "dataset.rows=20", "sampling.starts_min=2"], threads="8"
+    )
+    assert (made.profile.threads, made.profile.dataset.rows) == ((8,), 20)
+    assert made.profile.sampling.starts_min == 2
+
+
+def test_a_key_wins_over_a_policys_file_and_over_the_sampling_of_a_scale(tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("margin = 0.1\ntrim = 0.1\n")
+    profile = slots(tmp_path, SLOTS + "[scales.small.sampling]\nstarts_min = 3\nmeasure_s = 0.5\n")
+    chosen = ["scale=small", "policy.margin=0.05", "sampling.starts_min=4"]
+    made = planned(profile=profile, policy=str(policy), set=chosen).profile
+    assert (made.policy.margin, made.policy.trim) == (0.05, 0.1)
+    assert (made.sampling.starts_min, made.sampling.measure_s) == (4, 0.5)
+
+
+def test_a_profiles_file_has_a_scale_and_a_port_too(tmp_path: Path) -> None:
+    profile = slots(tmp_path, "scale = 'small'\nport = 20000\n" + SLOTS)
+    made = planned(profile=profile)
+    assert (made.profile.dataset.rows, made.place.port) == (10, 20000)
+
+
+def test_where_data_lies_and_what_is_around_containers(tmp_path: Path) -> None:
+    as_shipped = planned()
+    assert (as_shipped.place.data, as_shipped.profile.container) == (None, Container())
+    profile = tmp_path / "mine.toml"
+    profile.write_text(
+        "description = 'd'\nworkloads = ['oltp_read_only']\nthreads = [1]\nservers = ['image:mysql:8.4']\n"
+        "[container]\nnetwork = 'bridge'\nmemory = '512M'\n"
+    )
+    written = planned(profile=str(profile), data=str(tmp_path))
+    assert written.place.data == tmp_path
+    assert written.profile.container == Container(network="bridge", memory="512M")
+    assert written.profile.container.memory_bytes == 512 * 2**20
+    assert written.given["--data"] == str(tmp_path)
+    given = planned(profile=str(profile), set=["container.network=host", "container.memory=8G"])
+    assert given.profile.container == Container(network="host", memory="8G")
+    assert Container(memory="1000").memory_bytes == 1000
+    assert Container().memory_bytes is None

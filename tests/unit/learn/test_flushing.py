@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from shootout.errors import InputError
+from shootout.learn import flushing
+from tests.unit.learn.test_report import OUTCOME
+
+ONCE_A_SECOND = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "settings"),
+    [
+        (
+            "v.txt",
+            "Variable_name\tValue\ninnodb_flush_log_at_trx_commit\t0\nsync_binlog\t1\nport\t3306\n",
+            ONCE_A_SECOND,
+        ),
+        ("v.txt", "| innodb_flush_log_at_trx_commit | 0 |\n| sync_binlog | 1 |\n", ONCE_A_SECOND),
+        (
+            "my.cnf",
+            "[mysqld]\ninnodb-flush-log-at-trx-commit = 0\nsync_binlog=1\nport=1\n",
+            ONCE_A_SECOND,
+        ),
+        ("my.cnf", "[mysqld]\nport = 1\n", ("innodb_flush_log_at_trx_commit=1",)),
+    ],
+)
+def test_a_my_cnf_or_variables_say_how_a_server_flushes(
+    name: str, text: str, settings: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text)
+    assert flushing.read(tmp_path / name) == settings
+
+
+def test_a_file_that_says_nothing_of_it_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "v.txt").write_text("port\t3306\n")
+    with pytest.raises(InputError, match=r"v\.txt: expected a \.cnf file, or what SHOW VARIABLES returns$"):
+        flushing.read(tmp_path / "v.txt")
+
+
+def test_without_them_it_matters_if_commits_take_long() -> None:
+    said = [[*flushing.unknown(replace(OUTCOME.fidelity, commits=share))] for share in (None, 0.04, 0.3)]
+    assert said[:2] == [[], []]
+    assert said[2][0].startswith(
+        "COMMIT and the like take 30 % of the log's time, and a log does not say how"
+    )

@@ -1,0 +1,199 @@
+"""What GitHub shows of a run: comments, annotations, and that nothing in them acts."""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from shootout import cli, numbers
+from shootout.analysis import compare
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.report import characters
+from shootout.report.github import markdown
+from tests.support import builders
+from tests.support.analysis import builders as analysis
+from tests.unit.test_cli import a_document, saved
+
+pytest_plugins = ["tests.support.report.github.github_server"]
+
+made = functools.cache(builders.a_comparison)
+
+
+def a_comparison(**changes: str) -> Comparison:
+    """The same with another reason or workload in every cell."""
+
+    def changed(each: CellComparison) -> CellComparison:
+        workload = changes.get("workload", each.cell.workload)
+        return structs.replace(
+            each,
+            reason=changes.get("reason", each.reason),
+            cell=structs.replace(each.cell, workload=workload),
+            base=structs.replace(each.base, workload=workload),
+        )
+
+    return structs.replace(made(), cells=tuple(map(changed, made().cells)))
+
+
+# What GitHub makes a mention, a reference, an emoji or a link, after it has decoded entities.
+LINKED = re.compile(r"@\w|#\d|\bGH-\d|www\.|:\w+:|\w://", re.IGNORECASE)
+
+
+CODE = re.compile(r"(?<!`)(`+) .*? \1(?!`)")  # holds no markup
+
+
+def plain(text: str) -> str:
+    """Without entities, which cannot be markup."""
+    return re.sub(r"&#\d+;", "", text)
+
+
+# --- the comment's text ---------------------------------------------------------------------------
+
+
+def test_a_comment_has_every_run_and_the_link() -> None:
+    text = markdown.comment(2 * [markdown.summary(a_comparison())], "main", "https://example.org/run")
+    assert text.startswith(f"{markdown.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
+    assert text.count("| workload | threads | base, tps |") == 2 * 2  # the worst, and all others folded
+    assert text.endswith("[The full report](https://example.org/run)\n")
+
+
+def test_the_table_names_servers_where_there_are_several() -> None:
+    *others, last = made().cells
+    other = structs.replace(last, cell=structs.replace(last.cell, server="other"))
+    text = markdown.summary(structs.replace(made(), cells=(*others, other)))
+    assert "| workload | threads | server | base, tps |" in plain(text)
+    assert re.search(r"\| other \| [^|]+ \| [^|]+ \| [^|]+ \|", text.replace("&#95;", "_"))
+
+
+def test_a_comment_is_never_longer_than_github_takes() -> None:
+    text = markdown.comment(
+        [markdown.summary(a_comparison(reason="x" * 9_000))], "main", "https://example.org/run"
+    )
+    assert 50_000 < len(text) < 65_536
+    assert "truncated to the length that GitHub allows" in text
+    assert text.endswith("(https://example.org/run)\n")
+
+
+def test_a_comment_has_each_reason_for_failures_once() -> None:
+    cells = tuple(
+        structs.replace(each, verdict=Verdict.FAILED) for each in a_comparison(reason="x" * 900).cells
+    )
+    text = markdown.comment([markdown.summary(structs.replace(made(), cells=cells))], "main")
+    assert text.count("x" * 900) == 1
+    assert "- oltp&#95;point&#95;select, 1 thread, and 8 more, both servers" in text
+
+
+def test_a_summary_names_what_was_not_measured() -> None:
+    cells = tuple(
+        structs.replace(each, verdict=Verdict.UNJUDGED, reason="not measured: it was late", figures=None)
+        for each in made().cells[:2]
+    )
+    lines = markdown.summary(structs.replace(made(), cells=cells)).splitlines()
+    assert html.unescape(lines[-1]) == f"- Not measured, it was late: {cells[1].cell.name}"
+
+
+def test_a_row_has_the_change_that_decided_its_verdict() -> None:
+    cells = tuple(builders.decided_by(each, "latency_p99", 1.3) for each in made().cells)
+    text = markdown.summary(structs.replace(made(), cells=cells)).replace(numbers.SPACE, " ")
+    assert "| 99 % latency +30 % | +28 to +32 % | " in text
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80))
+@example("@org/team a@host.tld o/r#1 gh-1 GH-1 www.host.tld https://host.tld ftp://host.tld :+1: :tada:")
+def test_nothing_in_a_comment_is_markup_or_a_mention(text: str) -> None:
+    summary = markdown.summary(a_comparison(reason=text, workload=text))
+    comment = CODE.sub("", markdown.comment([summary], "main"))
+    assert not LINKED.search(html.unescape(comment))
+    shown = plain(comment)
+    summary = markdown.summary(a_comparison(reason="x", workload="x"))
+    template = plain(CODE.sub("", markdown.comment([summary], "main")))
+    for active in ("<", "`", "@", "[", "](", "!", "#", "~", "\r", "\x1b"):
+        assert shown.count(active) == template.count(active)
+    assert len(shown.splitlines()) == len(template.splitlines())
+
+
+def test_no_label_of_a_server_is_a_marker_of_ours() -> None:
+    """Code shows HTML comments as they are."""
+    marker = "<!-- shootout: waiting for run 1 -->"
+    document = analysis.a_document(analysis.starts_of(-9))
+    text = msgspec.json.encode(document).replace(b'"b"', msgspec.json.encode(f"b{marker}"))
+    hostile = msgspec.json.decode(text, type=type(document))
+    said = markdown.comment([markdown.summary(compare.compare(hostile))], "main")
+    assert marker not in said
+    assert marker in said.replace("\N{ZERO WIDTH SPACE}", "")
+
+
+# --- annotations ----------------------------------------------------------------------------------
+
+
+def test_nothing_in_a_table_is_markup_unless_it_is_meant() -> None:
+    hostile = "\x1b[2J<b>@me|x"
+    said = markdown.escaped(hostile)
+    assert said == "␛&#91;2J&#60;b&#62;&#64;&#8203;me&#124;x"
+    linked = markdown.Markup("[a](https://example.org)")
+    assert [*markdown.table((hostile, f"#{hostile}"), [(hostile, linked)])] == [
+        f"| {said} | {said} |",
+        "|---|--:|",
+        f"| {said} | {linked} |",
+    ]
+
+
+def test_annotations_are_the_worst_first_and_not_more_than_are_shown() -> None:
+    lines = list(markdown.annotate(made()))
+    assert all(line.startswith("::error title=") for line in lines)
+    assert lines[0].startswith(
+        "::error title=▼ regressed%3A oltp_point_select%2C 1 thread::mysql-8.0.12: -24"
+    )
+    assert any(line.startswith("::error title=✕ failed%3A oltp_read_write%2C 32 threads::") for line in lines)
+    many = a_comparison()
+    worse = tuple(structs.replace(each, verdict=Verdict.REGRESSED) for each in many.cells)
+    several = structs.replace(many, cells=worse[: markdown.ANNOTATIONS_MAX])
+    assert len(list(markdown.annotate(several))) == markdown.ANNOTATIONS_MAX
+    *shown, last = markdown.annotate(structs.replace(many, cells=worse))
+    assert len(shown) == markdown.ANNOTATIONS_MAX - 1
+    assert last.startswith(f"::warning title={len(worse) - len(shown)} more cells::")
+
+
+@settings(deadline=None)
+@given(st.text(max_size=80))
+@example("\u2028\u2029")
+def test_an_annotation_is_one_command(text: str) -> None:
+    for line in markdown.annotate(a_comparison(reason=text, workload=text)):
+        assert line.splitlines() == [line]
+        level, title, said = line.removeprefix("::").partition(" title=")[0], *_parts(line)
+        assert level == "error"
+        assert not set(title) & {":", ","}
+        assert "%" not in re.sub(r"%(25|3A|2C|0A|0D)", "", title + said)
+
+
+def _parts(line: str) -> tuple[str, str]:
+    title, _, said = line.partition(" title=")[2].partition("::")
+    return title, said
+
+
+# --- code -----------------------------------------------------------------------------------------
+
+
+@settings(deadline=None)
+@given(st.text(alphabet="`~a \n\x1b", max_size=30))
+def test_no_text_ends_its_block_of_code(text: str) -> None:
+    opened, *inside, closed = "\n".join(markdown.code(text)).split("\n")
+    assert opened == closed
+    assert set(opened) == {"`"}
+    assert all(not line.lstrip().startswith(opened) for line in inside)
+    assert "\n".join(inside) == characters.visible(text)
+
+
+def test_annotations_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["github", "annotate", str(saved(a_document(), tmp_path))]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("::error title=▼ regressed") for line in lines)

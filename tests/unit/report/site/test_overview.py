@@ -1,0 +1,201 @@
+"""The overview, all cells, and runs of every shape."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from msgspec.structs import replace
+
+from shootout.analysis import acknowledgements, compare
+from shootout.errors import InputError
+from shootout.model.plan import Policy
+from shootout.model.run import FailureRecord, RunDocument
+from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.report import commands, judged_runs, site, wording
+from shootout.report.judged_runs import JudgedRun
+from shootout.report.site.run import Run
+from tests.support import builders
+from tests.support.report.site.pages import (
+    Document,
+    a_page,
+    a_site,
+    compared,
+    csv_rows,
+    pages,
+    rendered,
+    tables,
+)
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_the_overview_is_as_it_was_approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commands, "LOOKS_FURTHER", "explain")  # wherever that room is
+    index = a_site([builders.a_result()], tmp_path)
+    text = index.read_text("utf-8")
+    text = "\n".join(line for raw in text.splitlines() if (line := " ".join(raw.split(" ")).strip())) + "\n"
+    actual = tmp_path / "overview.html"
+    actual.write_text(text, "utf-8")
+    golden = GOLDEN / "overview.html"
+    assert golden.is_file()
+    assert text == golden.read_text("utf-8"), f"If it is meant: cp {actual} {golden}"
+
+
+def test_the_newest_run_is_the_overview(built: Path) -> None:
+    text = Document(built.read_text("utf-8")).text
+    assert "mysql-8.0.12 is slower than mysql-5.7.22 in 6 of 9 cells" in text
+    assert "20 November 2026, 02:41 UTC" in text
+    listed = Document((built.parent / "runs" / "index.html").read_text("utf-8")).text
+    assert re.search("13 November 2026, 02:41 UTC .* interrupted", listed)
+
+
+def test_undecided_and_unjudged_cells_are_told_apart_where_nothing_changed() -> None:
+    document, found = builders.a_result(builders.a_run(failing=False))
+    verdicts = {1: Verdict.EQUIVALENT, 8: Verdict.INCONCLUSIVE, 32: Verdict.UNJUDGED}
+    cells = tuple(
+        c if c.cell == c.base else replace(c, verdict=verdicts[c.cell.threads]) for c in found.cells
+    )
+    page = rendered(Run(document, replace(found, cells=cells)))["index.html"]
+    assert "Nothing changed or failed; 3 of 9 cells are inconclusive; 3 of 9 cells are unjudged." in page
+
+
+def test_the_table_of_all_cells_has_every_judged_one_with_its_numbers(built: Path) -> None:
+    (worst,) = tables(a_page(built, "cells")).values()
+    rows = re.findall(r"<tr>.*?</tr>", worst, flags=re.DOTALL)[1:]
+    verdicts = [found[0] for row in rows if (found := re.findall(r'class="badge (\w+)"', row))]
+    assert verdicts == ["regressed"] * 6 + ["failed", "inconclusive", "equivalent"]
+    assert "−24.2" in rows[0]
+    assert "−25.5 to −22.8" in rows[0]
+    assert "died during round 3" in rows[6]
+    assert "18\u202f899" in rows[0]
+
+
+def test_an_acknowledged_regression_is_told_apart_among_many_servers(known: Acknowledgement) -> None:
+    document, comparison = compared(servers=[builders.BASE, "a", "b"])
+    accepted = replace(known, workload="*", server="b", threads=None, at_most=0.9)
+    run = Run(document, acknowledgements.applied(comparison, [accepted]))
+    text = rendered(run)["index.html"]
+    (row,) = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)
+    assert re.findall(r'<td class="(.*?)">', row) == ["regressed x2", "regressed x3 accepted"]
+    assert "dashed: acknowledged" in text
+
+
+def test_a_change_of_another_figure_is_marked_among_many_servers() -> None:
+    document, found = compared(servers=[builders.BASE, "a", "b"])
+    cells = (*found.cells[:2], builders.decided_by(found.cells[2], "latency_p99", 1.3))
+    for comparison, marked in ((found, False), (replace(found, cells=cells), True)):
+        text = rendered(Run(document, comparison))["index.html"]
+        row = re.findall(r'<tr><th scope="row">1</th>(.*?)</tr>', text, flags=re.DOTALL)[0]
+        assert ("+30\u202f%*<i> regressed, 99 % latency</i>" in row) is marked
+        assert ("*: not throughput" in text) is marked
+
+
+def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
+    document, _ = compared()
+    run = Run(document, compare.compare(document, policy=Policy(false_alarms_max=0.05)))
+    (_, head) = run.comparison.cells
+    causes = wording.causes(head)
+    assert causes
+    pages_ = {name: Document(text).text for name, text in rendered(run).items() if name.endswith(".html")}
+    overview, cell = pages_["index.html"], pages_[f"{site.cell_stem(head.cell)}.html"]
+
+    def as_shown(text: str) -> str:
+        return " ".join(text.split())
+
+    assert as_shown(wording.standing(run.comparison)) in overview
+    assert "fail the gate: until" in overview
+    assert f"likely causes: {as_shown(causes[0])}" in overview
+    assert overview.index("likely causes") < overview.index("Measure it again") < overview.index("Verdicts")
+    assert as_shown(f"Likely causes {' '.join(causes)}") in cell
+
+
+def test_an_interrupted_and_a_cut_run_say_so(tmp_path: Path) -> None:
+    stopped = builders.a_run(interrupted=True)
+    index = a_site([builders.a_result(stopped)], tmp_path / "stopped")
+    assert "This run was interrupted after 5 min 31 s" in Document(index.read_text("utf-8")).text
+    cut = replace(stopped, end=None)
+    index = a_site([builders.a_result(cut)], tmp_path / "cut")
+    assert "This run was cut short" in Document(index.read_text("utf-8")).text
+
+
+@pytest.mark.parametrize(
+    "servers", [["mysql-5.7.22"], ["mysql-5.7.22", "mysql-8.0.12", "mysql-8.0.33", "a", "b"]]
+)
+def test_any_number_of_servers(servers: list[str], tmp_path: Path) -> None:
+    header = builders.a_header(servers, workloads=["oltp_read_only"], threads=[1, 8])
+    index = a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    text = index.read_text("utf-8")
+    assert text.count('<table class="matrix"') == (len(servers) == 2)
+    assert text.count('<table class="heat"') == (len(servers) > 2)
+    assert text.count('<td class="regressed') == (len(servers) - 1) * 2 * (len(servers) > 2)
+    assert all(Document(page.read_text("utf-8")).open == [] for page in pages(index))
+
+
+def of_profile(day: int, profile: str, *heads: str) -> JudgedRun:
+    """A run of a day in November."""
+    result = compared(
+        servers=[builders.BASE, *heads], run=f"202611{day}T024100Z-{day}",
+        started=f"2026-11-{day}T02:41:00+00:00", profile_name=profile,
+    )  # fmt: skip
+    return judged_runs.in_memory(*result)
+
+
+def test_other_profiles_are_on_the_home_page(tmp_path: Path) -> None:
+    slower = [(20, "quick"), (19, "nightly"), (18, "nightly"), (17, "quick"), (15, "weekly")]
+    runs = [of_profile(day, profile, builders.HEAD) for day, profile in slower]
+    index = site.build([*runs, of_profile(16, "weekly")], tmp_path)
+    shown = index.read_text("utf-8").split('id="others"')[1].split("</section>")[0]
+    # The newest run of each other profile, those with open regressions first.
+    assert re.findall(r'href="runs/(\w+)-', shown) == ["20261119T024100Z", "20261116T024100Z"]
+    assert shown.count("1 not acknowledged</small>") == 1
+    assert "1 of 2 other profiles in this report has open regressions." in Document(index.read_text()).text
+    older = index.parent / "runs" / "20261119T024100Z-19" / "index.html"
+    assert 'id="others"' not in older.read_text("utf-8")
+
+
+def test_a_profile_may_have_the_home_page_though_others_are_newer(tmp_path: Path) -> None:
+    runs = [of_profile(20, "quick"), of_profile(19, "weekly"), of_profile(18, "weekly")]
+    index = site.build(runs, tmp_path / "site", front="weekly").read_text("utf-8")
+    assert "runs/20261119T024100Z-19/cells.html" in Document(index).links
+    assert "Newest weekly" in Document(index).text
+    listed = msgspec.json.decode((tmp_path / "site" / "index.json").read_bytes())
+    assert (listed["front"], listed["newest"]) == (runs[1].id, runs[0].id)
+    assert "<h1" in site.report(runs, front="weekly")
+    with pytest.raises(InputError, match=r"no run of profile 'gate' .* expected one of quick, weekly"):
+        site.build(runs, tmp_path / "other", front="gate")
+    assert not (tmp_path / "other").exists()
+
+
+def test_what_is_likely_is_drawn_as_such_with_the_p_that_it_lacks(tmp_path: Path) -> None:
+    document, found = compared()
+    base, head = found.cells
+    likely = replace(
+        head, verdict=Verdict.INCONCLUSIVE, leaning="slower", p_value=0.061, causes=(), judged=()
+    )
+    index = a_site([(document, replace(found, cells=(base, likely)))], tmp_path)
+    text = Document(index.read_text("utf-8")).text
+    assert "1 inconclusive ▽ 1 likely slower" in text
+    assert '<td class="tile likely-slower">' in index.read_text("utf-8")
+    assert "likely slower, unproven: p = 0.061" in text
+    cell = Document(a_page(index, "oltp_point_select-t1-mysql-8").read_text("utf-8")).text
+    assert "▽ likely slower, unproven Likely slower than mysql-5.7.22, −25" in cell
+    run = index.parent / "runs" / found.header.run
+    assert [row["leaning"] for row in csv_rows(run / "index.csv")] == ["", "slower"]
+    value = msgspec.json.decode((run / "index.json").read_bytes())
+    assert [c["leaning"] for c in value["cells"]] == [None, "slower"]
+
+
+def test_a_run_in_which_nothing_was_measured(tmp_path: Path) -> None:
+    header = builders.a_header(workloads=["oltp_read_only"], threads=[1])
+    failures = tuple(
+        FailureRecord(cell=cell, start=1, reason="no memory")
+        for block in header.blocks
+        for cell in block.cells
+    )
+    document = RunDocument(header=header, starts=(), failures=failures, end=None)
+    index = a_site([builders.a_result(document)], tmp_path)
+    text = Document(index.read_text("utf-8")).text
+    assert "mysql-8.0.12 could not be measured" in text

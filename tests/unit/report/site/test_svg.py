@@ -1,0 +1,177 @@
+"""Charts as SVG."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import pairwise
+from xml.etree import ElementTree as ET
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from shootout.model.verdict import CellComparison
+from shootout.report.site import charts, svg
+from shootout.report.site.charts import MARKERS, Axis, Chart, Line, Series
+from shootout.report.site.svg import UNIT, Drawing, symbols, thumbnail
+from tests.support import builders
+
+Element = ET.Element
+
+
+def a_chart() -> Chart:
+    """Throughput of a base and a head at 1, 8 and 32 threads."""
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    return charts.throughput(cells, (Series(builders.BASE, 0), Series(builders.HEAD, 1)))
+
+
+def drawn(chart: Chart) -> Element:
+    return ET.fromstring(svg.chart(chart))
+
+
+def places(path: Element) -> list[tuple[float, float]]:
+    pairs = re.findall(r"([\d.-]+)[ ,]([\d.-]+)", path.attrib["d"])
+    return [(float(x), float(y)) for x, y in pairs]
+
+
+def styled(picture: Element, style: str) -> list[Element]:
+    return [each for each in picture.iter("path") if style in each.attrib.get("style", "")]
+
+
+def per_cent(text: str) -> float:
+    return float(text.removesuffix("%"))
+
+
+def test_a_line_has_its_pattern_its_symbols_a_band_and_a_ring() -> None:
+    picture = drawn(a_chart())
+    lines = styled(picture, "stroke-width:2.25")
+    assert [len(places(line)) for line in lines] == [3, 3]
+    assert "stroke-dasharray:2 3" in lines[0].attrib["style"]  # the base is dotted
+    assert len(styled(picture, "color-mix(in srgb,var(--series-1) 18%,transparent)")) == 1
+    assert [each.attrib["href"] for each in picture.iter("use")] == ["#mark-circle"] * 3 + [
+        "#mark-diamond"
+    ] * 3
+    rings = [each for each in picture.iter("circle") if each.attrib["class"] == "ring"]
+    assert len(rings) == 2
+    peak = min(places(lines[1]), key=lambda at: at[1])
+    at = per_cent(rings[1].attrib["cx"]), per_cent(rings[1].attrib["cy"])
+    assert at == pytest.approx((peak[0] / 10, peak[1] / 10), abs=0.02)
+
+
+def test_whiskers_stand_on_their_points() -> None:
+    line = Line(Series("a", 1), ((0, 1.0), (1, 3.0)), intervals=((0.0, 2.0), (2.0, 4.0)), whiskers=True)
+    chart = Chart(Axis(ends=(0, 1)), Axis(ends=(0, 4)), (line,))
+    (bars,) = styled(drawn(chart), "stroke-width:1.5")
+    assert bars.attrib["d"] == f"M0.0 {UNIT}.0V{UNIT / 2}M{UNIT}.0 {UNIT / 2}V0.0"
+
+
+def test_an_interval_of_a_single_point_is_a_bar() -> None:
+    cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
+    chart = charts.throughput([c for c in cells if c.cell.threads == 1], [Series(builders.HEAD, 1)])
+    (bar,) = styled(drawn(chart), "stroke-width:1.5")
+    assert "V" in bar.attrib["d"]
+
+
+def test_axes_have_their_titles_and_the_numbers_of_threads() -> None:
+    texts = [text.text for text in drawn(a_chart()).iter("text")]
+    assert texts[-2:] == ["threads", "transactions / s"]
+    assert {"1", "8", "32", "0", "10\u202fk", "40\u202fk"} <= set(texts)
+    assert not list(ET.fromstring(thumbnail(a_chart())).iter("text"))
+
+
+def test_labels_that_would_meet_wait_for_room() -> None:
+    ticks = tuple((float(at), f"mysql-8.0.{at}") for at in range(12))
+    points = tuple((float(at), 1.0) for at in range(12))
+    texts = list(drawn(Chart(Axis(ticks=ticks), Axis(), (Line(Series("a", 1), points),))).iter("text"))
+    named = [text for text in texts if (text.text or "").startswith("mysql")]
+    narrow = [text for text in named if text.attrib.get("class") != "wide"]
+    assert 1 < len(narrow) < len(named) < len(ticks)
+
+
+def test_names_stand_at_the_ends_of_lines_and_apart() -> None:
+    ends = {"a": 0.0, "b": 0.1, "c": 0.2, "d": 5.0, "e": 10.0}
+    lines = tuple(
+        Line(Series(name, number), ((0, 5.0), (1, y))) for number, (name, y) in enumerate(ends.items())
+    )
+    chart = Chart(Axis(), Axis(), lines)
+    assert svg.has_names(chart)
+    (group,) = (
+        each for each in ET.fromstring(svg.chart(chart, named=True)) if each.attrib.get("class") == "names"
+    )
+    at = {str(text.text): per_cent(text.attrib["y"]) for text in group.iter("text")}
+    assert [*at] == ["e", "d", "c", "b", "a"]
+    assert all(low - high >= 100 * svg.NAME_HEIGHT - 0.02 for high, low in pairwise(at.values()))
+    assert at["e"] >= 0
+    assert at["a"] <= 100
+    assert at["d"] == pytest.approx(100 * (1 - Drawing(chart).y(5.0)), abs=0.01)  # far from the others
+    leads = [(per_cent(line.attrib["y1"]), per_cent(line.attrib["y2"])) for line in group.iter("line")]
+    assert leads[-1][0] == pytest.approx(100 * (1 - Drawing(chart).y(0.0)), abs=0.01)
+    assert [end for _, end in leads] == [*at.values()]
+    assert "names" not in svg.chart(chart)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (["a", "b"], True),
+        (["a"], False),
+        ([*"abcdefghijklm"], False),
+        (["a", "b" * 23], False),
+        (["a", ""], False),
+    ],
+)
+def test_names_that_do_not_fit_stay_in_the_legend(names: list[str], expected: bool) -> None:
+    lines = tuple(Line(Series(name, number), ((0, 1.0),)) for number, name in enumerate(names))
+    assert svg.has_names(Chart(Axis(), Axis(), lines)) is expected
+    assert not svg.has_names(None)
+
+
+def test_every_place_can_be_pointed_at_and_the_first_focused() -> None:
+    chart = a_chart()
+    stripes = [each for each in drawn(chart).iter("rect") if each.find("title") is not None]
+    assert [each.findtext("title") for each in stripes] == [text for _, text in chart.readouts]
+    assert sum(per_cent(each.attrib["width"]) for each in stripes) == pytest.approx(100, abs=0.1)
+    assert [each.attrib.get("tabindex") for each in stripes] == ["0", None, None]
+
+
+def test_what_is_missing_interrupts_a_line() -> None:
+    points = ((1, 1.0), (2, 2.0), (3, None), (4, 4.0), (5, 5.0))
+    chart = Chart(Axis(), Axis(), (Line(Series("a", 1, "--ink"), points, marked=False),))
+    (line,) = styled(drawn(chart), "stroke:var(--ink)")
+    assert line.attrib["d"].count("M") == 2
+
+
+@cache
+def a_cell() -> CellComparison:
+    return builders.a_comparison().cells[0]
+
+
+numbers = st.just(0.0) | st.floats(1e-9, 1e9)
+
+
+@given(st.dictionaries(st.integers(1, 65_535), numbers, min_size=1, max_size=12), st.booleans())
+def test_nothing_lies_outside_of_the_picture(values: dict[int, float], log: bool) -> None:
+    cells = [
+        replace(c, cell=replace(c.cell, threads=threads), figures=replace(c.figures, client_cpu_s=value))
+        for threads, value in values.items()
+        for c in [a_cell()]
+        if c.figures
+    ]
+    shown = {threads: value for threads, value in values.items() if value > 0 or not log}
+    chart = charts.over_threads(cells, [Series(builders.BASE, 1)], lambda f: f.client_cpu_s, log=log)
+    assert bool(chart) == bool(shown)
+    if not chart:
+        return
+    (line,) = styled(ET.fromstring(f"<svg>{Drawing(chart).plot}</svg>"), "stroke-width:2.25")
+    drawn_at = places(line)
+    assert len(drawn_at) == len(shown)
+    assert all(0 <= x <= UNIT and 0 <= y <= UNIT for x, y in drawn_at)
+    assert drawn_at == sorted(drawn_at, key=lambda at: at[0])
+
+
+def test_every_symbol_can_be_drawn() -> None:
+    found = ET.fromstring(symbols())
+    assert [each.attrib["id"] for each in found] == [f"mark-{name}" for name in MARKERS]
+    assert len({ET.tostring(each).split(b" ", 2)[2] for each in found}) == len(MARKERS)

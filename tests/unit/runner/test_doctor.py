@@ -1,0 +1,55 @@
+import math
+from pathlib import Path
+
+import pytest
+
+from shootout import cli
+from shootout.analysis import ledger
+from shootout.model.plan import Policy
+from shootout.runner import disk, doctor, interference, preflight
+from tests.nightly.analysis.test_power import a_share
+from tests.support.analysis.builders import an_entry
+
+pytest_plugins = ["tests.support.runs"]
+
+
+@pytest.mark.parametrize("spread", [0.003, 0.01, 0.03])
+@pytest.mark.parametrize("loss", doctor.CHANGES)
+def test_the_power_is_that_of_the_rule(loss: float, spread: float) -> None:
+    """By simulation of the rule, beside the noise floor of A/A cells with this spread."""
+    bar = max(math.log1p(0.02), 1.5 * 1.96 * spread / math.sqrt(doctor.STARTS))
+    flagged = a_share(-math.log1p(-loss), spread, doctor.STARTS, Policy(), 1, bar=bar)
+    assert doctor.power(loss, ledger.Noise(spread), 0.02, Policy()) == pytest.approx(flagged, abs=0.1)
+
+
+def test_power_without_noise_is_that_of_the_margin() -> None:
+    assert [doctor.power(loss, ledger.Noise(0.0), 0.02, Policy()) for loss in (0.01, 0.03)] == [0, 1]
+
+
+def test_noise_is_told_for_each_kind_of_cell() -> None:
+    entries = [an_entry(run="r1"), an_entry(run="r2"), an_entry(run="r2", spread=0.03, threads=8)]
+    four, eight = doctor.noise(entries, Policy())
+    assert [(each.threads, each.runs) for each in (four, eight)] == [(4, 2), (8, 1)]
+    assert [four.spread, eight.spread] == pytest.approx([0.01, 0.03])
+    assert four.power["0.05"] > eight.power["0.05"]
+    assert [*four.power.values()] == sorted(four.power.values())
+
+
+@pytest.fixture
+def hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(interference, "SECONDS", 0.2)
+    monkeypatch.setattr(disk, "SECONDS", 0.1)
+
+
+@pytest.mark.usefixtures("hasty")
+def test_what_is_unfit_comes_with_its_reason_and_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(preflight, "SPACE_MIN_BYTES", 1 << 60)
+    assert cli.main(["doctor", "--out", str(tmp_path), "--data", str(tmp_path / "not" / "yet")]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    where = next(number for number, line in enumerate(lines) if line.startswith("! free space"))
+    assert lines[where].endswith(" GiB")
+    assert lines[where + 1].startswith("Each server of a run has a copy of the data")
+    assert lines[where + 2] == "$ shootout cache clear"
+    assert not (tmp_path / "not").exists()

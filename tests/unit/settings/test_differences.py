@@ -1,0 +1,97 @@
+"""What two servers differ in."""
+
+from __future__ import annotations
+
+import pytest
+
+from shootout.model.run import SettingRecord
+from shootout.settings import differences
+from tests.support import builders
+
+
+def a_setting(name: str, requested: str | None, effective: str) -> SettingRecord:
+    return SettingRecord(name=name, requested=requested, effective=effective, differs=False)
+
+
+def test_records_that_differ_are_told_apart_by_whether_anybody_asked() -> None:
+    base = builders.a_server(
+        "base",
+        settings=(
+            a_setting("adaptive_hash_index", None, "ON"),
+            a_setting("max_connections", "5000", "5000"),
+            a_setting("buffer_pool_bytes", "536870912", "536870912"),
+            a_setting("page_cleaners", None, "1"),
+        ),
+    )
+    head = builders.a_server(
+        "head",
+        settings=(
+            a_setting("adaptive_hash_index", "OFF", "OFF"),
+            a_setting("max_connections", "5000", "214"),
+            a_setting("buffer_pool_bytes", "536870912", "536870912"),
+            a_setting("page_cleaners", None, "1"),
+        ),
+    )
+    assert differences.of_records(base, head) == (("adaptive_hash_index",), ("max_connections",))
+    assert differences.of_records(base, base) == ((), ())
+
+
+def test_places_and_names_of_a_server_are_no_difference() -> None:
+    base = {"datadir": "/a", "log_bin_index": "a", "innodb_adaptive_hash_index": "ON", "server_uuid": "a"}
+    head = {"datadir": "/b", "log_bin_index": "b", "innodb_adaptive_hash_index": "OFF", "server_uuid": "b"}
+    (found,) = differences.differences(base, head)
+    assert (found.name, found.base, found.head, found.notable) == (
+        "innodb_adaptive_hash_index", "ON", "OFF", True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        ({"tx_isolation": "REPEATABLE-READ"}, {"transaction_isolation": "REPEATABLE-READ"}),
+        ({"tx_read_only": "OFF"}, {"transaction_read_only": "0"}),
+        ({"slave_net_timeout": "60"}, {"replica_net_timeout": "60"}),
+        ({"innodb_flush_method": ""}, {"innodb_flush_method": "fsync"}),
+        ({"query_cache_type": "OFF", "query_cache_size": "1048576"}, {}),
+        (
+            {"innodb_checksums": "ON", "innodb_checksum_algorithm": "crc32"},
+            {"innodb_checksum_algorithm": "crc32"},
+        ),
+    ],
+)
+def test_new_names_and_values_that_mean_the_same_differ_in_nothing(
+    base: dict[str, str], head: dict[str, str]
+) -> None:
+    assert differences.differences(base, head) == []
+
+
+def test_a_renamed_variable_that_differs_stands_once_by_its_new_name() -> None:
+    before = {"tx_isolation": "REPEATABLE-READ", "slave_net_timeout": "60"}
+    now = {"transaction_isolation": "READ-COMMITTED", "replica_net_timeout": "70"}
+    found = differences.differences(before, now)
+    assert [(each.name, each.base, each.head) for each in found] == [
+        ("transaction_isolation", "REPEATABLE-READ", "READ-COMMITTED"),
+        ("replica_net_timeout", "60", "70"),
+    ]
+    assert differences.suspects(found, planned=False, writes=False) == [
+        "transaction_isolation=REPEATABLE-READ"
+    ]
+
+
+def test_suspects_are_what_the_statements_can_feel_and_what_plans_depend_on_first() -> None:
+    base = {
+        "sync_binlog": "0", "performance_schema": "OFF", "sort_buffer_size": "1",
+        "optimizer_switch": "mrr=on,hash_join=off,gone=on",
+    }  # fmt: skip
+    head = {
+        "sync_binlog": "1", "performance_schema": "ON", "sort_buffer_size": "2",
+        "optimizer_switch": "mrr=on,hash_join=on,new=on",
+    }  # fmt: skip
+    found = differences.differences(base, head)
+    plans = ["optimizer_switch=hash_join=off", "sort_buffer_size=1"]
+    assert differences.suspects(found, planned=False, writes=True) == [
+        "sync_binlog=0",
+        "performance_schema=OFF",
+    ]
+    assert differences.suspects(found, planned=False, writes=False) == ["performance_schema=OFF"]
+    assert differences.suspects(found, planned=True, writes=False) == [*plans, "performance_schema=OFF"]

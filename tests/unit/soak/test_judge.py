@@ -1,0 +1,289 @@
+"""Findings of soaks: simulated curves without a difference, and with differences that must be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from msgspec import structs
+from numpy.typing import NDArray
+from scipy.signal import lfilter
+
+from shootout.model.verdict import Verdict
+from shootout.soak import judge, report
+from shootout.soak.curves import Curve, curves
+from shootout.soak.judge import compare
+from shootout.soak.values import Finding, Gauge, Measure, SoakFailure
+from tests.support.soak.builders import document, header, slices
+
+SECONDS = 600
+PAIRS = 120
+Generator = np.random.Generator
+
+
+def curve(generator: Generator, seconds: int = SECONDS, shifts: float = 0.5) -> Curve:
+    """Autocorrelated noise of 4 %, so many shifts of about 2 % in ten minutes; memory that fills a pool."""
+    noise = 0.04 * lfilter([0.8], [1, -0.6], generator.standard_normal(seconds + 50))[50:]
+    for _ in range(generator.poisson(shifts * seconds / 600)):
+        noise[generator.integers(seconds) :] += generator.normal(0, 0.02)
+    pool = 7e8 * -np.expm1(-np.arange(seconds) / 120)
+    jumps = np.cumsum(1e5 * generator.standard_normal(seconds) * (generator.random(seconds) < 0.05))
+    return Curve(1000 * np.exp(noise), np.full(seconds, 0.01), {"memory": 2e8 + pool + jumps})
+
+
+def stalled(healthy: Curve) -> Curve:
+    """Three seconds in each 45."""
+    often = np.arange(len(healthy.tps)) % 45 > 41
+    return replace(healthy, tps=np.where(often, 3.0, healthy.tps))
+
+
+def sloping(healthy: Curve) -> Curve:
+    """One percent in each minute."""
+    return replace(healthy, tps=healthy.tps * 0.99 ** (np.arange(len(healthy.tps)) / 60))
+
+
+def leaking(healthy: Curve) -> Curve:
+    """One megabyte in each second."""
+    return replace(healthy, gauges={"memory": healthy.gauges["memory"] + 1e6 * np.arange(len(healthy.tps))})
+
+
+def dipping(healthy: Curve) -> Curve:
+    """By 30 %, for four of thirty seconds."""
+    return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) % 30 < 4, 0.7, 1.0) * healthy.tps)
+
+
+def falling(healthy: Curve) -> Curve:
+    """By 30 %, after three quarters of the load."""
+    early = np.arange(len(healthy.tps)) < 0.75 * len(healthy.tps)
+    return replace(healthy, tps=np.where(early, 1.0, 0.7) * healthy.tps)
+
+
+def stepping(healthy: Curve) -> Curve:
+    """By 12 %, after a third of the load."""
+    early = np.arange(len(healthy.tps)) < len(healthy.tps) / 3
+    return replace(healthy, tps=np.where(early, 1.0, 0.88) * healthy.tps)
+
+
+def judged(base: Curve, head: Curve, turns: bool = False) -> dict[str, Finding]:
+    return {each.kind: each for each in compare(base, head, 0.95, turns)}
+
+
+def decided(findings: dict[str, Finding]) -> list[str]:
+    return [kind for kind, each in findings.items() if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
+
+
+@pytest.mark.parametrize("seconds", [judge.SECONDS_MIN, SECONDS, 3600])
+def test_equal_servers_rarely_differ(seconds: int) -> None:
+    generator = np.random.default_rng(seconds)
+    pairs = PAIRS if seconds < 3600 else PAIRS // 4
+    alarms = sum(
+        bool(decided(judged(curve(generator, seconds), curve(generator, seconds)))) for _ in range(pairs)
+    )
+    assert alarms <= 0.05 * pairs
+
+
+@pytest.mark.parametrize(
+    ("spoilt", "kind", "least"),
+    [
+        (stalled, "stalls", 1.0),
+        (leaking, "memory", 1.0),
+        (dipping, "dips", 1.0),
+        (falling, "level", 1.0),
+        (stepping, "step", 0.9),
+        (sloping, "slope", 0.8),
+    ],
+)
+def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least: float) -> None:
+    generator = np.random.default_rng(2)
+    hits = [
+        judged(curve(generator), spoilt(curve(generator)), turns=kind == "step")[kind].verdict
+        is Verdict.REGRESSED
+        for _ in range(50)
+    ]
+    assert np.mean(hits) >= least
+
+
+def in_turns(generator: Generator, seconds: int) -> tuple[Curve, Curve]:
+    """Two servers on a shared machine, whose speed walks by tens of percents in the minutes of both."""
+    drift = np.cumsum(0.01 * generator.standard_normal(seconds))
+    base, head = (curve(generator, seconds, shifts=0) for _ in range(2))
+    return replace(base, tps=base.tps * np.exp(drift)), replace(head, tps=head.tps * np.exp(drift))
+
+
+def disturbed(generator: Generator, healthy: Curve) -> Curve:
+    """Twice in each minute, for some seconds, by up to 70 %: the disk of a shared machine."""
+    tps = healthy.tps.copy()
+    for at in np.flatnonzero(generator.random(len(tps)) < 1 / 30):
+        tps[at : at + generator.integers(2, 8)] *= generator.uniform(0.3, 0.8)
+    return replace(healthy, tps=tps)
+
+
+def test_disturbances_are_no_difference_and_seldom_hide_a_step() -> None:
+    generator = np.random.default_rng(15)
+    alarms, hits = [], []
+    for _ in range(PAIRS):
+        base, head = (disturbed(generator, each) for each in in_turns(generator, SECONDS))
+        alarms += decided(judged(base, head, turns=True))
+        hits += [judged(base, stepping(head), turns=True)["step"].verdict is Verdict.REGRESSED]
+    assert len(alarms) <= 0.05 * PAIRS
+    assert np.mean(hits) >= 0.5  # as they are: 0.03
+
+
+def test_in_turns_a_machine_that_drifts_is_no_difference() -> None:
+    generator = np.random.default_rng(10)
+    pairs = [in_turns(generator, SECONDS) for _ in range(PAIRS)]
+    alarms = [kind for pair in pairs for kind in decided(judged(*pair, turns=True))]
+    assert len(alarms) <= 0.05 * PAIRS
+
+
+def test_a_step_is_found_when_it_was() -> None:
+    generator = np.random.default_rng(11)
+    later = np.where(np.arange(SECONDS) < 200, 1.0, 0.88)
+    for _ in range(20):
+        base, head = in_turns(generator, SECONDS)
+        found = judged(base, replace(head, tps=head.tps * later), turns=True)["step"]
+        assert found.verdict is Verdict.REGRESSED
+        assert found.difference is not None
+        assert found.difference.low < -0.12 < found.difference.high
+        assert abs(int(found.note.split()[1]) - 200) <= 30
+
+
+def test_the_detectable_loss_is_found_in_four_of_five() -> None:
+    generator = np.random.default_rng(12)
+    hits = []
+    for _ in range(200):
+        base, head = in_turns(generator, SECONDS)
+        loss = judge.detectable(base, head, SECONDS, 0.95)
+        midway = np.where(np.arange(SECONDS) < SECONDS // 2, 1.0, 1 - loss)
+        hits.append(judged(base, replace(head, tps=head.tps * midway), turns=True)["step"].verdict)
+    assert 0.7 <= np.mean([each is Verdict.REGRESSED for each in hits]) <= 0.9
+
+
+def test_seven_stalls_against_none_are_proven() -> None:
+    generator = np.random.default_rng(13)
+    found = judged(curve(generator, 350), stalled(curve(generator, 350)))["stalls"]
+    assert found.verdict is Verdict.REGRESSED
+    assert found.note == "21 s in all, at most 3 s at once"
+
+
+def test_turns_say_what_they_find_and_whether_the_machine_was_the_same() -> None:
+    tps = curve(np.random.default_rng(14), shifts=0).tps.tolist()
+    used: dict[str, list[dict[Gauge, float]]] = {
+        "a": [{"others": 0.1}] * SECONDS,
+        "b": [{"others": 0.4}] * SECONDS,
+    }
+    taken = [each for label, gauges in used.items() for each in slices(label, tps, gauges=gauges)]
+    whole = document(["a", "b"], taken)
+    turns = structs.replace(whole, header=structs.replace(whole.header, turn_s=5.0))
+    (only,) = judge.judge(turns).comparisons
+    find, differs = report.remarks(only)
+    assert (
+        find
+        == "Of five such soaks, four would find a loss of 5\N{NARROW NO-BREAK SPACE}% that begins midway."
+    )
+    assert differs.endswith("used 0.10 CPUs beside a, and 0.40 beside b.")
+    assert [*report.remarks(judge.judge(whole).comparisons[0])] == [differs]
+
+
+def test_what_the_base_has_and_the_head_has_not_is_better() -> None:
+    generator = np.random.default_rng(3)
+    healthy, spoilt = curve(generator), stalled(curve(generator))
+    assert judged(spoilt, healthy)["stalls"].verdict is Verdict.IMPROVED
+
+
+def test_a_stall_that_both_have_is_no_difference() -> None:
+    generator = np.random.default_rng(4)
+    findings = judged(stalled(curve(generator)), stalled(curve(generator)))
+    assert not decided(findings)
+    assert findings["dips"].note == "every 45 s"
+    stalls = findings["stalls"].head
+    assert stalls is not None
+    assert stalls.estimate == pytest.approx(60 / 45, abs=0.1)
+    assert "3 s at once" in findings["stalls"].note
+
+
+@pytest.mark.parametrize(
+    "grown",
+    [1e8 * (np.arange(SECONDS) > 450), 3e8 * -np.expm1(-np.arange(SECONDS) / 180)],
+    ids=["jumps once", "reaches a plateau"],
+)
+def test_memory_that_does_not_go_on_growing_is_no_leak(grown: NDArray[np.float64]) -> None:
+    base = curve(np.random.default_rng(5))
+    head = replace(base, gauges={"memory": base.gauges["memory"] + grown})
+    assert judged(base, head)["memory"].verdict is not Verdict.REGRESSED
+
+
+def test_intervals_of_a_known_slope_hold() -> None:
+    generator = np.random.default_rng(6)
+    slopes = [judged(curve(generator), sloping(curve(generator)))["slope"].difference for _ in range(100)]
+    assert sum(each is not None and each.low <= -0.01 <= each.high for each in slopes) >= 95
+
+
+def test_an_open_loop_is_judged_by_latency() -> None:
+    base = curve(np.random.default_rng(7))
+    steady = replace(base, tps=np.full(SECONDS, 100.0), open_loop=True)
+    slower = replace(steady, latency_s=np.linspace(0.01, 0.02, SECONDS))
+    assert decided(judged(steady, slower)) == ["level", "slope"]
+
+
+def test_seconds_of_a_curve_hold_every_transaction() -> None:
+    # Two seconds of silence from 2.5 s on: a slice of one second that takes until 4.5 s.
+    taken = slices("a", [100, 100, 50, 100, 100], lasts=[1, 1, 2.5, 1, 1])
+    curve = curves(header(["a"]), taken)["a"]
+    assert curve.tps.round().tolist() == [100, 100, 50, 0, 50, 100]
+    assert np.isfinite(curve.latency_s[:2]).all()
+
+
+def test_a_document_is_judged() -> None:
+    tps: NDArray[np.float64] = curve(np.random.default_rng(8)).tps
+    late = np.where(np.arange(SECONDS) < 450, 1.0, 0.6) * tps
+    records = [*slices("a", tps), *slices("b", late)]
+    result = judge.judge(document(["a", "b"], records))
+    (only,) = result.comparisons
+    assert (only.base, only.head, only.reason) == ("a", "b", "")
+    assert {each.kind for each in only.findings if each.verdict is Verdict.REGRESSED} >= {"level"}
+    assert report.judged(result).exit_code == 1
+    begin, end = only.levels["b"]
+    assert begin.low < 1000 < begin.high
+    assert 500 < end.estimate < 700
+
+
+def test_a_failed_server_and_a_short_load_are_said() -> None:
+    taken = slices("a", [100.0] * 10)
+    result = judge.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))
+    assert [each.reason for each in result.comparisons] == ["b: crashed"]
+    assert report.judged(result).exit_code == 3
+    alone = judge.judge(document(["a"], taken))
+    assert "180 s" in alone.comparisons[0].reason
+    assert report.judged(alone).exit_code == 0
+
+
+def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:
+    generator = np.random.default_rng(9)
+    base = curve(generator, 1800)
+    slow = replace(base, tps=np.where(np.arange(1800) % 300 < 20, 0.5, 1.0) * base.tps)
+    head = curve(generator, 200)
+    both = [
+        [*slices("a", slow.tps[:seconds]), *slices("b", head.tps)]
+        for seconds in (len(slow.tps), len(head.tps))
+    ]
+    (only,), (alike,) = (
+        judge.judge(document(["a", "b"], taken, ends={"a": {}})).comparisons for taken in both
+    )
+    assert only.findings
+    assert (only.findings, only.levels) == (alike.findings, alike.levels)
+    assert only.reason == "b: cut short"
+
+
+def test_the_footprint_names_what_changed_beyond_its_margin() -> None:
+    ends: dict[str, dict[Measure, float]] = {
+        "a": {"memory": 100.0, "start": 1.0},
+        "b": {"memory": 107.0, "start": 1.4},
+    }
+    result = judge.judge(document(["a", "b"], [*slices("a", [1.0] * 5), *slices("b", [1.0] * 5)], ends=ends))
+    assert {each.measure: each.changed for each in result.comparisons[0].footprint} == {
+        "memory": True,
+        "start": False,
+    }

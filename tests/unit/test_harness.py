@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import NoReturn, cast
+
+import pytest
+from msgspec import structs
+
+from shootout import app, harness
+from shootout.app import Request
+from shootout.document import journal
+from shootout.errors import INTERRUPTED
+from shootout.inputs.options import Selection
+from shootout.paths import ROOT
+from tests.support import builders
+
+
+@pytest.fixture
+def reporter() -> harness._Reporter:
+    return harness._Reporter(app.prepare(Request(Selection.read(), Path("out"))))
+
+
+@pytest.mark.parametrize(
+    ("code", "ours"),
+    [
+        (pytest.ExitCode.OK, 0),
+        (pytest.ExitCode.TESTS_FAILED, 1),
+        (pytest.ExitCode.USAGE_ERROR, 2),
+        (pytest.ExitCode.INTERNAL_ERROR, 3),
+        (pytest.ExitCode.NO_TESTS_COLLECTED, 3),
+        (2, 2),  # what pytest.exit was given
+    ],
+)
+def test_pytests_exit_code_gets_our_meaning(reporter: harness._Reporter, code: int, ours: int) -> None:
+    assert reporter.exit_code(code) == ours
+
+
+def test_an_undecided_run_that_fails_is_no_wrong_usage(
+    reporter: harness._Reporter, pytestconfig: pytest.Config
+) -> None:
+    assert reporter.exit_code(4) == 2
+    document, comparison = builders.a_result()
+    stash = pytest.Stash()
+    stash[harness.CONCLUSION] = app.Conclusion(document, comparison, (), Path())
+    reporter.config = cast("pytest.Config", SimpleNamespace(stash=stash))
+    assert reporter.exit_code(4) == 4
+
+
+def test_an_interruption_is_told_and_is_no_usage_error(
+    reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(pytest.exit.Exception) as stopped:
+        pytest.exit("it died")
+    reporter.pytest_keyboard_interrupt(stopped)
+    assert (reporter.exit_code(3), capsys.readouterr().err) == (3, "shootout: it died\n")
+    with pytest.raises(KeyboardInterrupt) as interrupted:
+        raise KeyboardInterrupt
+    reporter.pytest_keyboard_interrupt(interrupted)
+    assert reporter.exit_code(pytest.ExitCode.INTERRUPTED) == INTERRUPTED
+    assert capsys.readouterr().err == "shootout: interrupted; all servers are stopped\n"
+
+
+@pytest.mark.parametrize(
+    ("started", "resume", "told"),
+    [("2026-01-01", False, False), ("9999-01-01", False, True), ("2026-01-01", True, True)],
+)
+def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: bool, tmp_path: Path) -> None:
+    run = builders.a_run()
+    header = structs.replace(run.header, started=started)
+    writer = journal.Writer(tmp_path / "results", header.run)
+    writer.append(header)
+    for start in run.starts:
+        writer.append(start)
+    reporter = harness._Reporter(app.prepare(Request(Selection.read(resume=resume), tmp_path)))
+    command = f"shootout run --profile quick --out {tmp_path} --resume"
+    assert reporter._go_on() == (command if told else None)
+
+
+OUTSIDE = """
+import sys
+from shootout import app, cli
+def refuse(*_):
+    raise app.MeasureError("measured")
+app.run = refuse
+sys.exit(cli.main(["run", "--profile", "quick", "--out", sys.argv[1]]))
+"""
+
+
+def test_a_users_own_pytest_options_are_not_for_the_suites(tmp_path: Path) -> None:
+    environment = os.environ | {"PYTEST_ADDOPTS": "--color=yes -v -k nothing"}
+    command = (sys.executable, "-c", OUTSIDE, tmp_path)
+    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (3, "shootout: measured\n")
+
+
+def test_a_report_that_cannot_be_written_costs_no_verdict(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def write(*_: object, **__: object) -> NoReturn:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    document, comparison = builders.a_result()
+    conclusion = app.Conclusion(document, comparison, (), Path())
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-v")
+    monkeypatch.setattr(pytest, "main", write)
+    prepared = app.prepare(Request(Selection.read(), tmp_path, junit_xml=tmp_path / "junit.xml"))
+    with pytest.raises(OSError, match="No space left"):
+        harness.run(prepared)
+    monkeypatch.setattr(harness._Reporter, "conclusion", conclusion)
+    assert harness.run(prepared) == (conclusion.exit_code, conclusion)
+    said = f"shootout: left out: {tmp_path}/junit.xml: cannot be written: No space left on device\n"
+    assert (capsys.readouterr().err, os.environ["PYTEST_ADDOPTS"]) == (said, "-v")
+
+
+def test_only_what_is_no_failed_cell_is_shown_and_means_that_measuring_failed(
+    reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def report(when: str) -> pytest.TestReport:
+        return pytest.TestReport("a", ("f", 1, "a"), {}, "failed", f"why {when}", when)  # type: ignore[arg-type]
+
+    reporter.pytest_runtest_logreport(report("call"))
+    assert (reporter.exit_code(1), capsys.readouterr().err) == (1, "")
+    reporter.pytest_runtest_logreport(report("setup"))
+    assert (reporter.exit_code(1), capsys.readouterr().err) == (3, "why setup\n")
+
+
+def test_what_cannot_be_collected_is_shown(
+    reporter: harness._Reporter, capsys: pytest.CaptureFixture[str]
+) -> None:
+    reporter.pytest_collectreport(pytest.CollectReport("a", "passed", None, []))
+    assert (reporter.exit_code(0), capsys.readouterr().err) == (0, "")
+    reporter.pytest_collectreport(pytest.CollectReport("a", "failed", "no such fixture", []))
+    assert (reporter.exit_code(0), capsys.readouterr().err) == (3, "no such fixture\n")

@@ -1,0 +1,108 @@
+"""What becomes of a my.cnf on a newer server."""
+
+from __future__ import annotations
+
+from shootout.upgrade import configuration
+from shootout.upgrade.configuration import Probe
+
+OPTIONS = {
+    "query_cache_size": "16M",
+    "innodb-log-file-size": "64M",
+    "max_connections": "200",
+    "tx_isolation": "READ-COMMITTED",
+    "sql_mode": "NO_AUTO_CREATE_USER",
+    "back_log": "90",
+    "made_up": "1",
+}
+
+
+OLD = Probe(
+    "5.7",
+    {
+        "query_cache_size": "16777216", "innodb_log_file_size": "67108864", "max_connections": "200",
+        "tx_isolation": "READ-COMMITTED", "sql_mode": "NO_AUTO_CREATE_USER", "back_log": "90",
+    },
+    OPTIONS,
+)  # fmt: skip
+
+
+NEW = Probe(
+    "8.0",
+    {
+        "innodb_log_file_size": "67108864", "max_connections": "200", "sql_mode": "",
+        "transaction_isolation": "READ-COMMITTED", "back_log": "200",
+    },
+    {**OPTIONS, "sql_mode": '""'},
+    {"sql_mode": "mode NO_AUTO_CREATE_USER"},
+)  # fmt: skip
+
+
+def test_options_that_are_removed_renamed_refused_or_read_otherwise_are_named() -> None:
+    fates = tuple(configuration.fates(OPTIONS, OLD, NEW))
+    lost = {fate.option: fate for fate in fates if not configuration.is_kept(fate)}
+    assert [*lost] == ["query_cache_size", "tx_isolation", "sql_mode", "back_log"]
+    assert lost["query_cache_size"].new is None
+    assert lost["tx_isolation"].renamed == "transaction_isolation"
+    assert lost["sql_mode"].refused == "mode NO_AUTO_CREATE_USER"
+    assert (lost["back_log"].old, lost["back_log"].new) == ("90", "200")
+    of_old, of_new = configuration.measured(fates)
+    assert (of_old.pop("loose-tx_isolation"), of_new.pop("loose-transaction_isolation")) == (
+        ("READ-COMMITTED",) * 2
+    )
+    assert of_old == of_new
+    assert of_old["loose-sql_mode"] == '""'
+
+
+def test_what_one_server_refuses_is_left_out_on_both() -> None:
+    options = {"made_up": "1", "sql_mode": "A,B,C", "back_log": "9"}
+    old = Probe(
+        "5.7",
+        {"back_log": "9"},
+        {"sql_mode": "B,C", "back_log": "9"},
+        {"made_up": "no", "sql_mode": "mode A"},
+    )
+    new = Probe(
+        "8.0",
+        {"back_log": "9"},
+        {"made_up": "1", "sql_mode": "A,B"},
+        {"sql_mode": "mode C", "back_log": "no"},
+    )
+    fates = tuple(configuration.fates(options, old, new))
+    assert [fate.refused for fate in fates] == [
+        "by the old server: no",
+        "mode C; by the old server: mode A",
+        "no",
+    ]
+    assert not any(map(configuration.is_kept, fates))
+    assert [*configuration.measured(fates)] == [{"loose-sql_mode": "B"}] * 2
+
+
+def test_a_log_blames_an_option_by_name_or_by_value() -> None:
+    log = (
+        "2026-11-26T10:00:00Z 0 [ERROR] [MY-000077] [Server] /usr/sbin/mysqld: Error while setting value "
+        "'NO_AUTO_CREATE_USER' to 'sql_mode'.\n"
+        "2026-11-26T10:00:00Z 0 [Warning] [MY-000081] [Server] option 'back-log' is adjusted\n"
+        "2026-11-26T10:00:00Z 0 [Note] max_connections is nice\n"
+    )
+    said = dict(configuration._said(log, OPTIONS))
+    assert [*said] == ["sql_mode", "back_log"]
+    assert said["sql_mode"].startswith("Error while setting value")
+    assert "[Warning]" not in " ".join(configuration.warnings(log))
+    assert len(configuration.warnings(log)) == 2
+
+
+def test_a_start_that_died_blames_what_its_last_error_names() -> None:
+    log = (
+        "2026-11-26T10:00:00Z 0 [Warning] [MY-011068] [Server] The syntax 'back-log' is deprecated.\n"
+        "2026-11-26T10:00:00Z 0 [ERROR] [MY-000077] [Server] /usr/sbin/mysqld: max_connections is odd.\n"
+        "2026-11-26T10:00:00Z 0 [ERROR] [MY-000077] [Server] /usr/sbin/mysqld: Error while setting value "
+        "'NO_AUTO_CREATE_USER' to 'sql_mode'.\n"
+        "2026-11-26T10:00:00Z 0 [ERROR] [MY-010119] [Server] Aborting\n"
+    )
+    assert [*configuration._blamed(log, OPTIONS)] == ["sql_mode"]
+    by_value = "0 [ERROR] Unknown storage engine: FEDERATED\n"
+    engines = {"default_storage_engine": "InnoDB", "default_tmp_storage_engine": "FEDERATED"}
+    assert [*configuration._blamed(by_value, engines)] == ["default_tmp_storage_engine"]
+    assert configuration._blamed("0 [ERROR] InnoDB: Cannot allocate memory\n", engines) == {}
+    assert configuration.cause(f"it failed; its error log ends:\n{log}") == "max_connections is odd."
+    assert configuration.cause("it failed\nindeed") == "it failed"
