@@ -13,7 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from shootout import app, capability, command, harness
 from shootout.analysis import claims, gate
-from shootout.app import Conclusion
+from shootout.conclusion import Conclusion
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, PREPARED
 from shootout.inputs import published

@@ -161,7 +161,7 @@ def write_settings(document: UpgradeDocument, results: Path) -> None:
     if document.options:
         for label, given in zip(("old", "new"), configuration.measured(document.options), strict=True):
             lines = [f"{name} = {value}" if value else name for name, value in given.items()]
-            app.write(_settings_file(document, results, label), "\n".join(("[mysqld]", *lines, "")))
+            files.write(_settings_file(document, results, label), "\n".join(("[mysqld]", *lines, "")))
 
 
 def _settings_file(document: UpgradeDocument, results: Path, label: str) -> Path:

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from shootout import capability
-from shootout.app import Conclusion
 from shootout.bisect import report, since
 from shootout.bisect.command import CAPABILITY, _answer, _question
 from shootout.bisect.values import Answer
-from shootout.capability import Capability, Skip
+from shootout.capability import Capability
+from shootout.conclusion import Conclusion
+from shootout.errors import Skip
 from shootout.measure import campaign
 from shootout.model.history import Regression
 from shootout.model.plan import Cell
