@@ -26,7 +26,7 @@ import numpy as np
 import pymysql
 
 from benchmarks import beside
-from shootout import app
+from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.runner import machine
 from shootout.servers import instances
@@ -267,7 +267,7 @@ def _with_faults(args: argparse.Namespace, results: Path, faults: Sequence[str])
 
 def _measured(servers: str, results: Path, minutes: float, turn_s: float) -> SoakResult:
     path = measure.measure(
-        app.plan(Selection.read(profile="soak", servers=servers)), results, 60 * minutes, turn_s,
+        steps.plan(Selection.read(profile="soak", servers=servers)), results, 60 * minutes, turn_s,
         lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
     )  # fmt: skip
     return judge.judge(SOAKS.read(path))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
-from shootout import app
+from shootout import steps
 from shootout.analysis import compare
 from shootout.document import journal, resume
 from shootout.errors import InputError
@@ -61,7 +61,7 @@ SAMPLES = structs.replace(builders.a_samples(rounds=8, counters={}), server_cpu_
 def a_plan(folder: Path, **options: Any) -> plan.Plan:
     profile = folder / "profile.toml"
     profile.write_text(PROFILE)
-    return app.plan(Selection.read(profile=str(profile), seed="7", **options))
+    return steps.plan(Selection.read(profile=str(profile), seed="7", **options))
 
 
 class StoppedError(BaseException):

@@ -33,11 +33,11 @@ def test_without_the_container_packages_it_says_how_to_install_them(
 
 ANOTHER_SERVER = """
 import sys
-from shootout import app, paths
+from shootout import paths, steps
 from shootout.inputs.options import Selection
 from shootout.servers.leftovers import working_directory
 
-app.plan(Selection.read(servers="mysql-5.7.22"))
+steps.plan(Selection.read(servers="mysql-5.7.22"))
 with working_directory(paths.cache_folder(), "run"):
     print({"docker", "testcontainers"} & sys.modules.keys())
 """
