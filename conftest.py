@@ -24,7 +24,7 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import SUITES
 from shootout.report import wording
-from shootout.servers import dsn
+from shootout.servers.external import dsn
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -26,7 +26,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
 from shootout.report.judged import Judged
-from shootout.servers import builds
+from shootout.servers.sources import builds
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan

@@ -26,8 +26,8 @@ from shootout.measure.plan import Plan
 from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Interval
 from shootout.paths import cache_folder
-from shootout.servers import builds
-from shootout.servers.builds import Commit, Source
+from shootout.servers.sources import builds
+from shootout.servers.sources.builds import Commit, Source
 
 FOLDER = "proof"
 TIMED = 16  # starts of a proof by time
