@@ -9,6 +9,7 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from shootout import files
 from shootout.errors import InputError
 from shootout.servers.sources import layout, libraries
 from shootout.servers.sources.fetch.unpack import ArchiveError, Destination, extract
@@ -26,7 +27,7 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
     programs = [path for place, path in contents.items() if _runs(place)]
     contents |= {f"lib/private/{name}": path for name, path in libraries.brought(programs, tree.top).items()}
     commit = commit or tree.commit
-    try:
+    with files.writing(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         with tarfile.open(file, "w", format=tarfile.GNU_FORMAT) as tar:
             for place, path in sorted(contents.items()):
@@ -39,8 +40,6 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
                 member = tarfile.TarInfo(layout.COMMIT)
                 member.size = len(commit)
                 tar.addfile(member, io.BytesIO(commit.encode()))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def unpack(file: Path, directory: Path) -> None:
