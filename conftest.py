@@ -21,7 +21,7 @@ from shootout.inputs.options import (
     refuse_gone,
 )
 from shootout.paths import SUITES
-from shootout.servers import dsn
+from shootout.servers.external import dsn
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

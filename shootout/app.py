@@ -29,10 +29,10 @@ from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
-from shootout.servers import installations
-from shootout.servers.catalogue import Fetched
-from shootout.servers.fetch.packages import no_progress
-from shootout.servers.native import Tree
+from shootout.servers.sources import installations
+from shootout.servers.sources.catalogue import Fetched
+from shootout.servers.sources.fetch.packages import no_progress
+from shootout.servers.sources.trees import Tree
 
 JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache

@@ -118,9 +118,11 @@ class Suites:
             tested = published.load(plan.profile.published).claims
             metafunc.parametrize("claim", tested, ids=[claim.name for claim in tested], indirect=True)
 
-    @pytest.fixture(scope="session")
+    @pytest.fixture
     def run(self, request: pytest.FixtureRequest) -> Conclusion:
         """The run: measures every block that a selected item needs, once, and publishes it."""
+        if self.conclusion is not None:
+            return self.conclusion
         cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
         with _uncaptured(request.config):
             try:

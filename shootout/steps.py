@@ -16,7 +16,7 @@ from shootout.inputs.scaled import Capacity
 from shootout.measure.plan import Plan, bind
 from shootout.model.verdict import Comparison
 from shootout.report import judged_runs
-from shootout.servers.fetch.packages import no_progress
+from shootout.servers.sources.fetch.packages import no_progress
 
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout import __version__
+from shootout import __version__, files
 from shootout.bisect import counts, timed
 from shootout.bisect.batches import FIRST, Costs, next_batch
 from shootout.bisect.documents import BISECTIONS, runs
@@ -29,8 +29,8 @@ from shootout.measure.plan import Plan
 from shootout.model.plan import Build
 from shootout.model.run import Observe, Progress
 from shootout.paths import cache_folder
-from shootout.servers import builds
-from shootout.servers.builds import BuildError, Source
+from shootout.servers.sources import builds
+from shootout.servers.sources.builds import BuildError, Source
 from shootout.work.instrument import Callgrind
 
 BATCH_S = 15.0  # estimate: a run besides its starts
@@ -171,10 +171,8 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
                 return BISECTIONS.path_of(results, bisection.id), bisection
     bisection = question.begin(journal.new_run(datetime.now(UTC)))
     folder = BISECTIONS.path_of(results, bisection.id).parent
-    try:
+    with files.writing(folder):
         folder.mkdir(parents=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be written: {error.strerror}") from None
     return BISECTIONS.write(results, bisection.id, bisection), bisection
 
 

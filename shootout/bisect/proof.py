@@ -24,8 +24,8 @@ from shootout.measure.plan import Plan
 from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Interval
 from shootout.paths import cache_folder
-from shootout.servers import builds
-from shootout.servers.builds import Commit, Source
+from shootout.servers.sources import builds
+from shootout.servers.sources.builds import Commit, Source
 from shootout.work.instrument import Callgrind
 
 FOLDER = "proof"

@@ -26,8 +26,8 @@ from shootout.measure.plan import Plan
 from shootout.model.history import Regression
 from shootout.model.run import Observe
 from shootout.report.github.issues import Origin
-from shootout.servers import builds
-from shootout.servers.fetch.packages import no_progress
+from shootout.servers.sources import builds
+from shootout.servers.sources.fetch.packages import no_progress
 from shootout.work.instrument import Callgrind
 
 BUDGET_MIN = 60.0

@@ -24,7 +24,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
 from shootout.report.judged import Judged
-from shootout.servers import builds
+from shootout.servers.sources import builds
 from shootout.work import instrument as counting
 from shootout.work.instrument import Callgrind
 

@@ -93,7 +93,5 @@ def _write(path: Path, baseline: Baseline) -> None:
     text = msgspec.json.format(msgspec.json.encode(structs.replace(baseline, cells=())), indent=1)
     lines = b",\n".join(b"  " + msgspec.json.encode(cell) for cell in ordered)
     text = text.replace(b'"cells": []', b'"cells": [\n' + lines + b"\n ]")
-    try:
+    with files.writing(path):
         files.replace(path, text + b"\n")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

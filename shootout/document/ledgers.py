@@ -78,7 +78,7 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
     if not given:
         return
     file = path_of(folder, fingerprint)
-    try:
+    with files.writing(file):
         folder.mkdir(parents=True, exist_ok=True)
         with open(file, "ab", opener=_at_once) as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
@@ -86,8 +86,6 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
             new = [entry for entry in given if entry.made > known.get(entry.run, -1)]
             opened.truncate(files.read(file).rfind(b"\n") + 1)  # drop a line torn by a crash
             opened.write(b"".join(msgspec.json.encode(entry) + b"\n" for entry in new))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def _at_once(path: str, flags: int) -> int:

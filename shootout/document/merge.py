@@ -60,10 +60,8 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
             skip(str(journal.differs(path, kept)))
     document = _merged(documents)
     path = results / (journal.new_name(document.header.run) + journal.PACKED)
-    try:
+    with files.writing(path):
         files.replace(path, packed.encoded(document))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
     return path
 
 

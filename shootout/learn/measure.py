@@ -24,14 +24,14 @@ from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
-from shootout.measure.workplace import interrupting
+from shootout.measure.workplace import interrupting, workplace
 from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
-from shootout.servers import installations, instances
 from shootout.servers.installation import Installation
-from shootout.servers.instances import Instance
-from shootout.servers.leftovers import working_directory
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
@@ -117,7 +117,7 @@ class _Starts:
         template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
         self.told.update(dict.fromkeys(warning.text for warning in template.told))
         place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
-        home = self.held.enter_context(working_directory(cache_folder(), place)) / "0"
+        home = self.held.enter_context(workplace(place, loads=False))[0] / "0"
         template.copy_to(home)
         return loaded, self.held.enter_context(instances.start(self.program, home, self.options))
 

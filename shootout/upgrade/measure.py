@@ -25,7 +25,8 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
-from shootout.servers import installations, instances, reference
+from shootout.servers.processes import instances
+from shootout.servers.sources import installations, reference
 from shootout.settings import differences, profiles
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES

@@ -31,7 +31,7 @@ from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
 from shootout.reach import documents as maps
 from shootout.reach.documents import Executed
-from shootout.servers.native import Tree
+from shootout.servers.sources.trees import Tree
 from shootout.work import callgrind
 from shootout.work.bench import ONCE, PASSES, Bench, Key, Session, Watcher
 from shootout.work.callgrind import Dump, Functions

@@ -26,7 +26,7 @@ from tests.unit.analysis.test_acknowledgements import known
 from tests.unit.bisect.test_instruments import Cycles, offered
 from tests.unit.bisect.test_measure import Runs
 from tests.unit.report.github.test_issues import a_loss
-from tests.unit.servers.test_builds import MAKE, Repository
+from tests.unit.servers.sources.test_builds import MAKE, Repository
 
 pytest_plugins = ["tests.support.runs", "tests.support.report.github.github_server"]
 
