@@ -13,7 +13,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from shootout import app, capability, command, harness
 from shootout.analysis import claims, gate
-from shootout.app import Conclusion
+from shootout.conclusion import Conclusion
 from shootout.errors import InputError, MeasureError
 from shootout.harness import CONCLUSION, PREPARED
 from shootout.inputs import published
@@ -24,7 +24,7 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import SUITES
 from shootout.report import wording
-from shootout.servers import dsn
+from shootout.servers.external import dsn
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from shootout.servers import installations, reference
-from shootout.servers.native import Tree
+from shootout.servers.sources import installations, reference
+from shootout.servers.sources.trees import Tree
 
 FUNCTION = "extra_work [extra]"  # as profiles name it
 LIBRARY = "extra.so"

@@ -16,7 +16,7 @@ from shootout.inputs.options import Selection
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer, connect
 from shootout.measure.plan import Plan
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 RAMP_S, TIMEOUT_S = 0.02, 60.0
 

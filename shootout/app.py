@@ -3,121 +3,42 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from shootout import capability, files
-from shootout.analysis import acknowledgements, baseline, claims, gate, history, ledger
-from shootout.analysis.remaining import remaining
-from shootout.capability import Skip
-from shootout.document import baselines, ledgers, merge, resume
-from shootout.errors import InputError, MeasureError
+from shootout.analysis import acknowledgements, baseline, claims, history, ledger
+from shootout.conclusion import Conclusion, Prepared, Request
+from shootout.document import baselines, ledgers, merge
+from shootout.errors import InputError, MeasureError, Skip, leaving_out
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
-from shootout.inputs.options import ACKNOWLEDGED, Selection
+from shootout.inputs.options import Selection
 from shootout.inputs.resolve import resolve
 from shootout.inputs.scaled import Capacity
 from shootout.measure import campaign
 from shootout.measure.plan import Plan, bind
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
-from shootout.model.run import Observe, RunDocument
-from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison, Verdict
-from shootout.report import commands, headlines, judged_runs, site, wording
+from shootout.model.run import Observe
+from shootout.model.verdict import Acknowledgement, Comparison, Verdict
+from shootout.report import judged_runs, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.runner import doctor
 from shootout.runner.doctor import Report
-from shootout.servers import installations
-from shootout.servers.catalogue import Fetched
-from shootout.servers.fetch.packages import no_progress
-from shootout.servers.native import Tree
+from shootout.servers.sources import installations
+from shootout.servers.sources.catalogue import Fetched
+from shootout.servers.sources.fetch.packages import no_progress
+from shootout.servers.sources.trees import Tree
 
 JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
-
-
-@dataclass(frozen=True)
-class Request:
-    """A requested run: what to measure, where to publish it, and which regressions are accepted."""
-
-    selection: Selection
-    out: Path
-    acknowledged: Path = ACKNOWLEDGED.default
-    markdown: Path | None = None  # file for the verdicts as Markdown
-    junit_xml: Path | None = None  # file for pytest's report
-    wishes: Mapping[str, Any] = field(default_factory=dict)  # what capabilities do after it, by their names
-
-    def write_markdown(self, text: str, skip: Skip) -> None:
-        """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
-        if self.markdown is not None:
-            with leaving_out(skip):
-                write(self.markdown, text)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A request with everything that is decided before a server starts."""
-
-    request: Request
-    plan: Plan
-    acknowledged: tuple[Acknowledgement, ...]
-
-    @property
-    def results(self) -> Path:
-        """The folder of its documents."""
-        return self.request.out / "results"
-
-    def resuming(self, **changed: str) -> str:
-        """The command that continues the run, with other values for some options."""
-        places = {"--out": str(self.request.out)}
-        if self.request.acknowledged != ACKNOWLEDGED.default:
-            places["--acknowledged"] = str(self.request.acknowledged)
-        changes = {f"--{name}": value for name, value in changed.items()}
-        return commands.go_on({**self.plan.given, **changes, **places})
-
-
-@dataclass(frozen=True)
-class Conclusion:
-    """A judged run, with its document, and what capabilities found out about its cells."""
-
-    document: RunDocument
-    comparison: Comparison
-    claims: tuple[ClaimResult, ...]
-    path: Path
-    sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # of changed cells
-    page: Path | None = None  # None: it could not be made
-    prepared: Prepared | None = None  # None: a merged run, or some cells of one
-
-    @property
-    def exit_code(self) -> int:
-        """The exit code that docs/cli.md defines."""
-        return gate.exit_code(self.comparison)
-
-    @property
-    def more_starts(self) -> str | None:
-        """The command that gives the run the minutes to decide more cells; None if it would take no start."""
-        wanting = remaining(self.comparison)
-        if self.prepared is None or wanting is None or not wanting.decided:
-            return None
-        minutes = math.ceil(resume.given_s(self.document) / 60 + wanting.minutes)
-        if resume.is_finished(self.document, minutes * 60):
-            return None
-        return self.prepared.resuming(budget=str(minutes))
-
-    @property
-    def json(self) -> bytes:
-        """The conclusion as JSON."""
-        return as_json(self.comparison, self.claims, document=self.path, page=self.page)
 
 
 # --- a run, from request to page -------------------------------------------------------------------
@@ -127,7 +48,7 @@ def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Pr
     """Decide everything before a server starts; `report` receives what is fetched. Raises InputError."""
     acknowledged = load_acknowledged(request.acknowledged)
     for file in filter(None, (request.markdown, request.junit_xml)):
-        with _writing(file):
+        with files.writing(file):
             files.require_writable(file)
     planned = plan(request.selection, report)
     *_, head = planned.servers
@@ -234,7 +155,7 @@ def publish_single(
     runs = _runs(results, None, acknowledged, skip)
     if not runs:
         raise nothing(results)
-    write(file, site.report(runs, front))
+    files.write(file, site.report(runs, front))
     return file
 
 
@@ -261,24 +182,6 @@ def judge(
     if stored is not None:
         comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
     return acknowledgements.applied(comparison, known)
-
-
-def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: Path | None) -> bytes:
-    """Encode a comparison as JSON; `places`: its files, by key, without those that there are not."""
-    value = {
-        "run": comparison.header.run,
-        "rule": comparison.rule,
-        "says": [headline.text for headline in headlines.of_heads(comparison)],
-        **{key: str(path) for key, path in places.items() if path is not None},
-        "standing": gate.standing(comparison),
-        "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
-        "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
-        "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
-        "cells": comparison.cells,
-        "curves": comparison.curves,
-        "false_alarms": comparison.false_alarms,
-    }
-    return msgspec.json.encode(value | ({"claims": results} if results else {}))
 
 
 def accept(
@@ -384,31 +287,6 @@ def nothing(results: Path, base: str | None = None) -> InputError:
     """What to say where there is no run; `base`: with that server."""
     which = f" with the server {base!r}" if base else ""
     return InputError(f"{results}: no run document{which} found; `shootout run` makes one")
-
-
-@contextmanager
-def leaving_out(skip: Skip) -> Iterator[None]:
-    """Let `skip` receive why something cannot be written."""
-    try:
-        yield
-    except InputError as error:
-        skip(str(error))
-
-
-def write(file: Path, text: str) -> None:
-    """Write a text, and the folder that it belongs in. Raises InputError."""
-    with _writing(file):
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-
-
-@contextmanager
-def _writing(file: Path) -> Iterator[None]:
-    """Raise InputError where `file` cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def _capacity() -> Capacity:

@@ -6,16 +6,16 @@ imports nothing: its docstring says what it does, in the list of commands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError, MeasureError, Skip
 
 if TYPE_CHECKING:
-    from shootout.app import Conclusion
+    from shootout.conclusion import Conclusion
     from shootout.document.store import Store
     from shootout.inputs.options import Option
     from shootout.measure.plan import Plan
@@ -38,8 +38,6 @@ NAMES: tuple[str, ...] = (
     "soak",
     "reach",
 )
-
-Skip = Callable[[str], None]  # receives the reason why something was left out
 
 
 @dataclass(frozen=True)

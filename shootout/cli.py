@@ -94,7 +94,7 @@ def _declare(name: str, parser: Parser) -> None:
 
 def _fail(error: Exception) -> None:
     from shootout.command import warn  # noqa: PLC0415 (they import much)
-    from shootout.servers import dsn  # noqa: PLC0415
+    from shootout.servers.external import dsn  # noqa: PLC0415
 
     warn(dsn.redacted(str(error)))  # it may quote a password from the arguments
 

@@ -16,6 +16,7 @@ from rich.console import Console
 from shootout import app, capability
 from shootout import parser as arguments_of
 from shootout.capability import Capability
+from shootout.conclusion import Prepared, Request
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     JSON,
@@ -91,12 +92,12 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
 # --- arguments ------------------------------------------------------------------------------------
 
 
-def request(args: argparse.Namespace, **changed: Any) -> app.Request:
+def request(args: argparse.Namespace, **changed: Any) -> Request:
     """The request that options make, parsed by argparse or pytest; `changed` replaces some.
 
     Raises InputError.
     """
-    return app.Request(
+    return Request(
         Selection.of(args, **changed),
         args.out.resolve(),
         getattr(args, "acknowledged", ACKNOWLEDGED.default),
@@ -110,7 +111,7 @@ def request(args: argparse.Namespace, **changed: Any) -> app.Request:
     )
 
 
-def prepare(args: argparse.Namespace, **changed: str) -> app.Prepared:
+def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
     """Everything decided before a server starts; says what it fetches. Raises InputError."""
     return app.prepare(request(args, **changed), preparing)
 
@@ -147,7 +148,7 @@ def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int
     return 0
 
 
-def conclude(which: Capability, path: Path, prepared: app.Prepared, args: argparse.Namespace) -> int:
+def conclude(which: Capability, path: Path, prepared: Prepared, args: argparse.Namespace) -> int:
     """Judge a capability's document, write and publish what it says, and print it; returns the exit code."""
     judged = which.judge(path)
     prepared.request.write_markdown(judged.markdown, left_out)

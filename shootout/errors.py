@@ -1,6 +1,10 @@
 """The faults that shootout reports, each with its exit code."""
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+Skip = Callable[[str], None]  # receives the reason why something was left out
 
 
 class InputError(Exception):
@@ -16,6 +20,16 @@ class MeasureError(Exception):
 
 
 INTERRUPTED = 130  # the exit code after Ctrl-C
+
+
+@contextmanager
+def leaving_out(skip: Skip) -> Iterator[None]:
+    """Let `skip` receive why something cannot be written."""
+    try:
+        yield
+    except InputError as error:
+        skip(str(error))
+
 
 # What a server's message quotes of data, up to the key, column or place that it names after that.
 _LEAD = (

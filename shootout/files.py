@@ -8,8 +8,12 @@ import lzma
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
+
+from shootout.errors import InputError
 
 _XZ = b"\xfd7zXZ\0"  # the first bytes of a packed file
 _UNPACKED_MAX = 256 << 20  # bytes; the run documents of a week take 30 MB
@@ -67,6 +71,22 @@ def require_writable(path: Path) -> None:
     elif not path.exists():  # what is neither may be a pipe, which notices when it is closed
         folder = next(each for each in path.absolute().parents if each.exists())
         tempfile.TemporaryFile(dir=folder).close()
+
+
+def write(file: Path, text: str) -> None:
+    """Write a text, and the folder that it belongs in. Raises InputError."""
+    with writing(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+
+
+@contextmanager
+def writing(file: Path) -> Iterator[None]:
+    """Raise InputError where `file` cannot be written."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:

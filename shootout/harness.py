@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from shootout.app import Conclusion, Prepared
 from shootout.command import left_out, warn
+from shootout.conclusion import Conclusion, Prepared
 from shootout.document import resume
 from shootout.errors import INTERRUPTED, InputError, MeasureError
 from shootout.measure import campaign

@@ -35,7 +35,7 @@ from shootout.measure.managed import ManagedServer
 from shootout.paths import REPORTS
 from shootout.runner import machine
 from shootout.runner.host import Host
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 SERVER = "mysql-5.7.22"
 WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")  # writers last: they change the tables

@@ -24,7 +24,7 @@ from shootout.measure.dataset import SCHEMAS
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
 from shootout.runner import machine
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 LEAD_S = 0.3  # from a client's (re)start to the first count
 START_TIMEOUT_S = 180.0

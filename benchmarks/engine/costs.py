@@ -22,8 +22,8 @@ from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer
 from shootout.model.plan import Dataset
 from shootout.paths import ROOT
-from shootout.servers import instances
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
 
 WORKLOAD = "oltp_read_write"  # has the most statements to hold
 

@@ -12,7 +12,7 @@ import msgspec
 import shootout.measure.campaign  # noqa: F401  # for the memory of a run's process
 from shootout._engine import Engine
 from shootout.model.value import Value
-from shootout.servers import native
+from shootout.servers.processes import children
 
 TIMEOUT_S = 60.0
 
@@ -38,7 +38,7 @@ def most_memory(pid: int) -> int:
 
 def main() -> None:
     job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
-    native.allow_files()
+    children.allow_files()
     engine = Engine(job.program, 1)
     server = engine.connect(job.address, job.user, job.password, job.schema, job.connections, TIMEOUT_S)
     engine.slice(server, 0.1, 1.0, TIMEOUT_S)

@@ -23,8 +23,9 @@ from shootout.measure import columns, dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
 from shootout.model.program import Program
-from shootout.servers import installations, instances, reference
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources import installations, reference
 from tests.support.measure import dumps
 
 SERVERS = ("mysql-5.7.22", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")

@@ -28,9 +28,8 @@ import pymysql
 from benchmarks import beside
 from shootout import app
 from shootout.inputs.options import Selection
-from shootout.runner import machine
-from shootout.servers import instances
-from shootout.servers.instances import Instance
+from shootout.servers.processes import children, instances
+from shootout.servers.processes.instances import Instance
 from shootout.soak import judge, measure, report
 from shootout.soak.curves import Curve, curves
 from shootout.soak.documents import SOAKS
@@ -87,7 +86,7 @@ class Server:
         """Begin a turn or end it."""
         with self.lock:
             self.load_s, self.turn_s = self.now_s, None if stopped else time.monotonic()
-            machine_stop(self.instance.pid, stopped)
+            pause(self.instance.pid, stopped)
 
     def still(self, seconds: float) -> bool:
         """Stand still for so long, if it has its turn; returns whether it did."""
@@ -95,7 +94,7 @@ class Server:
             with self.lock:
                 if self.turn_s is None:
                     return not stopped
-                machine_stop(self.instance.pid, stopped)
+                pause(self.instance.pid, stopped)
             if stopped:
                 self.ended.wait(seconds)
         return True
@@ -109,7 +108,7 @@ class Server:
             self.ended.wait((1 - least) * SLOWING_S)
 
 
-machine_stop = machine.stop  # which turns call; replaced while servers have faults
+pause = children.pause  # which turns call; replaced while servers have faults
 Fault = Callable[[Server], None]
 
 
@@ -294,7 +293,7 @@ def _faulty(faults: Sequence[Fault], duration_s: float, turns: bool) -> Iterator
         if not ended.is_set():
             servers[pid].turn(stopped)
 
-    with mock.patch.object(instances, "start", starting), mock.patch.object(machine, "stop", stop):
+    with mock.patch.object(instances, "start", starting), mock.patch.object(children, "pause", stop):
         try:
             yield
         finally:

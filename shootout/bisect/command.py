@@ -16,8 +16,8 @@ from shootout.bisect import counts, measure, page, proof, report, since, timed
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
 from shootout.bisect.values import Answer, Revision
-from shootout.capability import Capability, Instrument, Skip
-from shootout.errors import InputError
+from shootout.capability import Capability, Instrument
+from shootout.errors import InputError, Skip
 from shootout.inputs import acknowledgements, texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, MARKDOWN, MEASURING, OUT
 from shootout.model.history import Regression
@@ -26,7 +26,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
 from shootout.report.judged import Judged
-from shootout.servers import builds
+from shootout.servers.sources import builds
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan

@@ -30,8 +30,8 @@ from shootout.measure.plan import Plan
 from shootout.model.plan import Build
 from shootout.model.run import Observe, Progress
 from shootout.paths import cache_folder
-from shootout.servers import builds
-from shootout.servers.builds import BuildError, Source
+from shootout.servers.sources import builds
+from shootout.servers.sources.builds import BuildError, Source
 
 BATCH_S = 15.0  # estimate: a run besides its starts
 BUILD_S = 600.0  # estimate, before the first build

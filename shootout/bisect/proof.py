@@ -17,15 +17,17 @@ from shootout.analysis import compare
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import run_of, try_to_build
 from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
-from shootout.capability import Instrument, Skip
+from shootout.capability import Instrument
+from shootout.conclusion import Conclusion
 from shootout.document import journal
+from shootout.errors import Skip
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Interval
 from shootout.paths import cache_folder
-from shootout.servers import builds
-from shootout.servers.builds import Commit, Source
+from shootout.servers.sources import builds
+from shootout.servers.sources.builds import Commit, Source
 
 FOLDER = "proof"
 TIMED = 16  # starts of a proof by time
@@ -76,7 +78,7 @@ def prove(
         run = journal.read(campaign.measure(run_of(plan, [*servers], TIMED, budget_s, 0), folder, observe))
         compared = compare.compare(run)
         cells = tuple(each for each in compared.cells if each.cell.server == step[-1].label)
-        of_step = app.Conclusion(run, structs.replace(compared, cells=cells), (), folder / run.header.run)
+        of_step = Conclusion(run, structs.replace(compared, cells=cells), (), folder / run.header.run)
         app.follow(of_step, wishes, observe, skip)
     proven = {**answer.bisection.builds, WITHOUT: record}
     BISECTIONS.write_to(path, structs.replace(answer.bisection, builds=proven))

@@ -26,7 +26,7 @@ from shootout.inputs.options import renewed
 from shootout.measure.plan import Plan
 from shootout.model.history import Regression
 from shootout.model.run import Observe
-from shootout.servers import builds
+from shootout.servers.sources import builds
 
 BUDGET_MIN = 60.0
 # Keys of a profile that counts share with runs.

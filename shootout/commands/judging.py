@@ -12,6 +12,7 @@ import msgspec
 from shootout import app, capability, command, harness
 from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
+from shootout.conclusion import as_json
 from shootout.document import journal
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import (
@@ -53,7 +54,7 @@ def _compare(args: argparse.Namespace) -> int:
     comparisons = [app.judge(path, args.acknowledged, left_out, args.base, args.baseline) for path in runs]
     for path, comparison in zip(runs, comparisons, strict=True):
         if args.json:
-            print(app.as_json(comparison, document=path).decode())
+            print(as_json(comparison, document=path).decode())
         else:
             same = args.base is None and args.baseline is None  # as what its explanations explain
             known = app.sections(path, comparison, left_out) if same else {}

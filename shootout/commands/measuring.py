@@ -12,6 +12,7 @@ from pathlib import Path
 from shootout import app, capability, command, harness
 from shootout.analysis import exit_codes, gate
 from shootout.command import progress, show, warn
+from shootout.conclusion import Prepared, Request
 from shootout.errors import MeasureError
 from shootout.inputs import texts
 from shootout.inputs.options import (
@@ -37,7 +38,7 @@ def _gate(args: argparse.Namespace) -> int:
     return _checked(command.request(args, servers=f"{args.base},{args.head}"), args)
 
 
-def _checked(request: app.Request, args: argparse.Namespace) -> int:
+def _checked(request: Request, args: argparse.Namespace) -> int:
     """Run the suites; before them, compare results if that was asked for."""
     prepared = app.prepare(request, command.preparing)
     unlike: list[str] = []
@@ -51,7 +52,7 @@ def _checked(request: app.Request, args: argparse.Namespace) -> int:
     return exit_codes.worst([code, exit_codes.UNMEASURED]) if unlike else code
 
 
-def _measured(prepared: app.Prepared, args: argparse.Namespace) -> harness.SuiteResult:
+def _measured(prepared: Prepared, args: argparse.Namespace) -> harness.SuiteResult:
     """Run the suites, and print what they conclude."""
     result = harness.run(prepared)
     if result.conclusion is not None:
@@ -70,7 +71,7 @@ def _doctor(args: argparse.Namespace) -> int:
 
 
 def _calibrate(args: argparse.Namespace) -> int:
-    def measured(request: app.Request) -> int:
+    def measured(request: Request) -> int:
         with redirect_stdout(sys.stderr):
             code, conclusion = _measured(app.prepare(request, command.preparing), args)
         late = code == MeasureError.exit_code and conclusion and not gate.has_failed(conclusion.comparison)

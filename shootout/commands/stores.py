@@ -22,7 +22,7 @@ from shootout.model.plan import Build
 from shootout.parser import Parser
 from shootout.paths import cache_folder
 from shootout.report import listings, terminal
-from shootout.servers import cache, catalogue, pack, reference
+from shootout.servers.sources import cache, catalogue, pack, reference
 
 
 def _cache_list(args: argparse.Namespace) -> int:

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shootout import app, capability, command
-from shootout.capability import Capability, Skip
+from shootout.capability import Capability
+from shootout.conclusion import Conclusion
 from shootout.document import journal
-from shootout.errors import InputError, MeasureError
+from shootout.errors import InputError, MeasureError, Skip, leaving_out
 from shootout.explain import cells, judge, measure, page, report
 from shootout.explain.documents import EXPLANATIONS
 from shootout.inputs import texts
@@ -77,7 +78,7 @@ class Explain(Capability):
         with command.progress() as observe:
             file = _answered(question, args.budget, observe)
         judged = _judged(file, args.out)
-        with app.leaving_out(command.left_out):
+        with leaving_out(command.left_out):
             site = app.publish(path.parent, out / "site", acknowledged, command.left_out)
             judged = judged.at(file, site)
         return command.show(judged, args)
@@ -86,7 +87,7 @@ class Explain(Capability):
         """Evaluate an explanation again; its base is always that of its cell."""
         return _judged(path)
 
-    def follow(self, conclusion: app.Conclusion, wish: float, observe: Observe, skip: Skip) -> None:
+    def follow(self, conclusion: Conclusion, wish: float, observe: Observe, skip: Skip) -> None:
         """Explain what regressed, then what improved, within these minutes; `skip` receives what is not."""
         servers = {} if conclusion.prepared is None else conclusion.prepared.plan.servers
         passwords = {label: server.password for label, server in servers.items()}

@@ -27,8 +27,8 @@ from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.plan import Block, Cell
 from shootout.model.run import Observe, RunDocument, RunHeader, StartRecord
 from shootout.model.statement_plan import StatementPlan
-from shootout.servers import reference
 from shootout.servers.running import Running
+from shootout.servers.sources import reference
 
 BASE, HEAD = "base", "head"
 STARTS_MIN = 3

@@ -10,7 +10,7 @@ from shootout import command
 from shootout.capability import Capability
 from shootout.errors import InputError
 from shootout.parser import Parser
-from shootout.servers import reference
+from shootout.servers.sources import reference
 
 
 class Learn(Capability):

@@ -25,7 +25,7 @@ from shootout.measure.rounds import reason
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
 from shootout.model.value import Count, Quantity, Value
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 PROBED_S = 1.0  # of load that shows what the server refuses
 SENT_S = 8.0  # of load that is compared with the log

@@ -6,14 +6,15 @@ import os
 import secrets
 import signal
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from shootout import files
 from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import flushing, judge, learning, logs
@@ -23,14 +24,14 @@ from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
-from shootout.measure.workplace import interrupting
+from shootout.measure.workplace import interrupting, workplace
 from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
-from shootout.servers import installations, instances
 from shootout.servers.installation import Installation
-from shootout.servers.instances import Instance
-from shootout.servers.leftovers import working_directory
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
@@ -66,7 +67,7 @@ def learn(
         if not file.is_file():
             raise InputError(f"{file}: no such file")
     settings = () if variables is None else flushing.read(variables)
-    with _writing(out):
+    with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()  # before a server starts
     with interrupting(signal.SIGTERM, signal.SIGHUP), ExitStack() as held:
@@ -94,18 +95,9 @@ def learn(
         fidelity=fidelity,
         concerns=tuple(judge.concerns(report, fidelity)),
     )
-    with _writing(out / REPORT):
+    with files.writing(out / REPORT):
         (out / REPORT).write_bytes(msgspec.json.format(msgspec.json.encode(outcome)) + b"\n")
     return outcome
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[None]:
-    """Raise InputError where `path` cannot be written."""
-    try:
-        yield
-    except OSError as error:
-        raise InputError(f"{path}: cannot be written: {error.strerror}") from None
 
 
 @dataclass(frozen=True)
@@ -125,7 +117,7 @@ class _Starts:
         template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
         self.told.update(dict.fromkeys(warning.text for warning in template.told))
         place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
-        home = self.held.enter_context(working_directory(cache_folder(), place)) / "0"
+        home = self.held.enter_context(workplace(place, loads=False))[0] / "0"
         template.copy_to(home)
         return loaded, self.held.enter_context(instances.start(self.program, home, self.options))
 
@@ -163,7 +155,7 @@ class _Bench:
                 settings=self.settings,
                 refused=refused,
             )
-            with _writing(self.out / WORKLOAD):
+            with files.writing(self.out / WORKLOAD):
                 (self.out / WORKLOAD).write_text(text, "utf-8")
             self.observe(f"sending what was learned{again}")
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from shootout import app
+from shootout import files
 from shootout.learn import report
 from shootout.learn.measure import LearnedWorkload
 from shootout.report.site import single
@@ -35,5 +35,5 @@ def write(outcome: LearnedWorkload, folder: Path) -> Path:
     """Write the page to the folder, as one file; returns its whole path. Raises InputError."""
     page = FidelityPage(outcome)
     file = folder / page.path
-    app.write(file, single.of(page, renderer()))
+    files.write(file, single.of(page, renderer()))
     return file.resolve()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from shootout.measure.dataset import SCAN_TIMEOUT_S, quoted
-from shootout.servers.external import MARK
+from shootout.servers.external.external import MARK
 from shootout.servers.running import Running
 
 _FAMILY = re.compile(r"(.*?[^0-9])([0-9]+)")

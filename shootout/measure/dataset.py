@@ -31,11 +31,12 @@ from shootout.model.plan import Dataset
 from shootout.model.run import MODES_DROPPED, Warning
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
-from shootout.servers import cache, instances, log
-from shootout.servers.external import MARK
+from shootout.servers.external.external import MARK
 from shootout.servers.installation import Installation
 from shootout.servers.locking import build_once
+from shootout.servers.processes import instances, log
 from shootout.servers.running import Running, wait_for
+from shootout.servers.sources import cache
 from shootout.servers.version import family_of
 from shootout.settings import profiles
 

@@ -17,9 +17,10 @@ from shootout.model.plan import Dataset, ServerReference
 from shootout.model.run import ServerRecord, Warning
 from shootout.model.value import Family
 from shootout.runner import machine
-from shootout.servers import dsn, slow_builds
-from shootout.servers.external import MARK, Claim, External
+from shootout.servers.external import dsn
+from shootout.servers.external.external import MARK, Claim, External
 from shootout.servers.running import Running
+from shootout.servers.sources import slow_builds
 from shootout.servers.version import family_of, numbers_of
 from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled

@@ -21,7 +21,7 @@ from shootout.measure.workplace import workplace
 from shootout.model.plan import Block
 from shootout.model.run import Observe, Placement, Progress
 from shootout.runner import machine
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 SILENCE_MAX_S = 600.0  # without an answer; then the server has failed
 

@@ -22,12 +22,13 @@ from shootout.model.program import Program
 from shootout.model.run import ABSENT, REOPENED, ServerRecord, Warning
 from shootout.paths import cache_folder
 from shootout.runner import machine
-from shootout.servers import cache, installations, instances, native, slow_builds
-from shootout.servers.fetch.packages import Progress, no_progress
 from shootout.servers.installation import Installation
-from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
+from shootout.servers.processes import children, instances
+from shootout.servers.processes.instances import Instance
 from shootout.servers.running import Running
+from shootout.servers.sources import cache, installations, slow_builds
+from shootout.servers.sources.fetch.packages import Progress, no_progress
+from shootout.servers.sources.trees import Tree
 from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled
 
@@ -201,7 +202,7 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
 
     Raises MeasureError with the server's message, and with the limit that was reached, if any.
     """
-    files = native.allow_files()
+    files = children.allow_files()
     login = instance.login
     try:
         return engine.connect(
@@ -251,7 +252,7 @@ def stopper(instance: Running) -> Callable[[bool], None] | None:
     if not instance.ours or instance.pid is None:
         return None
     pooled = instance.variables().get("thread_handling") in ("pool-of-threads", "loaded-dynamically")
-    return None if pooled else partial(machine.stop, instance.pid)
+    return None if pooled else partial(children.pause, instance.pid)
 
 
 def _waited(instance: Running, waits: str) -> dict[str, float]:

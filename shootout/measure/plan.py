@@ -22,8 +22,9 @@ from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
-from shootout.servers import cache, catalogue, dsn, installations, reference
-from shootout.servers.fetch.packages import Progress, no_progress
+from shootout.servers.external import dsn
+from shootout.servers.sources import cache, catalogue, installations, reference
+from shootout.servers.sources.fetch.packages import Progress, no_progress
 from shootout.settings import layers
 from shootout.settings.setting import meant
 

@@ -30,7 +30,7 @@ from shootout.measure.rounds import reason
 from shootout.measure.statements import each_kind, is_answer, logged
 from shootout.measure.workplace import workplace
 from shootout.model.run import COMPARES, NOT_COMPARED, OTHER_ROWS, Observe, Progress, Warning
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 TRANSACTIONS = 50  # of each workload
 PER_KIND = 20  # statements

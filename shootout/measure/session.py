@@ -13,10 +13,11 @@ from shootout.errors import MeasureError
 from shootout.measure.workplace import workplace
 from shootout.model.plan import ServerReference
 from shootout.model.value import Value
-from shootout.servers import accounts, installations, instances
-from shootout.servers.config import quoted
-from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
+from shootout.servers.processes import accounts, instances
+from shootout.servers.processes.config import quoted
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources import installations
+from shootout.servers.sources.trees import Tree
 from shootout.settings import layers, profiles
 
 POLL_S = 0.2  # between checks that the server is alive

@@ -6,14 +6,14 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
 from shootout.model.run import Observe, Progress, Runner
 from shootout.paths import cache_folder
 from shootout.runner.preflight import BUSY, MARK
-from shootout.servers.leftovers import working_directory
+from shootout.servers.processes.leftovers import working_directory
 
 
 @contextmanager
@@ -23,15 +23,20 @@ def workplace(name: str, data: Path | None = None, *, loads: bool = True) -> Ite
     Where it `loads` servers, others that measure on this machine see that. SIGTERM and SIGHUP end the block
     as Ctrl-C does. Main thread only. Raises as `working_directory` does.
     """
-    with (
-        interrupting(signal.SIGTERM, signal.SIGHUP),
-        working_directory(cache_folder(), name, data) as directory,
-        ExitStack() as held,
-        ExitStack() as marked,
-    ):
-        if loads:
-            marked.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0{MARK}{os.getpid()}/{name}")
-        yield directory, held
+    with interrupting(signal.SIGTERM, signal.SIGHUP):
+        if any(cache_folder().glob("containers/*")):
+            with suppress(ModuleNotFoundError):  # uninstalled since
+                from shootout.servers.processes import containers  # noqa: PLC0415 (it imports optional packages)
+
+                containers.clear_leftovers()
+        with (
+            working_directory(cache_folder(), name, data) as directory,
+            ExitStack() as held,
+            ExitStack() as marked,
+        ):
+            if loads:
+                marked.enter_context(socket.socket(socket.AF_UNIX)).bind(f"\0{MARK}{os.getpid()}/{name}")
+            yield directory, held
 
 
 def say_who_else_measures(runner: Runner, observe: Observe) -> None:

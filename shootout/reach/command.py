@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shootout import app, command
+from shootout import command, files
 from shootout.capability import Capability, Executed
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, RESULTS, WHAT, Option
@@ -59,7 +59,7 @@ class Reach(Capability):
             touches = diffs.of_repository(args.repo or Path(), args.base, args.head)
             judged = report.judged(judge.reach(document, touches))
         if args.markdown is not None:
-            app.write(args.markdown, judged.markdown)
+            files.write(args.markdown, judged.markdown)
         return command.show(judged, args)
 
     def judge(self, path: Path, base: str | None = None) -> Judged:

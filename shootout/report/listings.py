@@ -12,8 +12,8 @@ from shootout.report.figures import NONE, counted, moment, percent, size
 from shootout.report.judged import STYLES, Judged, Line, Table
 from shootout.report.wording import SYMBOLS
 from shootout.runner.doctor import Report
-from shootout.servers.cache import Cleared, Contents, Entry
-from shootout.servers.catalogue import Fetched, Offer
+from shootout.servers.sources.cache import Cleared, Contents, Entry
+from shootout.servers.sources.catalogue import Fetched, Offer
 
 HISTORY_COLUMNS = (
     "workload", "settings", "#threads", "server", "anchor", "#runs", "#first", "#newest", "change",

@@ -18,7 +18,7 @@ from shootout.model.value import Value
 from shootout.model.verdict import FalseAlarms
 from shootout.runner import disk, interference, machine, preflight
 from shootout.runner.host import Host
-from shootout.servers import native
+from shootout.servers.processes import children
 
 CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses on the power curve
 STARTS = 6  # of the run that it describes
@@ -108,7 +108,7 @@ def _findings(data: Path) -> Iterator[Finding]:
     folder = data.resolve()
     yield from preflight.findings(host, folder)
     yield preflight.user(os.geteuid())
-    yield preflight.open_files(native.allow_files())
+    yield preflight.open_files(children.allow_files())
     while not folder.exists():
         folder = folder.parent
     yield preflight.free_space(shutil.disk_usage(folder).free)

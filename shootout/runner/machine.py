@@ -6,7 +6,6 @@ import math
 import os
 import platform
 import re
-import signal
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -105,12 +104,6 @@ def place(pid: int, cpus: Collection[int]) -> None:
     for task in _tasks(pid):
         with suppress(ProcessLookupError):  # the thread has ended
             os.sched_setaffinity(task, cpus)
-
-
-def stop(pid: int, stopped: bool) -> None:
-    """Stop or continue a process; ignored if it is gone."""
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGSTOP if stopped else signal.SIGCONT)
 
 
 def process_cpu_s(pid: int) -> float:

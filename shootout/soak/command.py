@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shootout import command
-from shootout.capability import Capability, Skip
+from shootout.capability import Capability
+from shootout.errors import Skip
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
 from shootout.model.verdict import Comparison

@@ -12,7 +12,7 @@ from threading import Event, Thread
 
 from shootout.errors import MeasureError
 from shootout.runner import machine
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from shootout.soak.values import Gauge
 
 GAUGES_S = 1.0  # between readings

@@ -28,8 +28,8 @@ from shootout.measure.plan import Plan
 from shootout.measure.workplace import say_who_else_measures
 from shootout.model.run import Observe, Progress
 from shootout.runner import machine
-from shootout.servers import instances
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
 from shootout.soak import judge
 from shootout.soak.documents import Writer
 from shootout.soak.gauges import Gauges, Others

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec.structs import replace
 
-from shootout import app, command
-from shootout.capability import Capability, Skip
-from shootout.errors import InputError
+from shootout import app, command, files
+from shootout.capability import Capability
+from shootout.errors import InputError, Skip
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
@@ -76,7 +76,7 @@ class Upgrade(Capability):
             raise KeyboardInterrupt("`--resume` continues this upgrade") from None
         judged = self.judge(path)
         if args.markdown is not None:
-            app.write(args.markdown, judged.markdown)
+            files.write(args.markdown, judged.markdown)
         site = app.published(out, (), command.left_out)
         return command.show(judged.at(path, site and site.parent / self.page(path)), args)
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shootout.errors import MeasureError, without_values
-from shootout.servers import instances
 from shootout.servers.installation import Installation
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
 from shootout.settings import differences
 from shootout.settings.setting import meant, normalise, variable
 from shootout.upgrade.values import OptionFate

@@ -25,7 +25,8 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
-from shootout.servers import installations, instances, reference
+from shootout.servers.processes import instances
+from shootout.servers.sources import installations, reference
 from shootout.settings import differences, profiles
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
@@ -161,7 +162,7 @@ def write_settings(document: UpgradeDocument, results: Path) -> None:
     if document.options:
         for label, given in zip(("old", "new"), configuration.measured(document.options), strict=True):
             lines = [f"{name} = {value}" if value else name for name, value in given.items()]
-            app.write(_settings_file(document, results, label), "\n".join(("[mysqld]", *lines, "")))
+            files.write(_settings_file(document, results, label), "\n".join(("[mysqld]", *lines, "")))
 
 
 def _settings_file(document: UpgradeDocument, results: Path, label: str) -> Path:

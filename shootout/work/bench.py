@@ -24,9 +24,9 @@ from shootout.measure.rounds import reason
 from shootout.model.program import ProgramColumn
 from shootout.model.run import Progress, ServerRecord
 from shootout.model.statement_plan import StatementPlan
-from shootout.servers import instances
-from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources.trees import Tree
 from shootout.work import callgrind, planning
 from shootout.work.callgrind import Counter, Dump
 from shootout.work.pace import START, Pace

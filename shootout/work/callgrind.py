@@ -19,7 +19,7 @@ from shootout.analysis.function_names import UNNAMED
 from shootout.errors import InputError, MeasureError
 from shootout.model.plan import ServerReference
 from shootout.servers.installation import Installation
-from shootout.servers.native import Tree
+from shootout.servers.sources.trees import Tree
 
 OPTIONS = {
     "innodb-use-native-aio": "0",  # Valgrind knows no io_uring, and old ones no libaio

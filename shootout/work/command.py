@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shootout import command
-from shootout.capability import Capability, Skip
-from shootout.errors import InputError
+from shootout.capability import Capability
+from shootout.errors import InputError, Skip
 from shootout.inputs.options import MARKDOWN, OUT
 from shootout.model.run import RunHeader
 from shootout.model.verdict import Comparison

@@ -30,7 +30,7 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
-from shootout.servers.native import Tree
+from shootout.servers.sources.trees import Tree
 from shootout.work import callgrind
 from shootout.work.bench import ONCE, PASSES, Bench, Key, Session, Watcher
 from shootout.work.callgrind import Dump, Functions

@@ -11,7 +11,7 @@ from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
 from shootout.measure import plans
 from shootout.model.statement_plan import StatementPlan
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 
 def planned(

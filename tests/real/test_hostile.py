@@ -27,7 +27,7 @@ from shootout.inputs import matrix, workload
 from shootout.inputs.options import Selection
 from shootout.report import characters
 from shootout.report.site import downloads
-from shootout.servers import cache, reference
+from shootout.servers.sources import cache, reference
 from shootout.settings import profiles
 from tests.mutations import TEXTS, places_in
 from tests.support import kinds

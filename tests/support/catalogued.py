@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from shootout.model.catalogue import Source, Vendor
-from shootout.servers import catalogue
+from shootout.servers.sources import catalogue
 
 
 def reachable(source: Source) -> bool:

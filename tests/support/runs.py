@@ -19,9 +19,9 @@ from pathlib import Path
 import pytest
 
 from shootout import paths
-from shootout.servers import catalogue
-from shootout.servers.fetch import packages
-from shootout.servers.native import Tree
+from shootout.servers.sources import catalogue
+from shootout.servers.sources.fetch import packages
+from shootout.servers.sources.trees import Tree
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"
 SHOOTOUT = str(Path(sys.executable).with_name("shootout"))

@@ -1,21 +1,16 @@
 from __future__ import annotations
 
-import shlex
-from dataclasses import replace
 from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from msgspec import structs
 
-from shootout import app, cli
-from shootout.analysis import compare
+from shootout import app
+from shootout.conclusion import Request
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
-from shootout.model.run import EndRecord, RunDocument
-from tests.support.analysis.builders import a_document, confirming, starts_of
 
 
 class Clock:
@@ -31,31 +26,6 @@ class Clock:
         self.now_s += seconds
 
 
-def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
-    document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
-    end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
-
-    def more_starts(document: RunDocument) -> str | None:
-        conclusion = app.Conclusion(document, compare.compare(document), (), Path())
-        assert conclusion.more_starts is None  # it answers no request as a whole
-        request = app.Request(Selection.read(), Path("out"), Path("known.toml"))
-        prepared = app.Prepared(request, app.plan(request.selection), ())
-        return replace(conclusion, prepared=prepared).more_starts
-
-    over = structs.replace(document, end=end)
-    command = more_starts(over)
-    assert command is not None
-    args = cli.parser().parse_args(shlex.split(command)[1:])
-    given = Selection.of(args)
-    assert (given.resume, args.out, args.acknowledged) == (True, Path("out"), Path("known.toml"))
-    assert float(given.written["--budget"]) * 60 > document.header.profile.sampling.budget_s
-    assert more_starts(structs.replace(over, end=None)) is None  # how long a start takes is not known
-    told = a_document(starts_of(-20, (-0.1, 0.1)))
-    assert more_starts(structs.replace(told, end=end)) is None
-    confirmed = (*over.starts[:-1], *confirming(over.starts[-1:]))
-    assert more_starts(structs.replace(over, starts=confirmed)) is None
-
-
 def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[Plan] = []
 
@@ -64,7 +34,7 @@ def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch
         raise MeasureError("enough")
 
     monkeypatch.setattr(campaign, "measure", measure)
-    prepared = app.prepare(app.Request(Selection.read(), tmp_path))
+    prepared = app.prepare(Request(Selection.read(), tmp_path))
     base, head, *_ = prepared.plan.cells
     with pytest.raises(MeasureError):
         app.run(prepared, lambda progress: None, lambda reason: None, [head])
@@ -107,20 +77,11 @@ def test_where_a_summary_goes_is_looked_at_before_anything_is_measured(field: st
         (tmp_path, "Is a directory"),
         (Path(__file__) / "summary", "Not a directory"),
     ):
-        request = app.Request(Selection.read(), tmp_path, **{field: path})  # type: ignore[arg-type]
+        request = Request(Selection.read(), tmp_path, **{field: path})  # type: ignore[arg-type]
         with pytest.raises(InputError, match=rf"^{path}: cannot be written: {reason}$"):
             app.prepare(request)
-    app.prepare(app.Request(Selection.read(), tmp_path, **{field: missing}))  # type: ignore[arg-type]
+    app.prepare(Request(Selection.read(), tmp_path, **{field: missing}))  # type: ignore[arg-type]
     assert not missing.parent.exists()
-
-
-def test_a_summary_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
-    left_out: list[str] = []
-    request = app.Request(Selection.read(), tmp_path, markdown=tmp_path / "missing" / "summary.md")
-    request.write_markdown("# Verdicts", left_out.append)
-    assert (tmp_path / "missing" / "summary.md").read_text() == "# Verdicts"
-    replace(request, markdown=tmp_path).write_markdown("# Verdicts", left_out.append)
-    assert left_out == [f"{tmp_path}: cannot be written: Is a directory"]
 
 
 def test_a_run_that_fails_is_the_last() -> None:

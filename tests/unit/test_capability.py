@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from shootout import app, capability, cli, command
-from shootout.app import Conclusion
-from shootout.capability import Capability, Skip
+from shootout.capability import Capability
+from shootout.conclusion import Conclusion
 from shootout.document import journal
 from shootout.document.formats import Format
 from shootout.document.store import Store
-from shootout.errors import InputError
+from shootout.errors import InputError, Skip
 from shootout.inputs.options import OUT, Option
 from shootout.model.plan import Cell
 from shootout.model.run import Observe

@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 
 from shootout import app, harness
-from shootout.app import Request
+from shootout.conclusion import Conclusion, Request
 from shootout.document import journal
 from shootout.errors import INTERRUPTED
 from shootout.inputs.options import Selection
@@ -43,7 +43,7 @@ def test_an_undecided_run_that_fails_is_no_wrong_usage(
     assert reporter.exit_code(4) == 2
     document, comparison = builders.a_result()
     stash = pytest.Stash()
-    stash[harness.CONCLUSION] = app.Conclusion(document, comparison, (), Path())
+    stash[harness.CONCLUSION] = Conclusion(document, comparison, (), Path())
     reporter.config = cast("pytest.Config", SimpleNamespace(stash=stash))
     assert reporter.exit_code(4) == 4
 
@@ -85,7 +85,7 @@ def test_a_report_that_cannot_be_written_costs_no_verdict(
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     document, comparison = builders.a_result()
-    conclusion = app.Conclusion(document, comparison, (), Path())
+    conclusion = Conclusion(document, comparison, (), Path())
     monkeypatch.setenv("PYTEST_ADDOPTS", "-v")
     monkeypatch.setattr(pytest, "main", write)
     prepared = app.prepare(Request(Selection.read(), tmp_path, junit_xml=tmp_path / "junit.xml"))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shootout.paths import ROOT
-from shootout.servers.fetch import clients, companions, debian
+from shootout.servers.sources.fetch import clients, companions, debian
 
 RELEASES = ("bookworm", "trixie")
 WHEEL = ("python3", "python3-venv")  # what the README names for the wheel, and for the checkout

@@ -17,8 +17,8 @@ from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize, Load
 from shootout.model.value import Protocol
-from shootout.servers.accounts import LOAD_USER
-from shootout.servers.instances import Instance
+from shootout.servers.processes.accounts import LOAD_USER
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
 from tests.support.runs import until
 

@@ -24,8 +24,8 @@ from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize, Load
 from shootout.model.value import Protocol
-from shootout.servers import instances
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
 from tests.support.runs import a_tree, until
 
 SERVERS = ["mysql-5.7.22", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8"]

@@ -30,10 +30,10 @@ from shootout.measure.dataset import SCHEMAS, Template
 from shootout.model.plan import Dataset, Load
 from shootout.model.run import REOPENED
 from shootout.model.value import Protocol
-from shootout.runner import machine
-from shootout.servers import installations, instances, reference
-from shootout.servers.accounts import LOAD_USER
-from shootout.servers.native import Tree
+from shootout.servers.processes import children, instances
+from shootout.servers.processes.accounts import LOAD_USER
+from shootout.servers.sources import installations, reference
+from shootout.servers.sources.trees import Tree
 from shootout.servers.version import is_mysql_since
 from tests.support.catalogued import SERVERS
 from tests.support.runs import gone, until
@@ -159,8 +159,8 @@ def test_idle_connections_outlive_stops(server: Server, home: Path) -> None:
         engine = Engine(msgspec.json.encode(program), 1, 1)
         managed.connect(engine, instance, SCHEMAS["sbtest"], 4)
         for _ in range(ROUNDS):
-            machine.stop(instance.pid, True)
-            machine.stop(instance.pid, False)
+            children.pause(instance.pid, True)
+            children.pause(instance.pid, False)
             time.sleep(0.002)  # for reads to be interrupted
         taken = engine.slice(0, 0.0, SLICE_S, TIMEOUT_S)
         assert (taken.completed > 0, taken.errors) == (True, {})
@@ -201,8 +201,8 @@ def test_it_dies_with_its_parent_and_recovers(server: Server, home: Path) -> Non
     script = f"""
 import time
 from pathlib import Path
-from shootout.servers import instances
-from shootout.servers.native import Tree
+from shootout.servers.processes import instances
+from shootout.servers.sources.trees import Tree
 tree = Tree.inspect(Path({str(server.installation.files.top)!r}))
 instance = instances.start(tree, Path({str(home)!r}), {server.options!r})
 print(instance.pid, flush=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from shootout.model.plan import Dataset
-from shootout.servers import instances
-from shootout.servers.native import Tree
+from shootout.servers.processes import instances
+from shootout.servers.sources.trees import Tree
 from shootout.settings import profiles, readback
 from shootout.settings.profiles import SettingsProfile
 from shootout.settings.setting import variable

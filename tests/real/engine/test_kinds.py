@@ -29,7 +29,7 @@ from shootout.model.plan import Profile
 from shootout.model.program import Program
 from shootout.model.value import Protocol
 from shootout.paths import FIXTURES, ROOT
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
 from tests.support.runs import BASE, SHOOTOUT, Lab, document_in, until
 

@@ -13,7 +13,7 @@ import pytest
 
 from shootout._engine import LoadError, checksum, load_rows, tables
 from shootout.model.plan import Dataset
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import fresh
 from tests.support.runs import until
 

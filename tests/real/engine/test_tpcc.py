@@ -19,7 +19,7 @@ from shootout.measure.managed import connect
 from shootout.model.plan import Dataset, Load
 from shootout.model.program import Program
 from shootout.model.value import Protocol
-from shootout.servers.instances import Instance, start
+from shootout.servers.processes.instances import Instance, start
 from tests.support.runs import a_tree
 
 BASE, HEAD = "mysql-5.7.22", "mysql-8.0.12"

@@ -12,8 +12,8 @@ from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import MeasureError
 from shootout.measure import plans, statements
 from shootout.model.statement_plan import StatementPlan
-from shootout.servers import instances
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
 from tests.support.explain import provoked
 from tests.support.explain.provoked import BIG, OPTIONS, SCHEMA
 from tests.support.runs import HEAD, a_tree

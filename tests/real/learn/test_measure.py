@@ -19,7 +19,8 @@ from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
 from shootout.report import terminal
-from shootout.servers import instances, reference
+from shootout.servers.processes import instances
+from shootout.servers.sources import reference
 from tests.support.measure import dumps
 from tests.support.report.site.pages import Document
 from tests.support.runs import a_tree

@@ -10,7 +10,7 @@ from shootout.inputs import workload
 from shootout.measure import columns, dataset
 from shootout.model.plan import Dataset, DatasetSize
 from shootout.model.program import Numbers, Program, ProgramColumn
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import fresh
 
 TABLE = """CREATE TABLE t (

@@ -13,8 +13,9 @@ from shootout.inputs import workload
 from shootout.measure import dataset
 from shootout.model.plan import Dataset, DatasetSize
 from shootout.model.value import Family
-from shootout.servers import cache, instances
-from shootout.servers.accounts import LOAD_USER
+from shootout.servers.processes import instances
+from shootout.servers.processes.accounts import LOAD_USER
+from shootout.servers.sources import cache
 from tests.support.measure.servers import fresh
 from tests.support.runs import a_tree
 

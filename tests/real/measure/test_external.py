@@ -24,9 +24,9 @@ from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
 from shootout.model.run import FLUSH_S, FLUSHES, RunDocument, ServerRecord
 from shootout.model.workload import Result, Step, WorkloadStatement
-from shootout.servers import dsn
-from shootout.servers.external import MARK, External
-from shootout.servers.instances import Instance
+from shootout.servers.external import dsn
+from shootout.servers.external.external import MARK, External
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import fresh
 from tests.support.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in, until
 from tests.unit.inputs.test_workload import a_workload

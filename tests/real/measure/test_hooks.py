@@ -14,7 +14,7 @@ from shootout.measure.hooks import Hooks
 from shootout.model.plan import Dataset, DatasetSize
 from shootout.model.workload import Check
 from shootout.servers import running
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
 from tests.support.still import standing_still
 from tests.unit.inputs.test_workload import a_step, a_workload

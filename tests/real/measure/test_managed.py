@@ -24,7 +24,7 @@ from shootout.measure.rounds import measure_block
 from shootout.model.plan import Load, Sampling
 from shootout.model.program import Program
 from shootout.model.run import Samples
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import fresh
 from tests.support.runs import BASE, HEAD, Lab
 
@@ -162,9 +162,9 @@ def test_a_limit_of_open_files_is_reported(managed_server: ManagedServer, instan
 from types import SimpleNamespace
 from shootout.measure import managed
 from shootout._engine import Engine
-from shootout.servers import native
+from shootout.servers.processes import children
 from shootout.servers.running import Login
-native.OPEN_FILES = 40  # far fewer than the 50 connections that the server allows
+children.OPEN_FILES = 40  # far fewer than the 50 connections that the server allows
 server = SimpleNamespace(login=Login(*{login!r}), post_mortem=lambda: "")
 try:
     managed.connect(Engine({program(managed_server, "oltp_point_select")!r}, 1), server, {SCHEMA!r}, 200)

@@ -10,6 +10,7 @@ import pytest
 from msgspec import structs
 
 from shootout import app, cli
+from shootout.conclusion import Request
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.model.run import REMARK
@@ -99,7 +100,7 @@ def test_a_run_says_what_the_change_reaches_and_measures_as_without_it(
     MAPS.write(tmp_path / "results", document.run, document)
     chosen = Selection.read(workloads="oltp_read_only,oltp_update_index,oltp_point_select")
     wishes = {"reach": f"{repository}:before..after"}
-    prepared = app.prepare(app.Request(chosen, tmp_path, wishes=wishes)).plan
+    prepared = app.prepare(Request(chosen, tmp_path, wishes=wishes)).plan
     assert prepared.cells == app.plan(chosen).cells
     *_, head = prepared.servers
     remark, one = prepared.told[head]

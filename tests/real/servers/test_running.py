@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from shootout.errors import MeasureError
-from shootout.servers import instances, running
+from shootout.servers import running
+from shootout.servers.processes import instances
 from tests.support.runs import BASE, a_tree, until
 from tests.support.still import standing_still
 

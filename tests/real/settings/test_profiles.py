@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from shootout.errors import MeasureError
-from shootout.servers import instances
+from shootout.servers.processes import instances
 from shootout.settings import profiles
 from tests.support.runs import BASE, a_tree
 from tests.unit.settings.test_profiles import PRODUCTION, Write

@@ -20,9 +20,9 @@ from shootout.measure.dataset import Template
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset, Load
 from shootout.model.workload import Thread
-from shootout.servers import instances
-from shootout.servers.instances import Instance
-from shootout.servers.native import Tree
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources.trees import Tree
 from tests.support.engine.loads import SCHEMA, after, an_engine
 from tests.support.measure.servers import loaded
 from tests.support.runs import a_tree, until

@@ -20,8 +20,8 @@ from shootout.measure.dataset import Template
 from shootout.model.plan import Dataset
 from shootout.model.program import Program
 from shootout.model.workload import Integer, Parameter, Text
-from shootout.servers.instances import Instance, start
-from shootout.servers.native import Tree
+from shootout.servers.processes.instances import Instance, start
+from shootout.servers.sources.trees import Tree
 from tests.support.engine.loads import SCHEMA, after, an_engine
 from tests.support.runs import a_tree, until
 from tests.unit.inputs.test_workload import a_step, a_workload

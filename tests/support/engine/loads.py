@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from shootout._engine import Engine
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import connect
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 
 SCHEMA = SCHEMAS["sbtest"]
 

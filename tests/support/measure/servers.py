@@ -8,8 +8,8 @@ from pathlib import Path
 
 from shootout.measure import dataset
 from shootout.model.plan import Dataset
-from shootout.servers import instances
-from shootout.servers.instances import Instance
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
 from tests.support.runs import a_tree
 
 NO_OPTIONS: Mapping[str, str] = {}

@@ -23,7 +23,7 @@ from shootout.measure import campaign
 from shootout.measure.plan import Plan
 from shootout.model.plan import Build
 from shootout.model.run import EndRecord, Progress
-from shootout.servers.builds import Source
+from shootout.servers.sources.builds import Source
 from tests.support.bisect.builders import a_run, failed, found
 
 NONE: Mapping[str, float] = {}

@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from shootout import capability
-from shootout.app import Conclusion
 from shootout.bisect import report, since
 from shootout.bisect.command import CAPABILITY, _answer, _question
 from shootout.bisect.values import Answer
-from shootout.capability import Capability, Skip
+from shootout.capability import Capability
+from shootout.conclusion import Conclusion
+from shootout.errors import Skip
 from shootout.measure import campaign
 from shootout.model.history import Regression
 from shootout.model.plan import Cell
@@ -25,7 +26,7 @@ from tests.unit.analysis.test_acknowledgements import known
 from tests.unit.bisect.test_instruments import Counting, Cycles, offered
 from tests.unit.bisect.test_measure import Runs
 from tests.unit.report.github.test_issues import a_loss
-from tests.unit.servers.test_builds import MAKE, Repository
+from tests.unit.servers.sources.test_builds import MAKE, Repository
 
 pytest_plugins = ["tests.support.runs", "tests.support.report.github.github_server"]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from shootout.app import Conclusion
+from shootout.conclusion import Conclusion
 from shootout.explain import cells, measure
 from shootout.explain.command import CAPABILITY
 from shootout.explain.measure import Question

@@ -8,8 +8,8 @@ from msgspec import structs
 from shootout import paths
 from shootout.errors import InputError
 from shootout.paths import FIXTURES
-from shootout.servers import catalogue
-from shootout.servers.fetch import packages
+from shootout.servers.sources import catalogue
+from shootout.servers.sources.fetch import packages
 from shootout.settings import layers
 from tests.support.builders import BASE, HEAD
 from tests.support.plans import SLOTS, planned, slots

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.report import listings
-from shootout.servers.cache import Contents, Entry
+from shootout.servers.sources.cache import Contents, Entry
 from tests.support.builders import BASE, HEAD
 from tests.support.screen import lines_judged, row
 

@@ -6,7 +6,7 @@ import json
 
 from msgspec import structs
 
-from shootout import app
+from shootout.conclusion import as_json
 from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import Comparison
 from shootout.report import headlines
@@ -57,7 +57,7 @@ def test_a_server_compared_with_itself_is_said_first_with_what_set_the_value_and
     assert only.details[2].startswith(f"{builders.HEAD} is as fast as {BASE} in its only cell, within")
     assert "was compared with itself" in markdown.summary(comparison)
     assert headlines.overall(comparison) == only
-    assert json.loads(app.as_json(comparison))["says"] == [only.text]
+    assert json.loads(as_json(comparison))["says"] == [only.text]
 
 
 def test_one_setting_of_two_that_changes_nothing_is_said_after_the_claim() -> None:

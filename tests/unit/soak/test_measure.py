@@ -10,7 +10,7 @@ import pytest
 
 from shootout.errors import MeasureError
 from shootout.measure.plan import Plan
-from shootout.servers.instances import Instance
+from shootout.servers.processes.instances import Instance
 from shootout.soak import gauges, measure
 from shootout.soak.documents import SOAKS
 from shootout.soak.gauges import Gauges, innodb_gauges

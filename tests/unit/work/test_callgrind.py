@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shootout.analysis.function_names import UNNAMED
 from shootout.errors import InputError, MeasureError
-from shootout.servers import reference
+from shootout.servers.sources import reference
 from shootout.work import callgrind
 
 # Written by callgrind-3.19.0 for one thread of mysqld; shortened, and the sums adapted.

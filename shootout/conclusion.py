@@ -1,0 +1,116 @@
+"""A run from its request to its conclusion: the values that the main job passes on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from shootout import files
+from shootout.analysis import gate, ledger
+from shootout.analysis.remaining import remaining
+from shootout.document import resume
+from shootout.errors import Skip, leaving_out
+from shootout.inputs.options import ACKNOWLEDGED, Selection
+from shootout.measure.plan import Plan
+from shootout.model.plan import Cell
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison
+from shootout.report import commands, headlines
+from shootout.report.sections import Section
+
+
+@dataclass(frozen=True)
+class Request:
+    """A requested run: what to measure, where to publish it, and which regressions are accepted."""
+
+    selection: Selection
+    out: Path
+    acknowledged: Path = ACKNOWLEDGED.default
+    markdown: Path | None = None  # file for the verdicts as Markdown
+    junit_xml: Path | None = None  # file for pytest's report
+    wishes: Mapping[str, Any] = field(default_factory=dict)  # what capabilities do after it, by their names
+
+    def write_markdown(self, text: str, skip: Skip) -> None:
+        """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
+        if self.markdown is not None:
+            with leaving_out(skip):
+                files.write(self.markdown, text)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request with everything that is decided before a server starts."""
+
+    request: Request
+    plan: Plan
+    acknowledged: tuple[Acknowledgement, ...]
+
+    @property
+    def results(self) -> Path:
+        """The folder of its documents."""
+        return self.request.out / "results"
+
+    def resuming(self, **changed: str) -> str:
+        """The command that continues the run, with other values for some options."""
+        places = {"--out": str(self.request.out)}
+        if self.request.acknowledged != ACKNOWLEDGED.default:
+            places["--acknowledged"] = str(self.request.acknowledged)
+        changes = {f"--{name}": value for name, value in changed.items()}
+        return commands.go_on({**self.plan.given, **changes, **places})
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A judged run, with its document, and what capabilities found out about its cells."""
+
+    document: RunDocument
+    comparison: Comparison
+    claims: tuple[ClaimResult, ...]
+    path: Path
+    sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # of changed cells
+    page: Path | None = None  # None: it could not be made
+    prepared: Prepared | None = None  # None: a merged run, or some cells of one
+
+    @property
+    def exit_code(self) -> int:
+        """The exit code that docs/cli.md defines."""
+        return gate.exit_code(self.comparison)
+
+    @property
+    def more_starts(self) -> str | None:
+        """The command that gives the run the minutes to decide more cells; None if it would take no start."""
+        wanting = remaining(self.comparison)
+        if self.prepared is None or wanting is None or not wanting.decided:
+            return None
+        minutes = math.ceil(resume.given_s(self.document) / 60 + wanting.minutes)
+        if resume.is_finished(self.document, minutes * 60):
+            return None
+        return self.prepared.resuming(budget=str(minutes))
+
+    @property
+    def json(self) -> bytes:
+        """The conclusion as JSON."""
+        return as_json(self.comparison, self.claims, document=self.path, page=self.page)
+
+
+def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: Path | None) -> bytes:
+    """Encode a comparison as JSON; `places`: its files, by key, without those that there are not."""
+    value = {
+        "run": comparison.header.run,
+        "rule": comparison.rule,
+        "says": [headline.text for headline in headlines.of_heads(comparison)],
+        **{key: str(path) for key, path in places.items() if path is not None},
+        "standing": gate.standing(comparison),
+        "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
+        "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
+        "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
+        "cells": comparison.cells,
+        "curves": comparison.curves,
+        "false_alarms": comparison.false_alarms,
+    }
+    return msgspec.json.encode(value | ({"claims": results} if results else {}))

@@ -1,0 +1,1 @@
+"""External servers: they run already, and are left as they were found."""

@@ -1,0 +1,1 @@
+"""Processes: a server starts, is paused, stops, and leaves nothing behind."""

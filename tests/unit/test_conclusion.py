@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import structs
+
+from shootout import app, cli
+from shootout.analysis import compare
+from shootout.conclusion import Conclusion, Prepared, Request
+from shootout.inputs.options import Selection
+from shootout.model.run import EndRecord, RunDocument
+from tests.support.analysis.builders import a_document, confirming, starts_of
+
+
+def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
+    document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
+    end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
+
+    def more_starts(document: RunDocument) -> str | None:
+        conclusion = Conclusion(document, compare.compare(document), (), Path())
+        assert conclusion.more_starts is None  # it answers no request as a whole
+        request = Request(Selection.read(), Path("out"), Path("known.toml"))
+        prepared = Prepared(request, app.plan(request.selection), ())
+        return replace(conclusion, prepared=prepared).more_starts
+
+    over = structs.replace(document, end=end)
+    command = more_starts(over)
+    assert command is not None
+    args = cli.parser().parse_args(shlex.split(command)[1:])
+    given = Selection.of(args)
+    assert (given.resume, args.out, args.acknowledged) == (True, Path("out"), Path("known.toml"))
+    assert float(given.written["--budget"]) * 60 > document.header.profile.sampling.budget_s
+    assert more_starts(structs.replace(over, end=None)) is None  # how long a start takes is not known
+    told = a_document(starts_of(-20, (-0.1, 0.1)))
+    assert more_starts(structs.replace(told, end=end)) is None
+    confirmed = (*over.starts[:-1], *confirming(over.starts[-1:]))
+    assert more_starts(structs.replace(over, starts=confirmed)) is None
+
+
+def test_a_summary_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
+    left_out: list[str] = []
+    request = Request(Selection.read(), tmp_path, markdown=tmp_path / "missing" / "summary.md")
+    request.write_markdown("# Verdicts", left_out.append)
+    assert (tmp_path / "missing" / "summary.md").read_text() == "# Verdicts"
+    replace(request, markdown=tmp_path).write_markdown("# Verdicts", left_out.append)
+    assert left_out == [f"{tmp_path}: cannot be written: Is a directory"]
