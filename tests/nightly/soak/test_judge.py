@@ -11,31 +11,22 @@ import pytest
 from shootout.model.verdict import Verdict
 from shootout.soak import judge
 from shootout.soak.curves import Curve
-from tests.unit.soak.test_judge import SECONDS, Generator, curve, decided, in_turns, judged, sloping, stalled
+from tests.support.soak.curves import (
+    SECONDS,
+    curve,
+    decided,
+    dipping,
+    disturbed,
+    falling,
+    in_turns,
+    judged,
+    leaking,
+    sloping,
+    stalled,
+    stepping,
+)
 
 PAIRS = 120
-
-
-def leaking(healthy: Curve) -> Curve:
-    """One megabyte in each second."""
-    return replace(healthy, gauges={"memory": healthy.gauges["memory"] + 1e6 * np.arange(len(healthy.tps))})
-
-
-def dipping(healthy: Curve) -> Curve:
-    """By 30 %, for four of thirty seconds."""
-    return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) % 30 < 4, 0.7, 1.0) * healthy.tps)
-
-
-def falling(healthy: Curve) -> Curve:
-    """By 30 %, after three quarters of the load."""
-    early = np.arange(len(healthy.tps)) < 0.75 * len(healthy.tps)
-    return replace(healthy, tps=np.where(early, 1.0, 0.7) * healthy.tps)
-
-
-def stepping(healthy: Curve) -> Curve:
-    """By 12 %, after a third of the load."""
-    early = np.arange(len(healthy.tps)) < len(healthy.tps) / 3
-    return replace(healthy, tps=np.where(early, 1.0, 0.88) * healthy.tps)
 
 
 @pytest.mark.parametrize("seconds", [judge.SECONDS_MIN, SECONDS, 3600])
@@ -67,14 +58,6 @@ def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least:
         for _ in range(50)
     ]
     assert np.mean(hits) >= least
-
-
-def disturbed(generator: Generator, healthy: Curve) -> Curve:
-    """Twice in each minute, for some seconds, by up to 70 %: the disk of a shared machine."""
-    tps = healthy.tps.copy()
-    for at in np.flatnonzero(generator.random(len(tps)) < 1 / 30):
-        tps[at : at + generator.integers(2, 8)] *= generator.uniform(0.3, 0.8)
-    return replace(healthy, tps=tps)
 
 
 def test_disturbances_are_no_difference_and_seldom_hide_a_step() -> None:

@@ -36,7 +36,7 @@ def require_kept(found: list[str], names: Collection[str], tmp_path: Path) -> No
 
 
 def test_recorded_runs_keep_their_verdicts(tmp_path: Path) -> None:
-    found = []
+    found: list[str] = []
     for name in VERDICT_RUNS:
         found += lines(name, compare.compare(journal.read(RECORDED / f"{name}.jsonl.xz"), POLICY))
     require_kept(found, VERDICT_RUNS, tmp_path)

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 from msgspec import structs
 
-from shootout import app
+from shootout import steps
 from shootout.document import journal, resume
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
@@ -56,7 +56,7 @@ SAMPLES = structs.replace(builders.a_samples(rounds=8, counters={}), server_cpu_
 def a_plan(folder: Path, **options: Any) -> plan.Plan:
     profile = folder / "profile.toml"
     profile.write_text(PROFILE)
-    return app.plan(Selection.read(profile=str(profile), seed="7", **options))
+    return steps.plan(Selection.read(profile=str(profile), seed="7", **options))
 
 
 class StoppedError(BaseException):

@@ -30,7 +30,7 @@ ANOTHER_SERVER = """
 import sys
 from shootout import app, paths
 from shootout.inputs.options import Selection
-from shootout.servers.leftovers import working_directory
+from shootout.servers.processes.leftovers import working_directory
 
 app.plan(Selection.read(servers="mysql-5.7.22"))
 with working_directory(paths.cache_folder(), "run"):
