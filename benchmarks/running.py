@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from shootout import app
+from shootout import steps
 from shootout._engine import Engine, Slice
 from shootout.inputs.options import Selection
 from shootout.measure.dataset import SCHEMAS
@@ -36,7 +36,7 @@ class Servers:
 @contextmanager
 def servers(labels: Sequence[str], workload: str, threads: int, cpus: Sequence[int]) -> Iterator[Servers]:
     """Freshly started servers with the quick profile's data, on `cpus`."""
-    plan = app.plan(Selection.read(servers=",".join(labels), workloads=workload, threads=str(threads)))
+    plan = steps.plan(Selection.read(servers=",".join(labels), workloads=workload, threads=str(threads)))
     engine = Engine(msgspec.json.encode(plan.workloads[workload].program), 1)
     instances: list[Instance] = []
     with ExitStack() as cleanup:

@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import itertools
-import os
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from shootout import capability, files
-from shootout.analysis import acknowledgements, baseline, claims, history, ledger
+from shootout import capability, files, steps
+from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.document import baselines, ledgers, merge
-from shootout.errors import InputError, MeasureError, Skip, leaving_out
+from shootout.errors import InputError, Skip, leaving_out
+from shootout.explain import changed_cells
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
-from shootout.inputs.options import Selection
-from shootout.inputs.resolve import resolve
-from shootout.inputs.scaled import Capacity
 from shootout.measure import campaign
-from shootout.measure.plan import Plan, bind
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
+from shootout.reach.remarks import remarks
 from shootout.report import judged_runs, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judged_runs import JudgedRun
@@ -44,30 +41,29 @@ LOADS = 5  # of a calibration, which are loaded in turn: templates of more would
 # --- a run, from request to page -------------------------------------------------------------------
 
 
-def prepare(request: Request, report: Callable[[str], None] = no_progress) -> Prepared:
-    """Decide everything before a server starts; `report` receives what is fetched. Raises InputError."""
+def prepare(
+    request: Request, report: Callable[[str], None] = no_progress, skip: Skip = lambda reason: None
+) -> Prepared:
+    """Decide everything before a server starts.
+
+    `report` receives what is fetched, `skip` why documents are left out. Raises InputError.
+    """
     acknowledged = load_acknowledged(request.acknowledged)
     for file in filter(None, (request.markdown, request.junit_xml)):
         with files.writing(file):
             files.require_writable(file)
-    planned = plan(request.selection, report)
+    planned = steps.plan(request.selection, report)
     *_, head = planned.servers
     told = [*planned.told.get(head, ())]
-    for name, wish in request.wishes.items():
-        told += capability.load(name).remarks(planned, wish, request.out / "results")
+    if request.reach is not None:
+        told += remarks(planned, request.reach, request.out / "results", skip)
     return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
-
-
-def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
-    """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
-    profile = resolve(selection, _capacity())
-    return bind(profile.measured, selection, os.environ, report, profile.port)
 
 
 def run(
     prepared: Prepared, observe: Observe, skip: Skip, cells: Collection[Cell] | None = None
 ) -> Conclusion:
-    """Measure, judge, follow and publish: the main job, step by step.
+    """Measure, judge, explain and publish: the main job, step by step.
 
     `cells` selects some of the plan's cells; `skip` receives why a part of the result cannot be written.
     Raises InputError and MeasureError.
@@ -75,7 +71,8 @@ def run(
     planned = prepared.plan if cells is None else prepared.plan.judging(cells)
     path = campaign.measure(planned, prepared.results, observe)
     conclusion = replace(judge_run(path, prepared.acknowledged, skip), prepared=prepared)
-    follow(conclusion, prepared.request.wishes, observe, skip)
+    if prepared.request.explain is not None:
+        changed_cells.explain(conclusion, prepared.request.explain, observe, skip)
     conclusion = replace(conclusion, sections=sections(path, conclusion.comparison, skip))
     text = markdown.summary(conclusion.comparison, conclusion.sections)
     prepared.request.write_markdown(text, skip)
@@ -95,23 +92,10 @@ def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -
     return Conclusion(document, comparison, tuple(results), path)
 
 
-def follow(conclusion: Conclusion, wishes: Mapping[str, Any], observe: Observe, skip: Skip) -> None:
-    """Have the capabilities go on that were asked to; whatever fails there costs nothing here."""
-    for name, wish in wishes.items():
-        try:
-            capability.load(name).follow(conclusion, wish, observe, skip)
-        except (InputError, MeasureError) as error:
-            skip(f"{name}: {error}")
-        except KeyboardInterrupt:
-            raise
-        except BaseException as error:  # a defect: the engine's panics are no Exception
-            skip(f"{name}: {type(error).__name__}: {error}")
-
-
 def sections(path: Path, comparison: Comparison, skip: Skip) -> dict[Cell, tuple[Section, ...]]:
-    """What capabilities found out about the cells of the run at `path`, the worst first."""
+    """What explains the cells of the run at `path`, the worst first."""
     cells = [each.cell for each in wording.worst_first(comparison.cells)]
-    return capability.sections(path.parent, comparison.header.run, cells, skip)
+    return changed_cells.sections(path.parent, comparison.header.run, cells, skip)
 
 
 def published(out: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -> Path | None:
@@ -137,9 +121,7 @@ def publish(
     if not runs and not listings:
         raise nothing(results)
 
-    def of_cells(run: str, cells: Sequence[Cell]) -> Mapping[Cell, tuple[Section, ...]]:
-        return capability.sections(results, run, cells, _said_before)
-
+    of_cells = partial(changed_cells.sections, results, skip=_said_before)
     return site.build(runs, out, acknowledged, listings, sections=of_cells, front=front)
 
 
@@ -168,20 +150,6 @@ def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip)
     conclusion = judge_run(merge.merge(documents, out / "results", skip), known, skip)
     known_of = sections(conclusion.path, conclusion.comparison, skip)
     return replace(conclusion, sections=known_of, page=published(out, known, skip))
-
-
-def judge(
-    path: Path, acknowledged: Path, skip: Skip, base: str | None = None, stored: Path | None = None
-) -> Comparison:
-    """Judge a run document, using the runner's earlier A/A cells; `skip` receives why some are left out.
-
-    `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.
-    """
-    known = load_acknowledged(acknowledged)
-    comparison = judged_runs.against(path, base, skip)
-    if stored is not None:
-        comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
-    return acknowledgements.applied(comparison, known)
 
 
 def accept(
@@ -247,8 +215,8 @@ def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
 
     `measure` runs one request and returns its exit code; this function returns the last one.
     """
-    budget_s = plan(request.selection).profile.sampling.budget_s
-    each_max_s = plan(request.selection.within(None)).profile.sampling.budget_s
+    budget_s = steps.plan(request.selection).profile.sampling.budget_s
+    each_max_s = steps.plan(request.selection.within(None)).profile.sampling.budget_s
     seeds = itertools.cycle(range(1, LOADS + 1))
 
     def run(left_s: float) -> int:
@@ -287,8 +255,3 @@ def nothing(results: Path, base: str | None = None) -> InputError:
     """What to say where there is no run; `base`: with that server."""
     which = f" with the server {base!r}" if base else ""
     return InputError(f"{results}: no run document{which} found; `shootout run` makes one")
-
-
-def _capacity() -> Capacity:
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Capacity(cpus=len(os.sched_getaffinity(0)), memory_bytes=memory_bytes)

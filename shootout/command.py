@@ -13,16 +13,18 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from shootout import app, capability
+from shootout import app
 from shootout import parser as arguments_of
 from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
 from shootout.inputs.options import (
     ACKNOWLEDGED,
+    EXPLAIN,
     JSON,
     LONG,
     MEASURING,
     OUTCOME,
+    REACH,
     WHAT,
     WHERE,
     Option,
@@ -103,17 +105,19 @@ def request(args: argparse.Namespace, **changed: Any) -> Request:
         getattr(args, "acknowledged", ACKNOWLEDGED.default),
         getattr(args, "markdown", None),
         getattr(args, "junit_xml", None),
-        {
-            each.name: each.option.parse(each.option.flag, text)
-            for each in capability.every()
-            if each.option is not None and (text := getattr(args, each.option.name, None)) is not None
-        },
+        _parsed(EXPLAIN, args),
+        _parsed(REACH, args),
     )
+
+
+def _parsed(option: Option, args: argparse.Namespace) -> Any:
+    text = getattr(args, option.name, None)
+    return None if text is None else option.parse(option.flag, text)
 
 
 def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
     """Everything decided before a server starts; says what it fetches. Raises InputError."""
-    return app.prepare(request(args, **changed), preparing)
+    return app.prepare(request(args, **changed), preparing, left_out)
 
 
 # --- printing -------------------------------------------------------------------------------------

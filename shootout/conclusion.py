@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -33,7 +32,8 @@ class Request:
     acknowledged: Path = ACKNOWLEDGED.default
     markdown: Path | None = None  # file for the verdicts as Markdown
     junit_xml: Path | None = None  # file for pytest's report
-    wishes: Mapping[str, Any] = field(default_factory=dict)  # what capabilities do after it, by their names
+    explain: float | None = None  # minutes to find out why cells changed
+    reach: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
 
     def write_markdown(self, text: str, skip: Skip) -> None:
         """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
@@ -66,7 +66,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A judged run, with its document, and what capabilities found out about its cells."""
+    """A judged run, with its document, and why its cells changed."""
 
     document: RunDocument
     comparison: Comparison

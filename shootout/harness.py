@@ -1,27 +1,38 @@
-"""Runs the performance suites under pytest for the command line.
+"""Runs the performance suites under pytest: a plugin gets the plan, and gives back the conclusion.
 
-`run` hands the plan to conftest.py in pytest's stash. Its fixture `run` calls `app.run` once for all items,
-and leaves the conclusion there.
+`run` is the command line's way; plain `pytest suites` makes the plan of its own options (conftest.py).
 """
 
 from __future__ import annotations
 
 import sys
-from typing import NamedTuple
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 import pytest
 
-from shootout.command import left_out, warn
+from shootout import app, capability
+from shootout.analysis import claims, gate
+from shootout.command import left_out, progress, warn
 from shootout.conclusion import Conclusion, Prepared
 from shootout.document import resume
 from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.inputs import published
 from shootout.measure import campaign
+from shootout.measure.plan import Plan
 from shootout.measure.recorder import now
+from shootout.model.plan import Cell
+from shootout.model.run import RunDocument
+from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
-from shootout.report import lines, terminal
+from shootout.report import lines, terminal, wording
 
-PREPARED = pytest.StashKey[Prepared]()
-CONCLUSION = pytest.StashKey[Conclusion]()
+if TYPE_CHECKING:
+    from pytest_benchmark.fixture import BenchmarkFixture
 
 
 class SuiteResult(NamedTuple):
@@ -75,19 +86,109 @@ def run(prepared: Prepared) -> SuiteResult:
     return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
 
-class _Reporter:
-    """A pytest plugin that replaces the terminal reporter: prints only what the verdict table lacks."""
+class Suites:
+    """A pytest plugin that makes one item per cell of its plan, all of one run.
+
+    `conclusion` is there once an item has needed the run.
+    """
 
     def __init__(self, prepared: Prepared) -> None:
         self.prepared = prepared
-        self.config: pytest.Config | None = None
+        self.conclusion: Conclusion | None = None
+
+    def pytest_ignore_collect(self, collection_path: Path, config: pytest.Config) -> bool | None:
+        """Leave out capabilities' suites that nobody named, and claims of runs that repeat no comparison."""
+        owner = collection_path.stem.removeprefix("test_")
+        if collection_path.parent == SUITES and owner in capability.NAMES:
+            return not any(f"{SUITES.name}/{collection_path.name}" in each for each in config.args) or None
+        if collection_path == SUITES / "test_published.py" and not self.prepared.plan.profile.published:
+            return True
+        return None
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Make one item per cell of the run, and one per claim of the comparison that it repeats."""
+        if not metafunc.definition.path.is_relative_to(SUITES):
+            return
+        plan = self.prepared.plan
+        if "cell" in metafunc.fixturenames:
+            items = [pytest.param(cell, id=_id(cell), marks=_marks(plan, cell)) for cell in plan.cells]
+            metafunc.parametrize("cell", items, indirect=True)
+        if "claim" in metafunc.fixturenames:
+            assert plan.profile.published is not None
+            tested = published.load(plan.profile.published).claims
+            metafunc.parametrize("claim", tested, ids=[claim.name for claim in tested], indirect=True)
+
+    @pytest.fixture(scope="session")
+    def run(self, request: pytest.FixtureRequest) -> Conclusion:
+        """The run: measures every block that a selected item needs, once, and publishes it."""
+        cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
+        with _uncaptured(request.config):
+            try:
+                with progress() as observe:
+                    # Without items for cells, only claims were selected: they need all cells.
+                    self.conclusion = app.run(self.prepared, observe, left_out, cells or None)
+            except (InputError, MeasureError) as error:
+                pytest.exit(str(error), returncode=error.exit_code)
+        return self.conclusion
+
+    @pytest.fixture
+    def cell(
+        self, request: pytest.FixtureRequest, run: Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
+    ) -> CellComparison:
+        """The item's judged cell; pytest-benchmark gets the durations of its slices.
+
+        JUnit files get the columns of the verdict table. A regression that fails nothing is an expected
+        failure; a cell that was not measured is skipped.
+        """
+        compared = next(each for each in run.comparison.cells if each.cell == request.param)
+        request.node.user_properties.extend(wording.properties(compared).items())
+        if compared in gate.unmeasured(run.comparison):
+            pytest.skip(compared.reason)
+        if compared.verdict is Verdict.REGRESSED and (
+            why := wording.gate_exemption(compared, run.comparison)
+        ):
+            request.applymarker(pytest.mark.xfail(reason=why, strict=False))
+        clock.durations_s = _transaction_s(run.document, request.param)
+        if clock.durations_s:
+            benchmark.extra_info.update(msgspec.to_builtins(compared))
+            benchmark.pedantic(lambda: None, rounds=len(clock.durations_s))  # type: ignore[no-untyped-call]
+        return compared
+
+    @pytest.fixture
+    def claim(self, request: pytest.FixtureRequest, run: Conclusion) -> ClaimResult:
+        """The item's claim, tested on the run."""
+        return claims.evaluate(request.param, run.document, run.comparison.policy)
+
+    @pytest.fixture
+    def clock(self, request: pytest.FixtureRequest) -> ReplayClock:
+        """The replaying timer, installed before pytest-benchmark makes its fixture."""
+        replay = ReplayClock()
+        compared = _cell(request.node)
+        assert compared is not None
+        group = f"{compared.workload}, {compared.threads} threads"
+        request.node.add_marker(pytest.mark.benchmark(timer=replay, group=group, disable_gc=False))
+        return replay
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Replace pytest's exit code by one of docs/cli.md."""
+        if session.exitstatus in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) and self.conclusion:
+            session.exitstatus = self.conclusion.exit_code
+
+    def pytest_terminal_summary(self, config: pytest.Config) -> None:
+        """Print the verdicts under plain pytest; the command line prints its own."""
+        if self.conclusion is not None:
+            show(self.conclusion, json=config.option.json)
+
+
+class _Reporter(Suites):
+    """The plugin that replaces pytest's report: prints only what the verdict table lacks."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        super().__init__(prepared)
         self.interrupted = False
         self.broken = False
         self.began = now()
-
-    @property
-    def conclusion(self) -> Conclusion | None:
-        return None if self.config is None else self.config.stash.get(CONCLUSION, None)
 
     def exit_code(self, code: int) -> int:
         """Convert pytest's exit code to one of docs/cli.md."""
@@ -98,11 +199,6 @@ class _Reporter:
         # A conclusion's own code may be 4, which is pytest's for wrong usage: there is none after that.
         wrong_usage = code == pytest.ExitCode.USAGE_ERROR and self.conclusion is None
         return InputError.exit_code if wrong_usage else int(code)
-
-    @pytest.hookimpl(tryfirst=True)
-    def pytest_configure(self, config: pytest.Config) -> None:
-        self.config = config
-        config.stash[PREPARED] = self.prepared
 
     def pytest_keyboard_interrupt(self, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
         if isinstance(excinfo.value, KeyboardInterrupt):
@@ -133,3 +229,65 @@ class _Reporter:
         if broken:
             self.broken = True
             print(report.longreprtext, file=sys.stderr)
+
+
+def suites_of(config: pytest.Config) -> Suites | None:
+    """The plugin that has the plan, once there is one."""
+    return next((each for each in config.pluginmanager.get_plugins() if isinstance(each, Suites)), None)
+
+
+@dataclass(eq=False)
+class ReplayClock:
+    """A timer for pytest-benchmark that replays recorded durations."""
+
+    durations_s: list[float] = field(default_factory=list)
+    calls: int = 0
+
+    def __call__(self) -> float:
+        # Even calls begin a round, odd calls end it.
+        round_, ends = divmod(self.calls, 2)
+        self.calls += 1
+        return self.durations_s[round_] if ends else 0.0
+
+
+def _id(cell: Cell) -> str:
+    return f"{cell.workload}-{cell.server}-t{cell.threads}"
+
+
+def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
+    """What `-m` selects by: whose tables the workload runs on, and whether it changes them."""
+    return (
+        pytest.mark.tpcc if plan.workloads[cell.workload].dataset.kind == "tpcc" else pytest.mark.oltp,
+        pytest.mark.write if plan.workloads[cell.workload].program.writes else pytest.mark.read,
+    )
+
+
+def _cell(item: pytest.Item) -> Cell | None:
+    """The item's cell; claims have none."""
+    callspec = getattr(item, "callspec", None)
+    cell = callspec.params.get("cell") if callspec else None
+    return cell if isinstance(cell, Cell) else None
+
+
+def _transaction_s(document: RunDocument, cell: Cell) -> list[float]:
+    """Seconds per transaction in each slice of the cell."""
+    block = next(block.key for block in document.header.blocks if cell in block.cells)
+    return [
+        window_s / transactions
+        for start in document.starts
+        if start.block == block
+        for samples in start.samples
+        if samples.server == cell.server
+        for window_s, transactions in zip(samples.window_s, samples.transactions, strict=True)
+        if transactions
+    ]
+
+
+@contextmanager
+def _uncaptured(config: pytest.Config) -> Iterator[None]:
+    capture = config.pluginmanager.getplugin("capturemanager")
+    if capture is None:
+        yield
+    else:
+        with capture.global_and_fixture_disabled():
+            yield

@@ -12,8 +12,9 @@ from msgspec import to_builtins
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from shootout import app
+from shootout.conclusion import Prepared
 from shootout.errors import InputError, MeasureError
-from shootout.harness import PREPARED
+from shootout.harness import suites_of
 from shootout.model.verdict import Verdict
 from shootout.work import judge, measure, report
 from shootout.work.documents import COUNTS
@@ -23,17 +24,23 @@ from shootout.work.values import WorkChange, WorkComparison
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one item per kind and head."""
-    plan = metafunc.config.stash[PREPARED].plan
+    plan = _prepared(metafunc.config).plan
     kinds = [kind for name, bound in plan.workloads.items() for kind in kinds_of(units(name, bound))]
     heads = list(plan.servers)[1:]
     items = [(kind.workload, kind.name, head) for kind in kinds for head in heads]
     metafunc.parametrize("item", items, ids=map("-".join, items))
 
 
+def _prepared(config: pytest.Config) -> Prepared:
+    suites = suites_of(config)
+    assert suites is not None
+    return suites.prepared
+
+
 @pytest.fixture(scope="session")
 def counted(request: pytest.FixtureRequest) -> WorkComparison:
     """All counts, made and published once."""
-    prepared = request.config.stash[PREPARED]
+    prepared = _prepared(request.config)
     try:
         path = measure.measure(prepared.plan, prepared.results, lambda progress: None)
     except (InputError, MeasureError) as error:

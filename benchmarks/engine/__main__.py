@@ -29,7 +29,7 @@ from benchmarks.engine import clients, costs
 from benchmarks.engine.clients import Load, Ours, Sysbench
 from benchmarks.engine.targets import memory_rows, other_lines, point_rows, targets
 from benchmarks.engine.values import Point, Report, Turn
-from shootout import app
+from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.measure.managed import ManagedServer
 from shootout.paths import REPORTS
@@ -52,7 +52,7 @@ FILE = REPORTS / "engine.json"
 def main() -> None:
     given = options()
     console = Console(width=150, highlight=False)
-    made = app.plan(Selection.read(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
+    made = steps.plan(Selection.read(servers=SERVER, workloads=",".join(WORKLOADS), threads="1"))
     managed_server = ManagedServer.find(made, SERVER)
     (tables,) = made.loaded
     cpus = Host().cpus

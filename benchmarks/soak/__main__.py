@@ -26,7 +26,7 @@ import numpy as np
 import pymysql
 
 from benchmarks import beside
-from shootout import app
+from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.servers.processes import children, instances
 from shootout.servers.processes.instances import Instance
@@ -34,7 +34,7 @@ from shootout.soak import judge, measure, report
 from shootout.soak.curves import Curve, curves
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
-from tests.unit.soak.test_judge import (
+from tests.support.soak.curves import (
     curve,
     decided,
     dipping,
@@ -266,7 +266,7 @@ def _with_faults(args: argparse.Namespace, results: Path, faults: Sequence[str])
 
 def _measured(servers: str, results: Path, minutes: float, turn_s: float) -> SoakResult:
     path = measure.measure(
-        app.plan(Selection.read(profile="soak", servers=servers)), results, 60 * minutes, turn_s,
+        steps.plan(Selection.read(profile="soak", servers=servers)), results, 60 * minutes, turn_s,
         lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
     )  # fmt: skip
     return judge.judge(SOAKS.read(path))

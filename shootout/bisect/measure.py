@@ -21,7 +21,6 @@ from shootout.bisect.batches import FIRST, Costs, next_batch
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
 from shootout.bisect.values import FORMAT, TIME, Answer, Bisection, BuildRecord, Revision
-from shootout.capability import Instrument
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import renewed
@@ -32,6 +31,7 @@ from shootout.model.run import Observe, Progress
 from shootout.paths import cache_folder
 from shootout.servers.sources import builds
 from shootout.servers.sources.builds import BuildError, Source
+from shootout.work.instrument import Callgrind
 
 BATCH_S = 15.0  # estimate: a run besides its starts
 BUILD_S = 600.0  # estimate, before the first build
@@ -47,7 +47,7 @@ class Question:
     revisions: tuple[Revision, ...]
     build: Build | None = None  # None: there is nothing to build
     link: str = ""
-    instrument: Instrument | None = None  # None: time
+    instrument: Callgrind | None = None  # None: time
 
     def begin(self, id: str) -> Bisection:
         """The bisection before its first run."""
@@ -132,7 +132,7 @@ def _by_time(question: Question, results: Path, observe: Observe) -> Path:
         documents[run.name] = journal.read(run)
 
 
-def _by_counts(question: Question, instrument: Instrument, results: Path, observe: Observe) -> Path:
+def _by_counts(question: Question, instrument: Callgrind, results: Path, observe: Observe) -> Path:
     instrument.check(question.plan)
     path, bisection = begun(question, results, observe)
     base = bisection.revisions[0].label

@@ -6,21 +6,19 @@ looked for once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from msgspec import structs
 
-from shootout import app, capability
 from shootout.analysis import compare
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import run_of, try_to_build
 from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
-from shootout.capability import Instrument
 from shootout.conclusion import Conclusion
 from shootout.document import journal
 from shootout.errors import Skip
+from shootout.explain import changed_cells
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe, Progress
@@ -28,6 +26,7 @@ from shootout.model.verdict import Interval
 from shootout.paths import cache_folder
 from shootout.servers.sources import builds
 from shootout.servers.sources.builds import Commit, Source
+from shootout.work.instrument import Callgrind
 
 FOLDER = "proof"
 TIMED = 16  # starts of a proof by time
@@ -41,14 +40,14 @@ def prove(
     newest: Source,
     planned: Planned,
     *,
-    instrument: Instrument | None,
+    instrument: Callgrind | None,
     observe: Observe,
-    wishes: Mapping[str, Any],
+    explain_min: float | None,
     skip: Skip,
 ) -> None:
     """Undo the step on the newest commit, build that, and measure it; `path`: the bisection's file.
 
-    `wishes`: what capabilities do with a step by time, by their names; `skip` receives why one does not.
+    `explain_min`: minutes to explain a step by time; `skip` receives why it is not explained.
 
     Raises InputError, and MeasureError if git fails or nothing can be measured.
     """
@@ -72,19 +71,20 @@ def prove(
     folder = path.parent / FOLDER
     if instrument is not None:
         instrument.measure(plan, folder, observe)
-    elif wishes or not record.reason:
+    elif explain_min is not None or not record.reason:
         folder.mkdir(exist_ok=True)
         budget_s = plan.profile.sampling.budget_s
         run = journal.read(campaign.measure(run_of(plan, [*servers], TIMED, budget_s, 0), folder, observe))
         compared = compare.compare(run)
         cells = tuple(each for each in compared.cells if each.cell.server == step[-1].label)
         of_step = Conclusion(run, structs.replace(compared, cells=cells), (), folder / run.header.run)
-        app.follow(of_step, wishes, observe, skip)
+        if explain_min is not None:
+            changed_cells.explain(of_step, explain_min, observe, skip)
     proven = {**answer.bisection.builds, WITHOUT: record}
     BISECTIONS.write_to(path, structs.replace(answer.bisection, builds=proven))
 
 
-def read(answer: Answer, path: Path, instrument: Instrument | None) -> Proof | None:
+def read(answer: Answer, path: Path, instrument: Callgrind | None) -> Proof | None:
     """What the proof of a step says; None if none was looked for. Raises InputError."""
     record = answer.bisection.builds.get(WITHOUT)
     if record is None or answer.kind != "step":
@@ -108,14 +108,14 @@ def read(answer: Answer, path: Path, instrument: Instrument | None) -> Proof | N
 
 
 def _causes(folder: Path, server: str) -> Iterator[str]:
-    """Why a server is slower, by what capabilities found out in the last run."""
+    """Why a server is slower, as far as the last run is explained."""
     for run in [*runs(folder).values()][-1:]:
         cells = [each.cell for each in compare.compare(run).cells if each.cell.server == server]
-        known = capability.sections(folder, run.header.run, cells, lambda reason: None)
+        known = changed_cells.sections(folder, run.header.run, cells, lambda reason: None)
         yield from (each.cause for sections in known.values() for each in sections if each.cause)
 
 
-def _ratios(folder: Path, base: str, instrument: Instrument | None) -> dict[str, Interval]:
+def _ratios(folder: Path, base: str, instrument: Callgrind | None) -> dict[str, Interval]:
     """What each server of the last document has, to the base's, in the document's order."""
     if instrument is not None:
         documents = [*instrument.counted(folder, base).values()]

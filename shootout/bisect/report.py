@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from shootout import capability, numbers
+from shootout import numbers
 from shootout.analysis.exit_codes import UNMEASURED, exit_code
 from shootout.bisect import proof
 from shootout.bisect.values import FORMAT, Answer, Revision, RevisionFinding
@@ -101,8 +101,7 @@ def why(answer: Answer) -> str:
     compared = {"--servers": servers, "--workloads": bisection.workload} | given
     if bisection.is_exact:
         return commands.line(bisection.instrument, compared)
-    explained = {"--explain": "5"} if "explain" in capability.NAMES else {}
-    return commands.line("run", compared | {"--threads": str(bisection.threads)} | explained)
+    return commands.line("run", compared | {"--threads": str(bisection.threads), "--explain": "5"})
 
 
 def go_on(answer: Answer) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,17 +16,19 @@ from typing import Any
 
 from msgspec import structs
 
-from shootout import app, command
-from shootout.bisect import measure, proof
+from shootout import steps
+from shootout.bisect import answers, measure, proof, report
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import FORMAT, TIME, WITHOUT, Answer, Bisection
-from shootout.capability import Instrument
-from shootout.errors import InputError, MeasureError
-from shootout.inputs.options import renewed
+from shootout.errors import InputError, MeasureError, Skip
+from shootout.inputs.options import Selection, renewed
 from shootout.measure.plan import Plan
 from shootout.model.history import Regression
 from shootout.model.run import Observe
+from shootout.report.github.issues import Origin
 from shootout.servers.sources import builds
+from shootout.servers.sources.fetch.packages import no_progress
+from shootout.work.instrument import Callgrind
 
 BUDGET_MIN = 60.0
 # Keys of a profile that counts share with runs.
@@ -35,8 +37,7 @@ STATEMENTS = ("dataset.engine", "options.", "distribution.", "load.protocol")
 OTHERS = ("servers", "seed", "build", "budget", "resume", "shard")
 OTHER_KEYS = ("dataset.seed", "build.")
 
-Read = Callable[[Path], Answer]
-Ask = Callable[[Plan, Sequence[builds.Commit], Instrument | None], measure.Question]
+Ask = Callable[[Plan, Sequence[builds.Commit], Callgrind | None], measure.Question]
 
 
 def ends(regression: Regression) -> tuple[str, str]:
@@ -54,18 +55,27 @@ def cases(regressions: Sequence[Regression]) -> list[Regression]:
     return [*found.values()]
 
 
-def stored(results: Path, regression: Regression, skip: Callable[[str], None]) -> Iterator[Bisection]:
+def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisection]:
     """The bisections between its commits, the newest first."""
     for bisection in BISECTIONS.newest_first(results, skip):
         if (bisection.revisions[0].commit, bisection.revisions[-1].commit) == ends(regression):
             yield bisection
 
 
-def known(results: Path, regression: Regression, read: Read) -> Answer | None:
+def known(results: Path, regression: Regression) -> Answer | None:
     """What bisections between its commits say: of the newest that found a loss, or of the newest."""
     found = stored(results, regression, lambda reason: None)
-    answers = [read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
-    return next((answer for answer in answers if answer.is_worse), answers[0] if answers else None)
+    read = [answers.read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
+    return next((answer for answer in read if answer.is_worse), read[0] if read else None)
+
+
+def origin(results: Path, regression: Regression) -> Origin | None:
+    """Find the commit that a regression began with, by the bisections of its two runs. Raises InputError."""
+    good, bad = ends(regression)
+    if good and good == bad:
+        return report.elsewhere(regression)
+    answer = known(results, regression) if good and bad else None
+    return report.origin(answer, regression) if answer else None
 
 
 @dataclass(frozen=True)
@@ -74,11 +84,12 @@ class Search:
 
     args: argparse.Namespace
     budget_min: float  # for everything together
-    instruments: Sequence[Instrument | None]  # in the order of their use; None: time
-    read: Read
+    instruments: Sequence[Callgrind | None]  # in the order of their use; None: time
     ask: Ask
     observe: Observe
-    wishes: Mapping[str, Any] = field(default_factory=dict)  # what capabilities do with a step by time
+    explain_min: float | None = None  # minutes to explain a step by time
+    report: Callable[[str], None] = no_progress
+    skip: Skip = lambda reason: None
     failed: list[str] = field(default_factory=list)  # why regressions could not be bisected
 
     @property
@@ -92,7 +103,7 @@ class Search:
         ends_s = time.monotonic() + 60 * self.budget_min
         begun, paths = 0, []
         for regression in cases(regressions):
-            answer = known(self.results, regression, self.read)
+            answer = known(self.results, regression)
             if not self._is_over(answer) and begun < self.args.regressions and ends_s > time.monotonic():
                 try:
                     if answer is None or not answer.is_worse:
@@ -124,17 +135,17 @@ class Search:
                 plan = self._planned(regression, instrument, servers)
                 question = self.ask(plan, commits, instrument)
                 path, _ = measure.begun(question, self.results, lambda progress: None)
-                left_s = self.read(path).spent_s + ends_s - time.monotonic()
+                left_s = answers.read(path).spent_s + ends_s - time.monotonic()
                 sampling = structs.replace(plan.profile.sampling, budget_s=left_s)
                 profile = structs.replace(plan.profile, sampling=sampling)
                 question = replace(question, plan=replace(plan, profile=profile))
-                answer = self.read(measure.bisect(question, self.results, self.observe))
+                answer = answers.read(measure.bisect(question, self.results, self.observe))
                 if is_last or answer.is_worse or not answer.bisection.finished:
                     break
             except (InputError, MeasureError) as error:
                 if is_last:
                     raise
-                command.left_out(f"{regression.server}, {regression.workload}: {error}")
+                self.skip(f"{regression.server}, {regression.workload}: {error}")
         return answer
 
     def _proven(self, regression: Regression, answer: Answer, ends_s: float) -> Answer:
@@ -148,11 +159,11 @@ class Search:
         planned = partial(self._planned, regression, instrument)
         proof.prove(
             answer, path, newest, planned, instrument=instrument,
-            observe=self.observe, wishes=self.wishes, skip=command.left_out,
+            observe=self.observe, explain_min=self.explain_min, skip=self.skip,
         )  # fmt: skip
-        return self.read(path)
+        return answers.read(path)
 
-    def _planned(self, regression: Regression, instrument: Instrument | None, servers: str) -> Plan:
+    def _planned(self, regression: Regression, instrument: Callgrind | None, servers: str) -> Plan:
         """A plan of these servers that loads them as the run did, or counts the same statements."""
         given, keys = {}, {}
         for flag, text in renewed(regression.options).items():
@@ -170,8 +181,8 @@ class Search:
         own = {name for name in given if name != "profile" and getattr(self.args, name, None) is not None}
         changed: dict[str, Any] = {name: text for name, text in given.items() if name not in own}
         changed["set"] = [*(f"{key}={text}" for key, text in keys.items()), *(self.args.set or ())]
-        return app.plan(command.request(self.args, servers=servers, **changed).selection, command.preparing)
+        return steps.plan(Selection.of(self.args, servers=servers, **changed), self.report)
 
 
-def _name(instrument: Instrument | None) -> str:
+def _name(instrument: Callgrind | None) -> str:
     return instrument.name if instrument else TIME

@@ -5,17 +5,19 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
-from shootout import app, capability, command
+from shootout import app, capability, command, steps
+from shootout.bisect import since
 from shootout.command import left_out
+from shootout.errors import InputError
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     ANCHOR,
     LINK,
     RESULTS,
 )
+from shootout.model.history import Regression
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http, issues, markdown
@@ -38,7 +40,7 @@ def _github_comment(args: argparse.Namespace) -> int:
         body = markdown.refusal(link)
     else:
         runs, others = capability.by_owner(args.documents)
-        pairs = [(path, app.judge(path, args.acknowledged, left_out)) for path in runs]
+        pairs = [(path, steps.judge(path, args.acknowledged, left_out)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
         summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
         body = markdown.comment(summaries, args.into, link)
@@ -55,7 +57,14 @@ def _github_issues(args: argparse.Namespace) -> int:
     for reason in unread:
         left_out(reason)
     found = tuple(each for each in found if args.regression in ("", each.issue))
-    origin = partial(capability.origin, args.results, skip=left_out)
+
+    def origin(regression: Regression) -> issues.Origin | None:
+        try:
+            return since.origin(args.results, regression)
+        except InputError as error:
+            left_out(str(error))
+            return None
+
     done = issues.sync(
         repository, found, link, complete=not unread, origin=origin, hold=args.hold, only=args.regression
     )
@@ -63,7 +72,7 @@ def _github_issues(args: argparse.Namespace) -> int:
 
 
 def _judged(args: argparse.Namespace) -> list[Comparison]:
-    return [app.judge(path, args.acknowledged, left_out) for path in args.documents]
+    return [steps.judge(path, args.acknowledged, left_out) for path in args.documents]
 
 
 def _link(args: argparse.Namespace) -> str | None:

@@ -9,11 +9,12 @@ from typing import Any
 
 import msgspec
 
-from shootout import app, capability, command, harness
+from shootout import app, capability, command, harness, steps
 from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
 from shootout.conclusion import as_json
 from shootout.document import journal
+from shootout.errors import InputError
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import (
     ACKNOWLEDGED,
@@ -25,6 +26,9 @@ from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
 from shootout.report import figures, lines, listings, terminal
 from shootout.report.judged import Line
+from shootout.work import judge as counts
+from shootout.work import report as work
+from shootout.work.documents import COUNTS, joined
 
 BASELINES = FIXTURES / "baselines"
 
@@ -33,8 +37,10 @@ def _merge(args: argparse.Namespace) -> int:
     runs, others = capability.by_owner(args.documents)
     codes = [_merge_runs(args, runs)] if runs else []
     for owner, paths in others.items():
-        out = args.out.resolve()
-        path = owner.merge(paths, out / "results")
+        if owner.store is not COUNTS:
+            raise InputError(f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined")
+        out, count = args.out.resolve(), joined(paths)
+        path = COUNTS.write(out / "results", count.run, count)
         page = app.published(out, load_acknowledged(args.acknowledged), left_out)
         codes.append(show(owner.judge(path).at(path, page and page.parent / owner.page(path)), args))
     return exit_codes.worst(codes)
@@ -51,7 +57,7 @@ def _compare(args: argparse.Namespace) -> int:
     runs, others = capability.by_owner(documents)
     judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
     codes = [show(each, args) for each in judged]
-    comparisons = [app.judge(path, args.acknowledged, left_out, args.base, args.baseline) for path in runs]
+    comparisons = [steps.judge(path, args.acknowledged, left_out, args.base, args.baseline) for path in runs]
     for path, comparison in zip(runs, comparisons, strict=True):
         if args.json:
             print(as_json(comparison, document=path).decode())
@@ -78,7 +84,8 @@ def _baseline_accept(args: argparse.Namespace) -> int:
 def _history(args: argparse.Namespace) -> int:
     measured = app.series(args.results, args.anchor, left_out)
     histories = [listings.history(measured)] if measured else []
-    histories += filter(None, (each.history(args.results, left_out) for each in capability.every()))
+    counted = [counts.compare(document) for document in COUNTS.newest_first(args.results, left_out)]
+    histories += [work.history(counts.history(counted))] if counted else []
     if not histories:
         raise app.nothing(args.results, args.anchor)
     if args.json:

@@ -9,7 +9,7 @@ from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 
-from shootout import app, capability, command, harness
+from shootout import app, command, harness
 from shootout.analysis import exit_codes, gate
 from shootout.command import progress, show, warn
 from shootout.conclusion import Prepared, Request
@@ -18,10 +18,12 @@ from shootout.inputs import texts
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     CHECK_RESULTS,
+    EXPLAIN,
     JUNIT_XML,
     MARKDOWN,
     MEASURING,
     OUT,
+    REACH,
     WHAT,
 )
 from shootout.measure import results
@@ -40,7 +42,7 @@ def _gate(args: argparse.Namespace) -> int:
 
 def _checked(request: Request, args: argparse.Namespace) -> int:
     """Run the suites; before them, compare results if that was asked for."""
-    prepared = app.prepare(request, command.preparing)
+    prepared = app.prepare(request, command.preparing, command.left_out)
     unlike: list[str] = []
     if args.check_results:
         with progress() as observe:
@@ -73,7 +75,7 @@ def _doctor(args: argparse.Namespace) -> int:
 def _calibrate(args: argparse.Namespace) -> int:
     def measured(request: Request) -> int:
         with redirect_stdout(sys.stderr):
-            code, conclusion = _measured(app.prepare(request, command.preparing), args)
+            code, conclusion = _measured(app.prepare(request, command.preparing, command.left_out), args)
         late = code == MeasureError.exit_code and conclusion and not gate.has_failed(conclusion.comparison)
         return 0 if late else code  # as many cells as the budget allows
 
@@ -84,7 +86,7 @@ def _calibrate(args: argparse.Namespace) -> int:
 def _declare_run(run: Parser) -> None:
     command.declare(run, _run)
     command.add_measuring(run, "quick")
-    command.add_options(run, (*capability.options(), CHECK_RESULTS), type=str)
+    command.add_options(run, (EXPLAIN, REACH, CHECK_RESULTS), type=str)
     command.add_options(run, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
@@ -94,7 +96,7 @@ def _declare_gate(gate: Parser) -> None:
     pair.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
     pair.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
     command.add_measuring(gate, "gate", _OF_ONE_PAIR)
-    command.add_options(gate, (*capability.options(), CHECK_RESULTS), type=str)
+    command.add_options(gate, (EXPLAIN, REACH, CHECK_RESULTS), type=str)
     command.add_options(gate, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 

@@ -283,5 +283,19 @@ CHECK_RESULTS = Option(
     name="check_results",
     about=WHAT,
 )
+EXPLAIN = Option(
+    "find out why cells changed, within so many more minutes (see `shootout explain`)",
+    "MIN",
+    partial(texts.decimal, maximum=BUDGET_MAX_MIN),
+    "explain",
+    about=LONG,
+)
+REACH = Option(
+    "name what executes the functions that BASE..HEAD changes in the git repository DIR (see `shootout "
+    "reach`)",
+    "DIR:BASE..HEAD",
+    name="reach",
+    about=WHAT,
+)
 ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")
 LINK = Option("address of the report", "URL", name="link")

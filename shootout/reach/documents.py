@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 
 from shootout import __version__
-from shootout.capability import Executed
 from shootout.document.formats import Format
 from shootout.document.store import Store
+from shootout.errors import InputError, MeasureError, Skip
+from shootout.model.run import ServerRecord
 from shootout.reach import coverage
 from shootout.reach.values import UNUSED, MapDocument, MapKind, MapServer
+
+
+@dataclass(frozen=True)
+class Executed:
+    """The functions that a server executed while it was counted."""
+
+    server: ServerRecord
+    program: Path
+    # By workload and kind of statement, by plain name of a function: its share of the instructions, with what
+    # it calls.
+    shares: Mapping[tuple[str, str], Mapping[str, float]]
+    beside: Collection[str]  # functions that threads without a connection executed meanwhile
 
 
 def of(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
@@ -66,3 +81,20 @@ def _fault(document: MapDocument) -> str:
 
 
 MAPS = Store("a map of functions", "reach/*.json.xz", MapDocument, "mapped", Format(1), _fault)
+
+
+def keep(results: Path, run: str, started: str, servers: Sequence[Executed], skip: Skip) -> None:
+    """Keep the map of a count, if it counted any server; `skip` receives why it cannot be kept."""
+    try:
+        if servers:
+            MAPS.write(results, run, of(run, started, servers))
+    except (InputError, MeasureError) as error:
+        skip(f"reach: {error}")
+
+
+def newest(results: Path, skip: Skip) -> MapDocument:
+    """Read the newest map of a folder. Raises InputError without one."""
+    document = next(MAPS.newest_first(results, skip), None)
+    if document is None:
+        raise InputError(f"{results}: no map of functions; `shootout work` makes one")
+    return document

@@ -11,7 +11,7 @@ from itertools import accumulate, chain
 from pathlib import Path
 from typing import TypeVar
 
-from shootout import app
+from shootout import steps
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import InputError
@@ -386,7 +386,7 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
 
     names = (*document.elsewhere, *document.runs)
     runs = (
-        known(name, lambda path: app.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
+        known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
     )
     return Answer(
         document,

@@ -16,7 +16,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from shootout import __version__, app, files
+from shootout import __version__, files, steps
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.inputs.options import Selection
@@ -193,30 +193,14 @@ def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, re
 
 
 def _answer(session: _Session) -> None:
-    """Do all parts that are wanted and not done."""
-    steps: Mapping[Part, Callable[[], None]] = {
-        "settings": session.settings,
-        "data": session.data,
-        "statements": session.statements,
-        "results": session.rows,
-        "restoring": session.restoring,
-        "time": session.time,
-    }
+    """Do all parts that are wanted and not done, in the order of PARTS."""
     session.write()
-    for part in PARTS:
-        if part in session.document.done:
-            continue
-        if part in session.way.without:
-            session.leave_out(part, AS_ASKED)
-            continue
-        session.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
-        try:
-            steps[part]()
-        except (InputError, MeasureError) as error:
-            session.leave_out(part, str(error))
-        else:
-            others = {name: why for name, why in session.document.left_out.items() if name != part}
-            session.keep(done=(*session.document.done, part), left_out=others)
+    session.do("settings", session.settings)
+    session.do("data", session.data)
+    session.do("statements", session.statements)
+    session.do("results", session.rows)
+    session.do("restoring", session.restoring)
+    session.do("time", session.time)
 
 
 @dataclass
@@ -240,6 +224,22 @@ class _Session:
 
     def leave_out(self, part: Part, why: str) -> None:
         self.keep(left_out={**self.document.left_out, part: why})
+
+    def do(self, part: Part, answer: Callable[[], None]) -> None:
+        """Answer a part, unless it is done or not wanted."""
+        if part in self.document.done:
+            return
+        if part in self.way.without:
+            self.leave_out(part, AS_ASKED)
+            return
+        self.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
+        try:
+            answer()
+        except (InputError, MeasureError) as error:
+            self.leave_out(part, str(error))
+        else:
+            others = {name: why for name, why in self.document.left_out.items() if name != part}
+            self.keep(done=(*self.document.done, part), left_out=others)
 
     # --- parts ------------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ class _Session:
         servers = ",".join(self._server(number) for number in (0, 1))
         data = {} if self.way.data is None else {"data": str(self.way.data)}
         chosen = {"profile": profile, "servers": servers, **data, **changed}
-        return app.plan(Selection.read(**chosen), self.report)
+        return steps.plan(Selection.read(**chosen), self.report)
 
     def _server(self, number: int) -> str:
         """A server under the user's settings, as far as it takes them."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 from shootout.model.run import RunHeader
 from shootout.report.sections import Section
 from shootout.work import instructions, page, report
+from shootout.work.documents import COUNTS
 from shootout.work.instructions import Instructions
 from shootout.work.page import Shown
 from shootout.work.values import WorkDocument
@@ -23,6 +25,11 @@ class Evidence(Shown):
     def path(self) -> str | None:
         """The page of the count, from the site's root."""
         return page.path_of(self.counted.run) if self.counted else None
+
+
+def find(results: Path, header: RunHeader) -> Section:
+    """The instructions of a run's first two servers, from the newest count that has them."""
+    return section(COUNTS.newest_first(results, lambda reason: None), header)
 
 
 def section(documents: Iterable[WorkDocument], header: RunHeader) -> Section:

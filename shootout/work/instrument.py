@@ -1,26 +1,47 @@
-"""Instructions in place of time: how other capabilities compare servers by what was counted."""
+"""Instructions in place of time: how a bisection compares servers by what was counted."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from shootout.capability import Count, Counted, Instrument
+from shootout.measure.plan import Plan
 from shootout.model.run import Observe
+from shootout.model.verdict import Interval, Verdict
 from shootout.work import instructions, judge, measure, report
 from shootout.work.documents import COUNTS
 from shootout.work.values import MIX, WorkChange, WorkDocument
 
-if TYPE_CHECKING:
-    from shootout.measure.plan import Plan
+
+@dataclass(frozen=True)
+class Count:
+    """One server's load, beside that of the base."""
+
+    ratio: Interval  # to the base's
+    verdict: Verdict
+    spread: float | None  # standard deviation of the starts' log-ratios
+    starts: int
+    base_starts: int
 
 
-class Callgrind(Instrument):
+@dataclass(frozen=True)
+class Counted:
+    """A count of one workload."""
+
+    counts: Mapping[str, Count]  # by the server's label
+    failed: Mapping[str, str]  # why servers have none
+    started: Collection[str]  # the servers that were measured
+    bar: float  # the smallest change worth a verdict
+    seconds: float  # that it took
+
+
+class Callgrind:
     """Counts of whole workloads: of the sum of a workload's kinds, or else of its whole transaction."""
 
-    name = "work"
+    name = "work"  # of its option, and of the command that compares two servers by it
     title = "instructions"
-    profile = "work"
+    profile = "work"  # its default for a comparison
 
     def check(self, plan: Plan) -> None:
         """Raise InputError if Valgrind, or a server that can run under it, is missing."""
@@ -42,6 +63,9 @@ class Callgrind(Instrument):
                 found = instructions.of(judge.compare(document, older), workload, (older, newer))
                 return tuple(report.differences(found))
         return ()
+
+
+CALLGRIND = Callgrind()
 
 
 def _counted(document: WorkDocument, base: str) -> Counted:

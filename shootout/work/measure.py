@@ -21,15 +21,16 @@ from pathlib import Path
 import msgspec
 import pymysql
 
-from shootout import __version__, capability
+from shootout import __version__
 from shootout.analysis import function_names
-from shootout.capability import Executed
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
+from shootout.reach import documents as maps
+from shootout.reach.documents import Executed
 from shootout.servers.sources.trees import Tree
 from shootout.work import callgrind
 from shootout.work.bench import ONCE, PASSES, Bench, Key, Session, Watcher
@@ -82,7 +83,7 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
         observe(Progress(stage="note", detail=f"left out: {reason}"))
 
     executed = [each for bench in benches for each in _executed(bench)]
-    capability.executed(results, document.run, document.started, executed, skip)
+    maps.keep(results, document.run, document.started, executed, skip)
     return path
 
 

@@ -20,7 +20,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
-from shootout import app, capability
+from shootout import capability, steps
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.inputs import matrix, workload
@@ -189,7 +189,7 @@ def test_any_option_and_option_file_is_read_or_refused(text: str, folder: Path) 
         (kinds.read_settings, cnf),
         *((each, text) for each in (reference.parse, workload.load, profiles.load, matrix.load_profile)),
         (lambda each: reference.labels([reference.parse("mysql-8.0.12"), reference.parse(each)], {}), text),
-        (lambda each: app.plan(Selection.read(servers=each)), text),
+        (lambda each: steps.plan(Selection.read(servers=each)), text),
     )
     for reader, argument in readers:
         said = ""

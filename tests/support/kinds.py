@@ -20,7 +20,7 @@ import msgspec
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from shootout import app, capability, cli, command, paths
+from shootout import capability, cli, command, paths, steps
 from shootout._engine import Engine
 from shootout.analysis import baseline, compare, ledger
 from shootout.document import journal, merge
@@ -313,7 +313,7 @@ KNOWN = {
 }  # fmt: skip
 FILES = {
     "workload": files("workloads/*.toml", read_workload),
-    "profile": files("profiles/*.toml", lambda file: app.plan(Selection.read(profile=str(file)))),
+    "profile": files("profiles/*.toml", lambda file: steps.plan(Selection.read(profile=str(file)))),
     "settings": files("settings/*.toml", read_settings),
     "published comparison": files("published/*.toml", lambda file: published.load(str(file))),
     "catalogue": files("servers.toml", lambda file: toml.load(file, dict[str, CatalogueEntry])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from shootout import app
+from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.measure.plan import Plan
 from tests.support.builders import BASE, HEAD
@@ -26,7 +26,7 @@ rows = 10
 
 
 def planned(**given: Any) -> Plan:
-    return app.plan(Selection.read(**given))
+    return steps.plan(Selection.read(**given))
 
 
 def slots(folder: Path, text: str = SLOTS) -> str:

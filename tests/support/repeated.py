@@ -9,7 +9,7 @@ from functools import cache
 
 from msgspec import structs
 
-from shootout import app
+from shootout import steps
 from shootout.analysis import compare
 from shootout.inputs import workload
 from shootout.inputs.options import Selection
@@ -44,7 +44,7 @@ def a_repetition(
 ) -> RunDocument:
     """A run of the profile in which servers have these throughputs; `failing`, `unsteady`: labels."""
     scaled = None if scale is None else [f"scale={scale}"]
-    made = app.plan(Selection.read(profile=name, set=scaled, threads=threads, seed="1"))
+    made = steps.plan(Selection.read(profile=name, set=scaled, threads=threads, seed="1"))
     servers = tuple(
         absent_record(label, server.reference, made.profile.settings)
         if server.absent

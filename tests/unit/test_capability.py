@@ -1,4 +1,4 @@
-"""A capability of a few lines has a command, documents, pages, and a section of a cell."""
+"""A capability of a few lines has a command, documents and pages."""
 
 from __future__ import annotations
 
@@ -10,25 +10,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
 
 from shootout import app, capability, cli, command
 from shootout.capability import Capability
-from shootout.conclusion import Conclusion
 from shootout.document import journal
 from shootout.document.formats import Format
 from shootout.document.store import Store
-from shootout.errors import InputError, Skip
-from shootout.inputs.options import OUT, Option
+from shootout.errors import Skip
+from shootout.explain import changed_cells
+from shootout.inputs.options import OUT
 from shootout.model.plan import Cell
-from shootout.model.run import Observe
 from shootout.model.value import Value
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.judged import Judged, Line, Table
-from shootout.report.sections import Point, Section
+from shootout.report.sections import Section
 from shootout.report.site.page import Listing, ListPage
 from tests.support import builders
 from tests.support.report.site.pages import Document
@@ -63,7 +61,6 @@ class Greet(Capability):
 
     name = "greet"
     store = GREETINGS
-    option = Option("greet the cells that changed", "WORD", name="greet")
 
     def command(self, parser: Parser) -> None:
         """Declare `greet`."""
@@ -87,27 +84,14 @@ class Greet(Capability):
         every = tuple(GREETINGS.newest_first(results, skip))
         return Listing("Greetings", GreetingList(every=every), ()) if every else None
 
-    def follow(self, conclusion: Conclusion, wish: Any, observe: Observe, skip: Skip) -> None:
-        """Greet the run."""
-        run = conclusion.comparison.header.run
-        GREETINGS.write(conclusion.path.parent, run, Greeting(greeting=wish, to=run))
-
-    def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
-        """What was said to the run."""
-        path = GREETINGS.path_of(results, run)
-        if not path.is_file():
-            return None
-        said = GREETINGS.read(path).greeting
-        return Section("greet", "words", "Greetings", (Point(said),), "no-such-template", None)
-
 
 @pytest.fixture(autouse=True)
 def only_greet(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the only capability."""
-    module = ModuleType("shootout.greet.command")
+    module = ModuleType("shootout.commands.greet")
     module.CAPABILITY = Greet()  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "shootout.greet", ModuleType("shootout.greet", "Greet a server."))
-    monkeypatch.setitem(sys.modules, "shootout.greet.command", module)
+    monkeypatch.setitem(sys.modules, "shootout.commands.greet", module)
     monkeypatch.setattr(capability, "NAMES", ("greet",))
 
 
@@ -119,8 +103,8 @@ def test_its_command_prints_and_its_document_is_judged_again(
     assert printed == {"document": str(tmp_path / "results/greetings/mysql.json"), "to": "mysql"}
     assert cli.main(["compare", printed["document"]]) == 1
     assert "hello     mysql" in capsys.readouterr().out
-    with pytest.raises(InputError, match="cannot be joined"):
-        capability.load("greet").merge([Path(printed["document"])], tmp_path)
+    assert cli.main(["merge", printed["document"]]) == 2
+    assert "documents of `shootout greet` cannot be joined" in capsys.readouterr().err
     assert re.search(r"^    greet +greet a server$", cli.parser("").format_help(), re.MULTILINE)
     assert cli.main(["explain"]) == 2  # there is no other
     assert "invalid choice: 'explain'" in capsys.readouterr().err
@@ -136,32 +120,17 @@ def test_a_site_begins_with_it_where_no_run_is_and_lists_it_beside_runs(tmp_path
     assert "greetings/index.html" in Document(page.read_text()).links
 
 
-def test_it_may_have_no_use_for_what_was_executed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    capability.executed(tmp_path, "run", "2026", (), said.append)
-    assert said == []
+def test_a_section_that_cannot_be_drawn_costs_no_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section]]:
+        return dict.fromkeys(cells, (Section("explain", "words", "Why", (), "no-such-template", None),))
 
-    def refuse(*_: object) -> None:
-        raise InputError("no")
-
-    monkeypatch.setattr(Greet, "executed", refuse)
-    capability.executed(tmp_path, "run", "2026", (), said.append)
-    assert said == ["greet: no"]
-
-
-def test_it_follows_a_run_and_a_section_that_cannot_be_drawn_costs_no_page(tmp_path: Path) -> None:
-    run = builders.a_run()
-    path = tmp_path / "results" / journal.new_name(run.header.run)
-    path.parent.mkdir()
-    path.write_bytes(journal.encoded(run))
-    args = cli.parser().parse_args(["run", "--greet", "good evening", "--out", str(tmp_path)])
-    prepared = app.prepare(command.request(args))
-    conclusion = app.judge_run(path, (), pytest.fail)
-    app.follow(conclusion, prepared.request.wishes, lambda progress: None, pytest.fail)
-    sections = app.sections(path, conclusion.comparison, pytest.fail)
-    every = [section for known in sections.values() for section in known]
-    assert {point.text for section in every for point in section.points} == {"good evening"}
-    page = app.publish(path.parent, tmp_path / "site", (), pytest.fail)
+    monkeypatch.setattr(changed_cells, "sections", sections)
+    results = tmp_path / "results"
+    results.mkdir()
+    (results / "run.jsonl").write_bytes(journal.encoded(builders.a_run()))
+    page = app.publish(results, tmp_path / "site", (), pytest.fail)
     cells = [*page.parent.glob("runs/*/oltp_point_select-*.html")]
     assert cells
-    assert all("Greetings: TemplateNotFound" in each.read_text() for each in cells)
+    assert all("Why: TemplateNotFound" in each.read_text() for each in cells)

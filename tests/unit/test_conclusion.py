@@ -6,7 +6,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout import app, cli
+from shootout import cli, steps
 from shootout.analysis import compare
 from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.inputs.options import Selection
@@ -22,7 +22,7 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
         conclusion = Conclusion(document, compare.compare(document), (), Path())
         assert conclusion.more_starts is None  # it answers no request as a whole
         request = Request(Selection.read(), Path("out"), Path("known.toml"))
-        prepared = Prepared(request, app.plan(request.selection), ())
+        prepared = Prepared(request, steps.plan(request.selection), ())
         return replace(conclusion, prepared=prepared).more_starts
 
     over = structs.replace(document, end=end)

@@ -2,11 +2,8 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
-from types import SimpleNamespace
-from typing import NoReturn, cast
+from typing import NoReturn
 
 import pytest
 from msgspec import structs
@@ -16,7 +13,6 @@ from shootout.conclusion import Conclusion, Request
 from shootout.document import journal
 from shootout.errors import INTERRUPTED
 from shootout.inputs.options import Selection
-from shootout.paths import ROOT
 from tests.support import builders
 
 
@@ -40,14 +36,10 @@ def test_pytests_exit_code_gets_our_meaning(reporter: harness._Reporter, code: i
     assert reporter.exit_code(code) == ours
 
 
-def test_an_undecided_run_that_fails_is_no_wrong_usage(
-    reporter: harness._Reporter, pytestconfig: pytest.Config
-) -> None:
+def test_an_undecided_run_that_fails_is_no_wrong_usage(reporter: harness._Reporter) -> None:
     assert reporter.exit_code(4) == 2
     document, comparison = builders.a_result()
-    stash = pytest.Stash()
-    stash[harness.CONCLUSION] = Conclusion(document, comparison, (), Path())
-    reporter.config = cast("pytest.Config", SimpleNamespace(stash=stash))
+    reporter.conclusion = Conclusion(document, comparison, (), Path())
     assert reporter.exit_code(4) == 4
 
 
@@ -81,37 +73,21 @@ def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: boo
     assert reporter._go_on() == (command if told else None)
 
 
-OUTSIDE = """
-import sys
-from shootout import app, cli
-def refuse(*_):
-    raise app.MeasureError("measured")
-app.run = refuse
-sys.exit(cli.main(["run", "--profile", "quick", "--out", sys.argv[1]]))
-"""
-
-
-def test_a_users_own_pytest_options_are_not_for_the_suites(tmp_path: Path) -> None:
-    environment = os.environ | {"PYTEST_ADDOPTS": "--color=yes -v -k nothing"}
-    command = (sys.executable, "-c", OUTSIDE, tmp_path)
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (3, "shootout: measured\n")
-
-
 def test_a_report_that_cannot_be_written_costs_no_verdict(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def write(*_: object, **__: object) -> NoReturn:
+    def write(*_: object, plugins: list[harness._Reporter]) -> NoReturn:
+        plugins[0].conclusion = concluded
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     document, comparison = builders.a_result()
-    conclusion = Conclusion(document, comparison, (), Path())
+    conclusion, concluded = Conclusion(document, comparison, (), Path()), None
     monkeypatch.setenv("PYTEST_ADDOPTS", "-v")
     monkeypatch.setattr(pytest, "main", write)
     prepared = app.prepare(Request(Selection.read(), tmp_path, junit_xml=tmp_path / "junit.xml"))
     with pytest.raises(OSError, match="No space left"):
         harness.run(prepared)
-    monkeypatch.setattr(harness._Reporter, "conclusion", conclusion)
+    concluded = conclusion
     assert harness.run(prepared) == (conclusion.exit_code, conclusion)
     said = f"shootout: left out: {tmp_path}/junit.xml: cannot be written: No space left on device\n"
     assert (capsys.readouterr().err, os.environ["PYTEST_ADDOPTS"]) == (said, "-v")

@@ -20,7 +20,7 @@ import pymysql
 import pytest
 from msgspec import structs
 
-from shootout import app
+from shootout import steps
 from shootout._engine import Engine
 from shootout.document import journal
 from shootout.inputs import workload
@@ -231,7 +231,7 @@ def test_all_keep_their_connections_side_by_side(
         threads=str(threads),
         set=["dataset.rows=10000"],
     )
-    made = app.plan(asked)
+    made = steps.plan(asked)
     monkeypatch.setattr(rounds, "ROUNDS_MIN", ROUNDS)  # however long slices become on a busy machine
     sampling = structs.replace(
         made.profile.sampling,

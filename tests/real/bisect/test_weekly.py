@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.bisect import commits
-from shootout.bisect.command import CAPABILITY
 from shootout.bisect.documents import BISECTIONS
+from shootout.commands.bisect import CAPABILITY
 from tests.real.bisect.test_since import BAD, COUNTED, GOOD, synced
 from tests.real.workflows.test_workflows import (
     OURS,

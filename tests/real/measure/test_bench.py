@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from shootout import app
+from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.measure import bench
 from shootout.measure.bench import Bench
@@ -27,7 +27,7 @@ def test_a_server_that_dies_while_others_are_set_up_fails_alone(
     lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(lab.folder))
-    plan, failures = app.plan(Selection.read(profile=str(lab.once))), Failures()
+    plan, failures = steps.plan(Selection.read(profile=str(lab.once))), Failures()
     with ExitStack() as held:
         instances: dict[Participant, Running] = {}
         for label in (BASE, HEAD):

@@ -13,7 +13,7 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from shootout import app
+from shootout import steps
 from shootout._engine import Engine
 from shootout.document import journal
 from shootout.inputs import workload
@@ -397,7 +397,7 @@ def test_packets_are_as_small_as_the_server_wants_them(server: Instance) -> None
 
 def test_each_start_begins_on_the_rows_of_a_fresh_load(lab: Lab, server: Instance) -> None:
     asked = Selection.read(profile=str(lab.profile), servers=by_socket(server), workloads="oltp_delete")
-    made = app.plan(asked)
+    made = steps.plan(asked)
     (label,) = made.servers
 
     def tables() -> set[Any]:

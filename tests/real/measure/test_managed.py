@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from benchmarks import preload
-from shootout import app
+from shootout import steps
 from shootout._engine import Engine
 from shootout.analysis import metrics
 from shootout.errors import MeasureError
@@ -38,7 +38,7 @@ SCHEMA = dataset.SCHEMAS["sbtest"]
 def managed_server(lab: Lab) -> Iterator[ManagedServer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(lab.folder))
-        yield ManagedServer.find(app.plan(Selection.read(profile=str(lab.profile))), HEAD)
+        yield ManagedServer.find(steps.plan(Selection.read(profile=str(lab.profile))), HEAD)
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_slower_server_counts_the_same_work_for_each_transaction(
     size = preload.tree(tmp_path / "tree", name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(lab.folder))
-        plan = app.plan(Selection.read(profile=str(lab.profile), servers=f"path:{tmp_path / 'tree'}"))
+        plan = steps.plan(Selection.read(profile=str(lab.profile), servers=f"path:{tmp_path / 'tree'}"))
         server = ManagedServer.find(plan, next(iter(plan.servers)))
         with server.start(server.load(), tmp_path / "instance", (0,)) as instance:
             of_point, of_insert = (

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from msgspec import structs
 
-from shootout import app, cli
+from shootout import app, cli, steps
 from shootout.conclusion import Request
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.model.run import REMARK
 from shootout.numbers import SPACE
 from shootout.reach import report
-from shootout.reach.command import CAPABILITY
 from shootout.reach.documents import MAPS
+from shootout.reach.remarks import remarks
 from shootout.reach.values import UNUSED, MapDocument
 from tests.support.plans import planned
 from tests.support.reach.builders import a_map, a_repository
@@ -99,9 +99,8 @@ def test_a_run_says_what_the_change_reaches_and_measures_as_without_it(
     document = structs.replace(document, mapped=(server,))
     MAPS.write(tmp_path / "results", document.run, document)
     chosen = Selection.read(workloads="oltp_read_only,oltp_update_index,oltp_point_select")
-    wishes = {"reach": f"{repository}:before..after"}
-    prepared = app.prepare(Request(chosen, tmp_path, wishes=wishes)).plan
-    assert prepared.cells == app.plan(chosen).cells
+    prepared = app.prepare(Request(chosen, tmp_path, reach=f"{repository}:before..after")).plan
+    assert prepared.cells == steps.plan(chosen).cells
     *_, head = prepared.servers
     remark, one = prepared.told[head]
     assert (remark.code, one.code) == (REMARK, "touched")
@@ -116,7 +115,7 @@ def test_a_run_says_what_the_change_reaches_and_measures_as_without_it(
 )
 def test_a_run_of_a_change_that_cannot_be_read_is_refused(wish: str, said: str, stored: Path) -> None:
     with pytest.raises(InputError, match=said):
-        CAPABILITY.remarks(planned(), wish, stored)
+        [*remarks(planned(), wish, stored, pytest.fail)]
 
 
 def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from statistics import fmean, median
 
 import pytest
 
-from shootout import app
+from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.work import measure
 from shootout.work.documents import COUNTS
@@ -32,16 +32,16 @@ LATER = {
 EARLIER = {"insert": "INSERT INTO {table} (k, c, pad) VALUES (5, 'x', 'y')"}
 
 
-def counted(folder: Path, steps: Mapping[str, str]) -> WorkDocument:
+def counted(folder: Path, sent: Mapping[str, str]) -> WorkDocument:
     lines = ["title = 'Steps'", "description = 'Steps'", "parameters.id = { type = 'row_id' }"]
     lines += ["[[transactions]]", "skip_trx = 1"]
-    for name, sql in steps.items():
+    for name, sql in sent.items():
         lines += ["[[transactions.steps]]", f'statements = [{{ name = "{name}", sql = "{sql}" }}]']
     workload, profile = folder / "steps.toml", folder / "once.toml"
     workload.write_text("\n".join(lines), "utf-8")
     profile.write_text(PROFILE.format(server=SERVER, workload=workload, rows=ROWS), "utf-8")
     chosen = Selection.read(profile=str(profile), seed="1")
-    document = COUNTS.read(measure.measure(app.plan(chosen), folder, lambda progress: None))
+    document = COUNTS.read(measure.measure(steps.plan(chosen), folder, lambda progress: None))
     assert not document.failures
     return document
 

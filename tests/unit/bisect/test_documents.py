@@ -4,9 +4,9 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from shootout.bisect.command import CAPABILITY
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.values import BuildRecord
+from shootout.commands.bisect import CAPABILITY
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from tests.support.bisect.builders import a_bisection, a_run, written

@@ -1,4 +1,4 @@
-"""Bisections by an instrument of another capability, which counts what it is told here."""
+"""Bisections by counts, which are what the tests say."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from shootout import capability
 from shootout.bisect import measure
-from shootout.bisect.command import CAPABILITY
-from shootout.capability import Capability, Counted
+from shootout.commands.bisect import CAPABILITY
 from shootout.errors import InputError
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.parser import Parser
+from shootout.work import instrument as counting
+from shootout.work.instrument import Callgrind, Counted
 from tests.support.bisect.builders import a_bisection, written
 from tests.unit.bisect.test_counts import counted
 from tests.unit.bisect.test_measure import a_question
 
 
 @dataclass
-class Cycles:
+class Cycles(Callgrind):
     """Writes no documents; remembers them."""
 
     ratios: Mapping[str, float]  # to the base, by label; 1 for others
@@ -46,17 +46,10 @@ class Cycles:
         return ()
 
 
-class Counting(Capability):
-    name = "counting"
-
-    def __init__(self, instrument: Cycles) -> None:
-        self.instrument = instrument
-
-
 def offered(monkeypatch: pytest.MonkeyPatch, **ratios: float) -> Cycles:
-    """Have the capabilities be these: `bisect`, and one with an instrument."""
+    """Have this be the instrument."""
     instrument = Cycles(ratios)
-    monkeypatch.setattr(capability, "every", lambda: iter((CAPABILITY, Counting(instrument))))
+    monkeypatch.setattr(counting, "CALLGRIND", instrument)
     return instrument
 
 
@@ -66,21 +59,10 @@ def parser() -> Parser:
     return declared
 
 
-def test_each_instrument_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_instrument_is_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
     instrument = offered(monkeypatch)
     assert parser().parse_args(["--cycles"]).instrument is instrument
     assert parser().parse_args([]).instrument is None
-
-
-def test_without_instruments_there_is_no_such_option(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(capability, "NAMES", ("bisect",))
-    _, unknown = parser().parse_known_args(["--work"])
-    assert unknown == ["--work"]
-    with pytest.raises(SystemExit):
-        parser().parse_args(["--help"])
-    assert "--over A,B" in capsys.readouterr().out
 
 
 def test_an_instrument_finds_the_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -107,10 +89,7 @@ def test_what_an_instrument_cannot_measure_is_refused_at_once(
     assert not [*tmp_path.iterdir()]
 
 
-def test_a_bisection_by_an_instrument_that_is_gone_is_left_out(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setattr(capability, "NAMES", ("bisect",))
+def test_a_bisection_by_an_instrument_that_is_gone_is_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, a_bisection(instrument="cycles"))
     with pytest.raises(InputError, match="bisected by 'cycles'"):
         CAPABILITY.judge(path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from shootout import app
+from shootout import steps
 from shootout.bisect import measure
 from shootout.bisect.batches import TOGETHER_MAX
 from shootout.bisect.documents import BISECTIONS, runs
@@ -76,7 +76,7 @@ def a_question(count: int, budget_min: float = 1000, **options: str | bool | lis
     names = [f"v{number:02d}" for number in range(1, count + 1)]
     servers = ",".join(f"{name}=mysql-5.7.22" for name in names)
     given = {"servers": servers, "profile": "bisect", "budget": str(budget_min), "seed": "7"}
-    plan = app.plan(Selection.read(**(given | options)))
+    plan = steps.plan(Selection.read(**(given | options)))
     return Question(plan, tuple(Revision(label=name, server="mysql-5.7.22") for name in names))
 
 

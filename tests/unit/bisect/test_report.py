@@ -1,7 +1,5 @@
-import pytest
 from msgspec import structs
 
-from shootout import capability
 from shootout.bisect import report
 from shootout.bisect.values import Answer, BuildRecord, Proof, Revision
 from shootout.model.verdict import Interval
@@ -10,11 +8,6 @@ from shootout.report.judged import Line, Table
 from tests.support.bisect.builders import LABELS, a_bisection, a_run, found
 
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: <b>no</b>")
-
-
-@pytest.fixture(autouse=True)
-def explaining(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capability, "NAMES", ("bisect", "explain"))
 
 
 def an_answer(levels: dict[str, float], **changes: object) -> Answer:
@@ -129,11 +122,6 @@ def test_markdown_has_the_table_and_escapes_what_others_wrote() -> None:
     assert f"| [e](https://example.org/{'e' * 40}) |" in text
     assert "<b>" not in text
     assert text.count("\n| ") == 1 + len(LABELS)
-
-
-def test_without_explanations_both_neighbours_are_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(capability, "NAMES", ("bisect",))
-    assert report.why(an_answer(STEP)).endswith("--workloads reads --threads 4")
 
 
 def test_what_asks_why_measures_as_the_bisection_did() -> None:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
 
-from shootout import capability
-from shootout.bisect import report, since
-from shootout.bisect.command import CAPABILITY, _answer, _question
+from shootout.bisect import answers, report, since
 from shootout.bisect.values import Answer
-from shootout.capability import Capability
+from shootout.commands.bisect import CAPABILITY, _question
 from shootout.conclusion import Conclusion
 from shootout.errors import Skip
+from shootout.explain import changed_cells
 from shootout.measure import campaign
 from shootout.model.history import Regression
 from shootout.model.plan import Cell
@@ -23,7 +23,7 @@ from shootout.model.run import Observe
 from shootout.parser import Parser
 from shootout.report.sections import Section
 from tests.unit.analysis.test_acknowledgements import known
-from tests.unit.bisect.test_instruments import Counting, Cycles, offered
+from tests.unit.bisect.test_instruments import Cycles, offered
 from tests.unit.bisect.test_measure import Runs
 from tests.unit.report.github.test_issues import a_loss
 from tests.unit.servers.sources.test_builds import MAKE, Repository
@@ -54,11 +54,13 @@ class Timed:
     commits: list[str]
     cycles: Cycles
 
-    def search(self, budget_min: float = 60.0, **wishes: float) -> list[Answer]:
+    def search(self, budget_min: float = 60.0, explain_min: float | None = None) -> list[Answer]:
         instruments = (self.cycles, None)
         ask = partial(_question, link="")
-        found = since.Search(self.args, budget_min, instruments, _answer, ask, lambda progress: None, wishes)
-        return [_answer(path) for path in found.run([self.regression])]
+        found = since.Search(
+            self.args, budget_min, instruments, ask, lambda progress: None, explain_min=explain_min
+        )
+        return [answers.read(path) for path in found.run([self.regression])]
 
 
 @pytest.fixture
@@ -97,27 +99,19 @@ def test_what_a_count_does_not_show_is_looked_for_by_time(
     assert len(timed.cycles.seen) == 1
 
 
-class Explaining(Capability):
-    """Knows why every cell changed, once it was asked."""
-
-    name = "explaining"
-
-    def __init__(self) -> None:
-        self.asked: list[tuple[list[str], float]] = []
-
-    def follow(self, conclusion: Conclusion, wish: float, observe: Observe, skip: Skip) -> None:
-        self.asked.append(([each.cell.server for each in conclusion.comparison.cells], wish))
-
-    def cell_section(self, results: Path, run: str, cell: Cell) -> Section | None:
-        return Section(self.name, "", "", (), "", None, cause="parse() +2 µs") if self.asked else None
-
-
 def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pytest.MonkeyPatch) -> None:
-    explaining = Explaining()
-    every = (CAPABILITY, Counting(timed.cycles), explaining)
-    monkeypatch.setattr(capability, "every", lambda: iter(every))
-    monkeypatch.setattr(capability, "load", lambda name: explaining)
+    asked: list[tuple[list[str], float]] = []
+
+    def explain(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> None:
+        asked.append(([each.cell.server for each in conclusion.comparison.cells], budget_min))
+
+    def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section]]:
+        known = Section("explain", "", "", (), "", None, cause="parse() +2 µs")
+        return dict.fromkeys(cells, (known,)) if asked else {}
+
+    monkeypatch.setattr(changed_cells, "explain", explain)
+    monkeypatch.setattr(changed_cells, "sections", sections)
     monkeypatch.setattr(campaign, "measure", Runs({each[:10]: -0.05 for each in timed.commits[2:]}).measure)
-    (found,) = timed.search(explaining=3.0)
-    assert explaining.asked == [([found.last], 3.0)]
+    (found,) = timed.search(explain_min=3.0)
+    assert asked == [([found.last], 3.0)]
     assert f"What {found.last} changed, in throughput: parse() +2 µs." in [*report.notes(found)]

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from shootout.conclusion import Conclusion
-from shootout.explain import cells, measure
-from shootout.explain.command import CAPABILITY
+from shootout.explain import cells, changed_cells, measure
 from shootout.explain.measure import Question
 from shootout.model.plan import Cell
 from tests.support import builders
@@ -42,7 +41,7 @@ def test_an_explanation_that_fails_costs_no_other_cell_its_own(
     changed = cells.changed(conclusion.comparison)
     assert len(changed) > 1
     skipped: list[str] = []
-    CAPABILITY.follow(conclusion, 60.0, lambda progress: None, skipped.append)
+    changed_cells.explain(conclusion, 60.0, lambda progress: None, skipped.append)
     assert asked == changed
     assert skipped == [f"explanation of {cell.name}: RuntimeError: no such thing" for cell in changed]
 
@@ -50,7 +49,7 @@ def test_an_explanation_that_fails_costs_no_other_cell_its_own(
 def test_a_short_budget_explains_the_worst_cells(conclusion: Conclusion, asked: list[Cell]) -> None:
     worst, *others = cells.changed(conclusion.comparison)
     skipped: list[str] = []
-    CAPABILITY.follow(conclusion, 0.5, lambda progress: None, skipped.append)
+    changed_cells.explain(conclusion, 0.5, lambda progress: None, skipped.append)
     assert asked == [worst]
     assert skipped[: len(others)] == [
         f"explanation of {cell.name}: the budget allows 1 cell" for cell in others

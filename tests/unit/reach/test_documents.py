@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from shootout.capability import Executed
 from shootout.errors import InputError
 from shootout.reach import documents
-from shootout.reach.documents import MAPS
+from shootout.reach.documents import MAPS, Executed
 from tests.support.builders import a_server
 from tests.support.reach.builders import a_map
 
@@ -52,6 +51,12 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
     assert path.name.endswith(".json.xz")
     assert MAPS.read(path) == document
     assert MAPS.owns(path)
+    documents.keep(tmp_path / "kept", document.run, document.started, executed, pytest.fail)
+    assert [MAPS.read(path) for path in MAPS.find(tmp_path / "kept")] == [document]
+    said: list[str] = []
+    documents.keep(path, document.run, document.started, (), said.append)
+    documents.keep(path, document.run, document.started, executed, said.append)
+    assert [reason.partition(": ")[0] for reason in said] == ["reach"]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from msgspec import structs
 from playwright.sync_api import Browser
 
 from benchmarks.showcase import repetitions
-from shootout import app, numbers
+from shootout import numbers, steps
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.inputs.options import Selection
@@ -181,7 +181,7 @@ def test_the_index_says_of_each_comparison_whether_it_was_repeated_and_what_came
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_comparison_is_repeated_by_the_profile_of_its_name(name: str) -> None:
-    made = app.plan(Selection.read(profile=name, set=["scale=small"], seed="1"))
+    made = steps.plan(Selection.read(profile=name, set=["scale=small"], seed="1"))
     assert made.profile.published == name
 
 

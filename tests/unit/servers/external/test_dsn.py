@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout import app
+from shootout import steps
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
 from shootout.model.plan import ServerReference
@@ -141,7 +141,7 @@ def test_a_password_left_out_is_that_of_the_environment() -> None:
 
 def test_a_plan_shows_no_password(tmp_path: Path) -> None:
     servers = "dsn:mysql://u:s3cret@db1,mysql-5.7.22,dsn:mysql://u:s3cret@db1"
-    made = app.plan(Selection.read(servers=servers, remote=True))
+    made = steps.plan(Selection.read(servers=servers, remote=True))
     passwords = {label: server.password for label, server in made.servers.items()}
     assert passwords == {"dsn:db1": "s3cret", "mysql-5.7.22": "", "dsn:db1#2": "s3cret"}
     assert made.given["--servers"] == "dsn:mysql://u@db1:3306,mysql-5.7.22,dsn:mysql://u@db1:3306"
@@ -153,7 +153,7 @@ def test_a_plan_shows_no_password(tmp_path: Path) -> None:
         'description = "d"\nservers = ["dsn:mysql://u:s3cret@db1"]\n'
         'workloads = ["oltp_point_select"]\nthreads = [1]\n'
     )
-    made = app.plan(Selection.read(profile=str(profile), remote=True))
+    made = steps.plan(Selection.read(profile=str(profile), remote=True))
     assert {label: server.password for label, server in made.servers.items()} == {"dsn:db1": "s3cret"}
     assert made.profile.servers == ("dsn:mysql://u@db1:3306",)
     assert "--servers" not in made.given
@@ -183,6 +183,6 @@ def test_a_server_elsewhere_is_not_even_asked_for_its_name_until_that_is_wanted(
         listener.setblocking(False)
         elsewhere = f"dsn:mysql://u:s3cret@0.0.0.0:{listener.getsockname()[1]}"
         with pytest.raises(InputError, match=r"0\.0\.0\.0:\d+: this server is not on this .* --remote says"):
-            app.plan(Selection.read(servers=f"mysql-5.7.22,{elsewhere}"))
+            steps.plan(Selection.read(servers=f"mysql-5.7.22,{elsewhere}"))
         with pytest.raises(BlockingIOError):
             listener.accept()

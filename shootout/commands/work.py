@@ -11,14 +11,11 @@ from shootout import command
 from shootout.capability import Capability
 from shootout.errors import InputError, Skip
 from shootout.inputs.options import MARKDOWN, OUT
-from shootout.model.run import RunHeader
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.judged import Judged
-from shootout.report.sections import Section
-from shootout.work import evidence, judge, measure, page, report
-from shootout.work.documents import COUNTS, joined
-from shootout.work.instrument import Callgrind
+from shootout.work import judge, measure, page, report
+from shootout.work.documents import COUNTS
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing
@@ -29,7 +26,6 @@ class Work(Capability):
 
     name = "work"
     store = COUNTS
-    instrument = Callgrind()
 
     def command(self, parser: Parser) -> None:
         """Declare `work`."""
@@ -56,24 +52,10 @@ class Work(Capability):
         """The page of a count."""
         return page.path_of(COUNTS.read(path).run)
 
-    def merge(self, paths: Sequence[Path], results: Path) -> Path:
-        """Join counts of other servers, or of other workloads, into one."""
-        document = joined(paths)
-        return COUNTS.write(results, document.run, document)
-
-    def history(self, results: Path, skip: Skip) -> Judged | None:
-        """How many instructions each kind of statement needed over time."""
-        counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
-        return report.history(judge.history(counted)) if counted else None
-
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """The pages of counts, the newest first."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
         return page.listing(counted, runs)
-
-    def evidence(self, results: Path, header: RunHeader) -> Section | None:
-        """The instructions of a run's first two servers, from the newest count that has them."""
-        return evidence.section(COUNTS.newest_first(results, lambda reason: None), header)
 
 
 CAPABILITY = Work()

@@ -11,26 +11,25 @@ from typing import TYPE_CHECKING
 
 from msgspec import structs
 
-from shootout import app, capability, command
-from shootout.bisect import counts, measure, page, proof, report, since, timed
-from shootout.bisect.documents import BISECTIONS, runs
-from shootout.bisect.judge import Found
-from shootout.bisect.values import Answer, Revision
-from shootout.capability import Capability, Instrument
+from shootout import app, command
+from shootout.bisect import answers, measure, page, proof, report, since
+from shootout.bisect.documents import BISECTIONS
+from shootout.bisect.values import Revision
+from shootout.capability import Capability
 from shootout.errors import InputError, Skip
 from shootout.inputs import acknowledgements, texts
-from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, MARKDOWN, MEASURING, OUT
-from shootout.model.history import Regression
+from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
 from shootout.report.judged import Judged
 from shootout.servers.sources import builds
+from shootout.work import instrument as counting
+from shootout.work.instrument import Callgrind
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan
-    from shootout.report.github.issues import Origin
     from shootout.report.site.page import Listing
 
 PROFILE = "bisect"
@@ -50,11 +49,11 @@ class Bisect(Capability):
         parser.add_argument("--repo", metavar="DIR", help="a git repository whose commits are servers")
         parser.add_argument("--good", metavar="REV", help="the commit to compare with")
         parser.add_argument("--bad", metavar="REV", help="a later commit, which may be slower")
-        for instrument in _instruments():
-            exact = f"compare {instrument.title} instead of time; needs no quiet machine"
-            flag = f"--{instrument.name}"
-            parser.add_argument(flag, dest="instrument", action="store_const", const=instrument, help=exact)
-        parser.set_defaults(instrument=None)
+        exact = f"compare {counting.CALLGRIND.title} instead of time; needs no quiet machine"
+        flag = f"--{counting.CALLGRIND.name}"
+        parser.add_argument(
+            flag, dest="instrument", action="store_const", const=counting.CALLGRIND, help=exact
+        )
         since = "bisect the regressions that the history confirms, by instructions, then by time"
         parser.add_argument("--since-history", action="store_true", help=since)
         worst = (
@@ -68,7 +67,7 @@ class Bisect(Capability):
         names = (option.name for option in MEASURING if option.name not in ("servers", "shard"))
         command.add_measuring(parser, PROFILE, names)
         command.add_options(parser, (OUT, MARKDOWN, ANCHOR, ACKNOWLEDGED))
-        command.add_options(parser, capability.following(), type=str)
+        command.add_options(parser, (EXPLAIN,), type=str)
         history = "with --since-history: the folder of the history's runs (default: results/ in --out)"
         parser.add_argument("--results", metavar="DIR", type=Path, help=history)
 
@@ -80,14 +79,14 @@ class Bisect(Capability):
             raise InputError("expected --over A,B,…, or --repo DIR --good REV --bad REV --build CMD")
         link = http.checked_url("--url", args.url) if args.url else ""
         commits = () if versions else builds.history(*named)
-        instrument: Instrument | None = args.instrument
+        instrument: Callgrind | None = args.instrument
         prepared = command.prepare(
             args,
             servers=args.over if versions else proof.of_commits(args.repo, commits),
             profile=instrument.profile if instrument and args.profile == PROFILE else args.profile,
         )
-        if prepared.request.wishes:
-            raise InputError(f"--{next(iter(prepared.request.wishes))}: expected --since-history")
+        if prepared.request.explain is not None:
+            raise InputError(f"{EXPLAIN.flag}: expected --since-history")
         question = _question(prepared.plan, commits, instrument, link)
         question.require_current(prepared.results)
         with _keeping() as observe:
@@ -106,11 +105,14 @@ class Bisect(Capability):
         results = args.results or request.out / "results"
         lost = app.open_regressions(results, args.anchor, request.acknowledged, command.left_out)
         wanted = [each for each in lost if args.regression in ("", each.issue)]
-        instruments = (args.instrument,) if args.instrument else (*_instruments(), None)
+        instruments = (args.instrument,) if args.instrument else (counting.CALLGRIND, None)
         with _keeping() as observe:
             ask = partial(_question, link=link)
             budget_min = request.selection.budget or since.BUDGET_MIN
-            search = since.Search(args, budget_min, instruments, _answer, ask, observe, request.wishes)
+            search = since.Search(
+                args, budget_min, instruments, ask, observe, request.explain,
+                report=command.preparing, skip=command.left_out,
+            )  # fmt: skip
             paths = search.run(wanted)
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
@@ -123,17 +125,9 @@ class Bisect(Capability):
             )
         return command.show(judged, args)
 
-    def origin(self, results: Path, regression: Regression) -> Origin | None:
-        """The commit that a regression began with, by the bisections of its two runs."""
-        good, bad = since.ends(regression)
-        if good and good == bad:
-            return report.elsewhere(regression)
-        answer = since.known(results, regression, _answer) if good and bad else None
-        return report.origin(answer, regression) if answer else None
-
     def judge(self, path: Path, base: str | None = None) -> Judged:
         """Judge a bisection; its base is always its first revision."""
-        return report.judged(_answer(path))
+        return report.judged(answers.read(path))
 
     def page(self, path: Path) -> str:
         """The page of a bisection."""
@@ -141,7 +135,7 @@ class Bisect(Capability):
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """The pages of bisections, the newest first."""
-        return page.listing(_answers(results, skip))
+        return page.listing(answers.every(results, skip))
 
 
 @contextmanager
@@ -159,14 +153,8 @@ def _count(text: str) -> int:
     return texts.integer("--regressions", text, range(1, 1000))
 
 
-def _instruments() -> Iterator[Instrument]:
-    for other in capability.every():
-        if other.instrument is not None:
-            yield other.instrument
-
-
 def _question(
-    plan: Plan, commits: Sequence[builds.Commit], instrument: Instrument | None, link: str
+    plan: Plan, commits: Sequence[builds.Commit], instrument: Callgrind | None, link: str
 ) -> measure.Question:
     """The history of a plan's servers, or of commits, which the servers are built of. Raises InputError."""
     build = plan.profile.build or None
@@ -191,29 +179,6 @@ def _question(
         for revision, commit in zip(revisions, commits, strict=True)
     )
     return measure.Question(plan, tuple(described), build, link, instrument)
-
-
-def _answer(path: Path) -> Answer:
-    """What a bisection says. Raises InputError."""
-    bisection = BISECTIONS.read(path)
-    if not bisection.is_exact:
-        answer = Found(bisection, timed.measured(bisection, runs(path.parent))).answer
-        return structs.replace(answer, proof=proof.read(answer, path, None))
-    for instrument in _instruments():
-        if instrument.name == bisection.instrument:
-            counted = instrument.counted(path.parent, bisection.revisions[0].label)
-            answer = Found(bisection, counts.measured(bisection, counted, instrument.title)).answer
-            return structs.replace(answer, proof=proof.read(answer, path, instrument))
-    raise InputError(f"{path}: bisected by {bisection.instrument!r}, which this shootout does not have")
-
-
-def _answers(results: Path, skip: Skip) -> Iterator[Answer]:
-    """What the bisections of a folder say, the newest first."""
-    for path in reversed(BISECTIONS.find(results)):
-        try:
-            yield _answer(path)
-        except InputError as error:
-            skip(str(error))
 
 
 CAPABILITY = Bisect()

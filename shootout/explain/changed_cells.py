@@ -1,0 +1,97 @@
+"""A run's changed cells: explains them, and shows what is known of each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from shootout.conclusion import Conclusion
+from shootout.errors import InputError, MeasureError, Skip
+from shootout.explain import cells, judge, measure, page, report
+from shootout.explain.documents import EXPLANATIONS
+from shootout.model.plan import Cell
+from shootout.model.run import Observe
+from shootout.report.figures import counted
+from shootout.report.judged import Judged
+from shootout.report.sections import Section
+from shootout.work import evidence
+
+CELL_MIN = 1.5  # minutes for a cell at least: three starts of two servers
+
+
+def explain(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> None:
+    """Explain what regressed, then what improved; `skip` receives what is not, and why.
+
+    Whatever fails here costs the run nothing, and no other cell its explanation.
+    """
+    servers = {} if conclusion.prepared is None else conclusion.prepared.plan.servers
+    passwords = {label: server.password for label, server in servers.items()}
+    with _leaving_out("explain", skip):
+        changed = cells.changed(conclusion.comparison)
+        wanted = changed[: max(1, int(budget_min // CELL_MIN))]
+        for left_out in changed[len(wanted) :]:
+            skip(f"explanation of {left_out.name}: the budget allows {counted(len(wanted), 'cell')}")
+        for cell in wanted:
+            with _leaving_out(f"explanation of {cell.name}", skip):
+                question = measure.Question(conclusion.document, cell, conclusion.path.parent)
+                measured(question, budget_min / len(wanted), observe, passwords)
+
+
+@contextmanager
+def _leaving_out(what: str, skip: Skip) -> Iterator[None]:
+    try:
+        yield
+    except (InputError, MeasureError) as error:
+        skip(f"{what}: {error}")
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # a defect: the engine's panics are no Exception
+        skip(f"{what}: {type(error).__name__}: {error}")
+
+
+def measured(
+    question: measure.Question, budget_min: float, observe: Observe, passwords: Mapping[str, str]
+) -> Path:
+    """Measure what explains a cell; returns the explanation's file. Raises InputError and MeasureError."""
+    planned = measure.plan(question, 60 * budget_min, os.environ, passwords)
+    return measure.explain(question, planned, observe)
+
+
+def judged(path: Path, out: Path | None = None) -> Judged:
+    """Evaluate an explanation's file; `out`: the folder that its commands name. Raises InputError."""
+    explained = judge.read(path)
+    return report.judged(explained, _evidence(path, explained), out)
+
+
+def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section, ...]]:
+    """What explains these cells; `skip` receives why an explanation cannot be read."""
+    found: dict[Cell, tuple[Section, ...]] = {}
+    for cell in cells:
+        try:
+            section = _section(results, run, cell)
+        except InputError as error:
+            skip(str(error))
+        except Exception as error:  # a defect, which costs no verdict
+            skip(f"explain, {cell.name}: {type(error).__name__}: {error}")
+        else:
+            if section is not None:
+                found[cell] = (section,)
+    return found
+
+
+def _section(results: Path, run: str, cell: Cell) -> Section | None:
+    """What explains a cell's change, with what was counted of its servers."""
+    path = EXPLANATIONS.path_of_cell(results, run, cell.name)
+    if not path.exists():
+        return None
+    explained = judge.read(path)
+    if (explained.explanation.run, explained.explanation.cell) != (run, cell):
+        raise InputError(f"{path}: not an explanation of this run's {cell.name}")
+    return page.section(explained, _evidence(path, explained))
+
+
+def _evidence(path: Path, explained: judge.Explained) -> tuple[Section, ...]:
+    """What was counted of the servers in an explanation's file."""
+    return (evidence.find(path.parents[2], explained.header),)
