@@ -34,7 +34,7 @@ from shootout.soak import judge, measure, report
 from shootout.soak.curves import Curve, curves
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
-from tests.unit.soak.test_judge import (
+from tests.support.soak.curves import (
     curve,
     decided,
     dipping,

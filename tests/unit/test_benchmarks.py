@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from benchmarks import site
 from benchmarks.engine.clients import Load
 from benchmarks.engine.targets import targets
 from benchmarks.engine.values import Memory, Point, Report, Turn, loading
-from shootout.document import journal
 from shootout.model.plan import Dataset
-from tests.support import builders
 
 
 def a_point(connections: int, *, tps: float = 1.3, cpu: float = 0.4, cpu_s: float = 1e-5) -> Point:
@@ -70,13 +65,3 @@ def test_memory_and_loading_have_their_own_targets() -> None:
 )
 def test_statements_of_a_transaction(workload: str, count: int) -> None:
     assert Load(workload, "text", 1, Dataset()).statements == count
-
-
-def test_a_site_is_built_in_a_process_of_its_own_whatever_it_leaves_out(tmp_path: Path) -> None:
-    document = builders.a_run()
-    (tmp_path / journal.new_name(document.header.run)).write_bytes(journal.encoded(document))
-    (tmp_path / journal.new_name("unreadable")).touch()
-    built = site._built(tmp_path, tmp_path / "site")
-    assert built.seconds > 0
-    assert built.bytes > 10**7
-    assert (tmp_path / "site" / "index.html").exists()

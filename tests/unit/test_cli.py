@@ -22,8 +22,6 @@ from shootout.model.verdict import Verdict
 from tests import manual
 from tests.support import builders
 
-SHOOTOUT = Path(sys.executable).with_name("shootout")
-
 
 def saved(document: RunDocument, folder: Path) -> Path:
     """The document as its run writes it."""
@@ -217,13 +215,6 @@ def test_a_wrong_workload_file_is_named_with_its_field(
     assert f"{file}: the file: Object contains unknown field `titel`; did you mean 'title'?" in refused(
         ["run", "--workloads", str(file)], capsys
     )
-
-
-def test_the_program_itself_exits_like_this() -> None:
-    done = subprocess.run([SHOOTOUT, "run", "--threads", "abc"], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stdout == ""
-    assert re.fullmatch(r"shootout: --threads abc: expected .*; found 'abc'\n", done.stderr)
 
 
 def test_a_run_is_measured_though_its_results_cannot_be_compared(

@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import NoReturn
 
@@ -15,7 +13,6 @@ from shootout.conclusion import Conclusion, Request
 from shootout.document import journal
 from shootout.errors import INTERRUPTED
 from shootout.inputs.options import Selection
-from shootout.paths import ROOT
 from tests.support import builders
 
 
@@ -74,24 +71,6 @@ def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: boo
     reporter = harness._Reporter(app.prepare(Request(Selection.read(resume=resume), tmp_path)))
     command = f"shootout run --profile quick --out {tmp_path} --resume"
     assert reporter._go_on() == (command if told else None)
-
-
-OUTSIDE = """
-import sys
-from shootout import app, cli
-from shootout.errors import MeasureError
-def refuse(*_):
-    raise MeasureError("measured")
-app.run = refuse
-sys.exit(cli.main(["run", "--profile", "quick", "--out", sys.argv[1]]))
-"""
-
-
-def test_a_users_own_pytest_options_are_not_for_the_suites(tmp_path: Path) -> None:
-    environment = os.environ | {"PYTEST_ADDOPTS": "--color=yes -v -k nothing"}
-    command = (sys.executable, "-c", OUTSIDE, tmp_path)
-    done = subprocess.run(command, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (3, "shootout: measured\n")
 
 
 def test_a_report_that_cannot_be_written_costs_no_verdict(

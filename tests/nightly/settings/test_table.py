@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from shootout.model.plan import Dataset
 from shootout.servers.processes import instances
 from shootout.servers.sources.trees import Tree
 from shootout.settings import profiles, readback
@@ -17,7 +18,7 @@ from shootout.settings.setting import variable
 from shootout.settings.table import SETTINGS
 from tests.support import catalogued
 from tests.support.runs import a_tree
-from tests.unit.settings.test_table import DATA, values, written
+from tests.unit.settings.test_table import SERVERS, SHIPPED, values, written
 
 EVERY_SERVER = catalogued.SERVERS
 
@@ -95,3 +96,18 @@ def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
             assert setting in read or request.lacking or not request.variables, (profile, setting)
         told = readback.log_warnings((home / "error.log").read_text(errors="replace"), compiled)
         assert [warning.text for warning in told] == [], profile
+
+
+DATA = Dataset(tables=4, rows=1_000_000)
+
+
+# What a profile asks of servers that it is not for.
+MEANT_FOR_SOME = {"thread-pool", "scaling-thread-pool", "scaling-thread-pool-36"}
+
+
+@pytest.mark.parametrize("name", [name for name in SHIPPED if name not in MEANT_FOR_SOME])
+def test_a_shipped_profile_can_be_had_on_every_version(name: str) -> None:
+    profile = profiles.load(name)
+    assert profile.description
+    for family, version in SERVERS:
+        profiles.compile(profile, family, version, [DATA])

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import signal
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout.analysis import compare
 from shootout.document import journal, resume
-from shootout.model.run import RunDocument
+from shootout.model.run import RunDocument, StartRecord
+from shootout.model.verdict import CellComparison
 from tests.support.runs import SHOOTOUT, Lab, document_in, until
+from tests.unit.measure.test_campaign import (
+    a_plan,
+    rehearsed,
+)
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -92,3 +102,38 @@ def test_a_run_that_is_killed_after_its_last_start_leaves_no_data(lab: Lab, tmp_
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert list(data.iterdir()) == []
     assert resume.is_finished(journal.read(document_in(out)))
+
+
+pytest_plugins = ["tests.support.runs"]
+
+
+def timeless(starts: Sequence[StartRecord]) -> dict[tuple[str, int], StartRecord]:
+    """Without what only a clock knows."""
+    return {(each.block, each.start): structs.replace(each, spent_s=None) for each in starts}
+
+
+def concluded(read: RunDocument) -> tuple[CellComparison, ...]:
+    return compare.compare(read).cells
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.lists(st.integers(0, 9), max_size=6), st.sampled_from([0, 1, 2, 4]))
+def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int], dies: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        planned = a_plan(folder)
+        rehearsed(folder / "one", planned, dies=dies)
+        measured = [
+            each
+            for count in (*stops, 10**6)
+            for each in rehearsed(folder / "other", planned, dies=dies, stops=count)
+        ]
+        (one,), (other,) = (journal.find(folder / which) for which in ("one", "other"))
+        undisturbed, resumed = journal.read(one), journal.read(other)
+    assert len(measured) == len(set(measured))
+    assert timeless(resumed.starts) == timeless(undisturbed.starts)
+    assert sorted(measured) == sorted(timeless(resumed.starts))
+    assert set(resumed.failures) == set(undisturbed.failures)
+    assert resumed.end is not None
+    assert not resumed.end.interrupted
+    assert concluded(resumed) == concluded(undisturbed)

@@ -19,7 +19,7 @@ from shootout.model.verdict import ClaimResult, Outcome
 from shootout.report import figures, wording
 from tests.support import builders
 from tests.support.analysis.builders import with_samples
-from tests.support.repeated import NAMES, a_repetition, as_usual
+from tests.support.repeated import a_repetition, as_usual
 
 HOLDS, FAILS, INCONCLUSIVE = Outcome.HOLDS, Outcome.FAILS, Outcome.INCONCLUSIVE
 
@@ -84,18 +84,6 @@ def on_machines(document: RunDocument, *fingerprints: str) -> RunDocument:
 
 
 # --- the published throughputs --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_claims_hold_in_the_published_figures(name: str) -> None:
-    """All but one, where they have both throughputs."""
-    publication = published.load(name)
-    for claim in publication.claims:
-        ratio = claims.published_ratio(claim, publication)
-        result = judged(claim, a_repetition(name, starts=0))
-        assert result.published_ratio == ratio
-        expected = FAILS if claim.name == "read-only-quotient" else HOLDS if ratio else INCONCLUSIVE
-        assert result.published_outcome is expected, claim.name
 
 
 def test_published_ratios_are_those_of_the_published_figures() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,12 +9,9 @@ from random import Random
 from typing import Any, cast
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout import steps
-from shootout.analysis import compare
 from shootout.document import journal, resume
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
@@ -27,8 +23,7 @@ from shootout.measure.participants import Participant
 from shootout.measure.recorder import Recorder
 from shootout.measure.rounds import OnRound
 from shootout.model.plan import Block
-from shootout.model.run import EndRecord, RunDocument, Samples, ServerRecord, StartRecord
-from shootout.model.verdict import CellComparison
+from shootout.model.run import EndRecord, Samples, ServerRecord, StartRecord
 from shootout.servers.running import Running
 from tests.support import builders
 from tests.support.runs import BASE, HEAD
@@ -174,38 +169,6 @@ def rehearsed(
         return rehearsal.taken
     recorder.end(interrupted=False)
     return rehearsal.taken
-
-
-def timeless(starts: Sequence[StartRecord]) -> dict[tuple[str, int], StartRecord]:
-    """Without what only a clock knows."""
-    return {(each.block, each.start): structs.replace(each, spent_s=None) for each in starts}
-
-
-def concluded(read: RunDocument) -> tuple[CellComparison, ...]:
-    return compare.compare(read).cells
-
-
-@settings(max_examples=10, deadline=None)
-@given(st.lists(st.integers(0, 9), max_size=6), st.sampled_from([0, 1, 2, 4]))
-def test_a_run_that_is_stopped_again_and_again_measures_the_same(stops: list[int], dies: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        planned = a_plan(folder)
-        rehearsed(folder / "one", planned, dies=dies)
-        measured = [
-            each
-            for count in (*stops, 10**6)
-            for each in rehearsed(folder / "other", planned, dies=dies, stops=count)
-        ]
-        (one,), (other,) = (journal.find(folder / which) for which in ("one", "other"))
-        undisturbed, resumed = journal.read(one), journal.read(other)
-    assert len(measured) == len(set(measured))
-    assert timeless(resumed.starts) == timeless(undisturbed.starts)
-    assert sorted(measured) == sorted(timeless(resumed.starts))
-    assert set(resumed.failures) == set(undisturbed.failures)
-    assert resumed.end is not None
-    assert not resumed.end.interrupted
-    assert concluded(resumed) == concluded(undisturbed)
 
 
 def test_two_processes_never_write_one_document(tmp_path: Path) -> None:

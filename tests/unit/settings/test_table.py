@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from shootout import paths
 from shootout.errors import InputError
-from shootout.model.plan import Dataset
 from shootout.model.value import Family, Version
 from shootout.settings import profiles, readback
 from shootout.settings.profiles import DIRECTORY, SettingsProfile
@@ -44,9 +43,6 @@ SERVERS: list[tuple[Family, Version]] = [
 EDGES = [  # a few of each series: what a version does, its neighbours do
     (family, version) for family, version in SERVERS if version[2] % 7 == 0
 ]
-
-
-DATA = Dataset(tables=4, rows=1_000_000)
 
 
 # What settings that have no choices are tried with.
@@ -186,18 +182,6 @@ def test_no_variable_is_written_twice(
 
 
 SHIPPED = sorted(path.stem for path in DIRECTORY.glob("*.toml"))
-
-
-# What a profile asks of servers that it is not for.
-MEANT_FOR_SOME = {"thread-pool", "scaling-thread-pool", "scaling-thread-pool-36"}
-
-
-@pytest.mark.parametrize("name", [name for name in SHIPPED if name not in MEANT_FOR_SOME])
-def test_a_shipped_profile_can_be_had_on_every_version(name: str) -> None:
-    profile = profiles.load(name)
-    assert profile.description
-    for family, version in SERVERS:
-        profiles.compile(profile, family, version, [DATA])
 
 
 @pytest.mark.parametrize(

@@ -2,140 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from msgspec import structs
 from numpy.typing import NDArray
-from scipy.signal import lfilter
 
 from shootout.model.verdict import Verdict
 from shootout.soak import judge, report
-from shootout.soak.curves import Curve, curves
-from shootout.soak.judge import compare
-from shootout.soak.values import Finding, Gauge, Measure, SoakFailure
+from shootout.soak.curves import curves
+from shootout.soak.values import Gauge, Measure, SoakFailure
 from tests.support.soak.builders import document, header, slices
-
-SECONDS = 600
-PAIRS = 120
-Generator = np.random.Generator
-
-
-def curve(generator: Generator, seconds: int = SECONDS, shifts: float = 0.5) -> Curve:
-    """Autocorrelated noise of 4 %, so many shifts of about 2 % in ten minutes; memory that fills a pool."""
-    noise = 0.04 * lfilter([0.8], [1, -0.6], generator.standard_normal(seconds + 50))[50:]
-    for _ in range(generator.poisson(shifts * seconds / 600)):
-        noise[generator.integers(seconds) :] += generator.normal(0, 0.02)
-    pool = 7e8 * -np.expm1(-np.arange(seconds) / 120)
-    jumps = np.cumsum(1e5 * generator.standard_normal(seconds) * (generator.random(seconds) < 0.05))
-    return Curve(1000 * np.exp(noise), np.full(seconds, 0.01), {"memory": 2e8 + pool + jumps})
-
-
-def stalled(healthy: Curve) -> Curve:
-    """Three seconds in each 45."""
-    often = np.arange(len(healthy.tps)) % 45 > 41
-    return replace(healthy, tps=np.where(often, 3.0, healthy.tps))
-
-
-def sloping(healthy: Curve) -> Curve:
-    """One percent in each minute."""
-    return replace(healthy, tps=healthy.tps * 0.99 ** (np.arange(len(healthy.tps)) / 60))
-
-
-def leaking(healthy: Curve) -> Curve:
-    """One megabyte in each second."""
-    return replace(healthy, gauges={"memory": healthy.gauges["memory"] + 1e6 * np.arange(len(healthy.tps))})
-
-
-def dipping(healthy: Curve) -> Curve:
-    """By 30 %, for four of thirty seconds."""
-    return replace(healthy, tps=np.where(np.arange(len(healthy.tps)) % 30 < 4, 0.7, 1.0) * healthy.tps)
-
-
-def falling(healthy: Curve) -> Curve:
-    """By 30 %, after three quarters of the load."""
-    early = np.arange(len(healthy.tps)) < 0.75 * len(healthy.tps)
-    return replace(healthy, tps=np.where(early, 1.0, 0.7) * healthy.tps)
-
-
-def stepping(healthy: Curve) -> Curve:
-    """By 12 %, after a third of the load."""
-    early = np.arange(len(healthy.tps)) < len(healthy.tps) / 3
-    return replace(healthy, tps=np.where(early, 1.0, 0.88) * healthy.tps)
-
-
-def judged(base: Curve, head: Curve, turns: bool = False) -> dict[str, Finding]:
-    return {each.kind: each for each in compare(base, head, 0.95, turns)}
-
-
-def decided(findings: dict[str, Finding]) -> list[str]:
-    return [kind for kind, each in findings.items() if each.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
-
-
-@pytest.mark.parametrize("seconds", [judge.SECONDS_MIN, SECONDS, 3600])
-def test_equal_servers_rarely_differ(seconds: int) -> None:
-    generator = np.random.default_rng(seconds)
-    pairs = PAIRS if seconds < 3600 else PAIRS // 4
-    alarms = sum(
-        bool(decided(judged(curve(generator, seconds), curve(generator, seconds)))) for _ in range(pairs)
-    )
-    assert alarms <= 0.05 * pairs
-
-
-@pytest.mark.parametrize(
-    ("spoilt", "kind", "least"),
-    [
-        (stalled, "stalls", 1.0),
-        (leaking, "memory", 1.0),
-        (dipping, "dips", 1.0),
-        (falling, "level", 1.0),
-        (stepping, "step", 0.9),
-        (sloping, "slope", 0.8),
-    ],
-)
-def test_ten_minutes_show_it(spoilt: Callable[[Curve], Curve], kind: str, least: float) -> None:
-    generator = np.random.default_rng(2)
-    hits = [
-        judged(curve(generator), spoilt(curve(generator)), turns=kind == "step")[kind].verdict
-        is Verdict.REGRESSED
-        for _ in range(50)
-    ]
-    assert np.mean(hits) >= least
-
-
-def in_turns(generator: Generator, seconds: int) -> tuple[Curve, Curve]:
-    """Two servers on a shared machine, whose speed walks by tens of percents in the minutes of both."""
-    drift = np.cumsum(0.01 * generator.standard_normal(seconds))
-    base, head = (curve(generator, seconds, shifts=0) for _ in range(2))
-    return replace(base, tps=base.tps * np.exp(drift)), replace(head, tps=head.tps * np.exp(drift))
-
-
-def disturbed(generator: Generator, healthy: Curve) -> Curve:
-    """Twice in each minute, for some seconds, by up to 70 %: the disk of a shared machine."""
-    tps = healthy.tps.copy()
-    for at in np.flatnonzero(generator.random(len(tps)) < 1 / 30):
-        tps[at : at + generator.integers(2, 8)] *= generator.uniform(0.3, 0.8)
-    return replace(healthy, tps=tps)
-
-
-def test_disturbances_are_no_difference_and_seldom_hide_a_step() -> None:
-    generator = np.random.default_rng(15)
-    alarms, hits = [], []
-    for _ in range(PAIRS):
-        base, head = (disturbed(generator, each) for each in in_turns(generator, SECONDS))
-        alarms += decided(judged(base, head, turns=True))
-        hits += [judged(base, stepping(head), turns=True)["step"].verdict is Verdict.REGRESSED]
-    assert len(alarms) <= 0.05 * PAIRS
-    assert np.mean(hits) >= 0.5  # as they are: 0.03
-
-
-def test_in_turns_a_machine_that_drifts_is_no_difference() -> None:
-    generator = np.random.default_rng(10)
-    pairs = [in_turns(generator, SECONDS) for _ in range(PAIRS)]
-    alarms = [kind for pair in pairs for kind in decided(judged(*pair, turns=True))]
-    assert len(alarms) <= 0.05 * PAIRS
+from tests.support.soak.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 
 
 def test_a_step_is_found_when_it_was() -> None:
@@ -148,17 +27,6 @@ def test_a_step_is_found_when_it_was() -> None:
         assert found.difference is not None
         assert found.difference.low < -0.12 < found.difference.high
         assert abs(int(found.note.split()[1]) - 200) <= 30
-
-
-def test_the_detectable_loss_is_found_in_four_of_five() -> None:
-    generator = np.random.default_rng(12)
-    hits = []
-    for _ in range(200):
-        base, head = in_turns(generator, SECONDS)
-        loss = judge.detectable(base, head, SECONDS, 0.95)
-        midway = np.where(np.arange(SECONDS) < SECONDS // 2, 1.0, 1 - loss)
-        hits.append(judged(base, replace(head, tps=head.tps * midway), turns=True)["step"].verdict)
-    assert 0.7 <= np.mean([each is Verdict.REGRESSED for each in hits]) <= 0.9
 
 
 def test_seven_stalls_against_none_are_proven() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import json
 from pathlib import Path
 
 import pytest
@@ -12,14 +10,10 @@ from msgspec import structs
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.model.plan import DatasetSize
-from shootout.paths import ROOT
 from shootout.work.documents import COUNTS, joined
-from shootout.work.judge import compare
 from shootout.work.values import WorkDocument, WorkFailure
 from tests.support import builders
 from tests.support.work.builders import BASE, KINDS, document, server
-
-SHOWCASE = ROOT / "reports" / "showcase"
 
 
 def test_a_document_is_read_as_written(tmp_path: Path) -> None:
@@ -28,19 +22,6 @@ def test_a_document_is_read_as_written(tmp_path: Path) -> None:
     assert COUNTS.read(path) == written
     assert COUNTS.find(tmp_path) == (path,)
     assert COUNTS.owns(path)
-
-
-def test_a_document_of_number_1_is_brought_up(tmp_path: Path) -> None:
-    today = document({"a": BASE})
-    old = SHOWCASE / "work" / "20261124T235227Z-1a9751.json.gz"
-    recorded = json.loads(gzip.decompress(old.read_bytes()))
-    assert (recorded["format"], {count["start"] for count in recorded["counts"]}) == (1, {1, 2})
-    path = COUNTS.path_of(tmp_path, recorded["run"])
-    path.parent.mkdir()
-    path.write_text(json.dumps(recorded), "utf-8")
-    read = COUNTS.read(path)
-    assert (read.format, read.starts, read.run) == (today.format, 2, recorded["run"])
-    assert not any(change.reason for change in compare(read).changes if change.server != compare(read).base)
 
 
 def test_a_run_is_no_count(tmp_path: Path) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 from shootout.model.plan import Container, ServerReference
@@ -21,3 +24,21 @@ def test_servers_say_what_they_are(server: Instance, tmp_path: Path) -> None:
     asked = dict.fromkeys((tree, empty, catalogued), "") | {dsn: server.password}
     assert installations.names(asked, Container()) == {tree.target: BASE, dsn.target: BASE}
     assert installations.names({dsn: "not this one"}, Container()) == {}
+
+
+ANOTHER_SERVER = """
+import sys
+from shootout import steps
+from shootout.inputs.options import Selection
+from shootout.measure.workplace import workplace
+
+steps.plan(Selection.read(servers="mysql-5.7.22"))
+with workplace("run", loads=False):
+    print({"docker", "testcontainers"} & sys.modules.keys())
+"""
+
+
+def test_other_servers_do_without_them(tmp_path: Path) -> None:
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
+    command = [sys.executable, "-c", ANOTHER_SERVER]
+    assert subprocess.run(command, env=environment, check=True, capture_output=True).stdout == b"set()\n"

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -29,21 +26,3 @@ def test_without_the_container_packages_it_says_how_to_install_them(
     assert cli.main(["servers", "fetch", "image:mysql:8.4"]) == 2
     expected = "image:mysql:8.4 needs docker and testcontainers: `pip install 'shootout[container]'` installs"
     assert expected in capsys.readouterr().err
-
-
-ANOTHER_SERVER = """
-import sys
-from shootout import steps
-from shootout.inputs.options import Selection
-from shootout.measure.workplace import workplace
-
-steps.plan(Selection.read(servers="mysql-5.7.22"))
-with workplace("run", loads=False):
-    print({"docker", "testcontainers"} & sys.modules.keys())
-"""
-
-
-def test_other_servers_do_without_them(tmp_path: Path) -> None:
-    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path)}
-    command = [sys.executable, "-c", ANOTHER_SERVER]
-    assert subprocess.run(command, env=environment, check=True, capture_output=True).stdout == b"set()\n"
