@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.bisect import commits
 from tests.support import builders
-from tests.support.bisect.builders import STEP, weeks
+from tests.support.bisect.builders import weeks
 from tests.support.report.github.github_server import GitHub
 from tests.support.runs import SHOOTOUT, Lab
 
@@ -102,18 +102,6 @@ def synced(lab: Lab, hub: GitHub, results: Path, *more: str) -> list[str]:
 @pytest.fixture
 def place(lab: Lab, hub: GitHub, tmp_path: Path) -> Place:
     return Place(lab, hub, tmp_path)
-
-
-def test_of_a_drift_the_steps_are_named(place: Place) -> None:
-    good, _, _, bad = commits.repository(place.repository, [0, 2 * STEP, 4 * STEP, 4 * STEP])
-    place.slower(good, bad, bad)
-    done = place.bisected()
-    assert done.returncode == 1, done.stderr
-    assert [each["answer"] for each in json.loads(done.stdout)["bisections"]] == ["several"]
-    assert place.issues("--hold") == ["opened"]
-    said = html.unescape(place.hub.issues[0]["body"]).replace("\u200b", "")
-    assert "more than one step, or a drift, between" in said
-    assert f"- {bad[:10]}" not in said
 
 
 @pytest.mark.parametrize("same", [True, False])

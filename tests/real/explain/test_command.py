@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -101,26 +100,6 @@ def test_the_cells_page_has_the_answer(asked: Asked) -> None:
     (page,) = pages
     assert page.name.startswith(f"{CELL}-{HEAD}")
     assert 'class="flame"' in page.read_text("utf-8")
-
-
-def test_a_setting_is_tried_and_a_machine_without_perf_explains_the_rest(
-    asked: Asked, lab: Lab, tmp_path: Path
-) -> None:
-    for program in Path("/usr/bin").iterdir():
-        if not program.name.startswith("perf"):
-            (tmp_path / program.name).symlink_to(program)
-    command = ("env", f"PATH={tmp_path}", SHOOTOUT, "explain", str(document_in(asked.out)), CELL)
-    tried = ("--try", "performance_schema=OFF", "--try", "innodb_adaptive_hash_index=OFF")
-    options = ("--out", str(asked.out), "--budget", "0.2", *tried, "--json")
-    done = lab.run(*command, *options)
-    assert done.returncode == 0, done.stderr
-    answer = json.loads(done.stdout)
-    assert answer["not_profiled"].startswith("perf is not installed: apt-get install linux-perf")
-    assert answer["functions"] == []
-    assert list(answer["throughput_with"]) == list(tried[1::2])
-    steady = [ratio for ratio in answer["throughput_with"].values() if ratio is not None]
-    assert all(ratio["estimate"] > 0 for ratio in steady)  # in seconds no server must get steady
-    assert len(answer["plans"]) == 9
 
 
 def test_the_newest_run_and_its_worst_regression_are_the_default(asked: Asked, lab: Lab) -> None:

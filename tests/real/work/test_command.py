@@ -12,7 +12,7 @@ import pytest
 
 from shootout.work.documents import COUNTS
 from shootout.work.values import WorkDocument
-from tests.support.runs import BASE, EVERY_STEP, PYTEST, SHOOTOUT, Lab
+from tests.support.runs import BASE, EVERY_STEP, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -104,22 +104,6 @@ def test_the_document_has_counts_and_functions(counted: Counted) -> None:
     assert "row_upd_step(que_thr_t*)" in named
 
 
-def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: Lab, tmp_path: Path) -> None:
-    refused = tmp_path / "refused.cnf"
-    refused.write_text("[mysqld]\nno-such-option = 1\n", "utf-8")
-    servers = ("--base", BASE, "--head", f"refused={BASE}@{refused}")
-    profile = ("--profile", str(counted.out / "short.toml"), *SOON, "--out", str(tmp_path))
-    done = lab.run(SHOOTOUT, "work", *servers, *profile)
-    assert done.returncode == 3, done.stderr
-    (file,) = COUNTS.find(tmp_path / "results")
-    document = COUNTS.read(file)
-    (failure,) = (failure for failure in document.failures if not failure.lacks)
-    assert (failure.server, failure.workload) == ("refused", "")
-    assert "no-such-option" in failure.reason
-    assert {count.server for count in document.counts} == {BASE}
-    assert [server.label for server in document.servers] == [BASE, "refused"]
-
-
 def test_the_budget_ends_after_whole_starts_and_progress_says_how_far_it_is(counted: Counted) -> None:
     assert "counted in 2 of 3 starts" in counted.done.stdout
     assert (counted.document.starts, {count.start for count in counted.document.counts}) == (3, {1, 2})
@@ -191,22 +175,3 @@ def test_merging_what_was_counted_twice_is_refused(counted: Counted, lab: Lab, t
     done = lab.run(SHOOTOUT, "merge", str(counted.file), str(counted.file), "--out", str(tmp_path))
     assert done.returncode == 2
     assert "is in both" in done.stderr
-
-
-def test_plain_pytest_runs_the_same_kinds(counted: Counted, lab: Lab, tmp_path: Path) -> None:
-    servers = ("--servers", f"{BASE}@performance_schema=OFF,more={MORE}")
-    options = ("--profile", str(counted.out / "short.toml"), *SOON, "--out", str(tmp_path), "-rA")
-    stored = ("--benchmark-json", str(tmp_path / "benchmark.json"))
-    done = lab.run(*PYTEST, "suites/test_work.py", *servers, *options, *stored)
-    assert done.returncode == 1, done.stdout
-    assert "FAILED suites/test_work.py::test_work[refused-one-more]" in done.stdout
-    assert "instructions: +" in done.stdout
-    assert "SKIPPED" in done.stdout
-    (benchmark,) = (
-        one
-        for one in json.loads((tmp_path / "benchmark.json").read_text("utf-8"))["benchmarks"]
-        if one["extra_info"]["kind"] == "one"
-    )
-    info = benchmark["extra_info"]
-    assert info["verdict"] == "regressed"
-    assert info["head"]["mean"] > info["base"]["mean"] > 5_000
