@@ -225,7 +225,7 @@ def asking(state: GitHub, hub: Hub) -> dict[str, str]:
 
 def taking_the_token(hub: Hub, *words: object) -> str:
     """A command that deletes or uploads an artifact of the run, as a build can that patches its machine."""
-    program = f"PYTHONPATH={paths.ROOT} {sys.executable} -m tests.workflows.artifacts"
+    program = f"PYTHONPATH={paths.ROOT} {sys.executable} -m tests.support.workflows.artifacts"
     return f"{program} {shlex.join(map(str, [hub.artifacts, *words]))}"
 
 

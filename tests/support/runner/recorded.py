@@ -1,4 +1,4 @@
-"""Recorded machines (tests/runner/machines/*.toml), laid out as files below a folder."""
+"""Recorded machines (tests/support/runner/machines/*.toml), laid out as files below a folder."""
 
 from __future__ import annotations
 

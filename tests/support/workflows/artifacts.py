@@ -1,6 +1,6 @@
 """The artifacts of a workflow run, as GitHub keeps them: any job of the run may upload one and delete any.
 
-`python -m tests.workflows.artifacts FOLDER delete NAME` and `… upload NAME SOURCE` do what a build can do
+`python -m tests.support.workflows.artifacts FOLDER delete NAME` and `… upload NAME SOURCE` do what a build can do
 that takes its job's token from the runner.
 """
 
