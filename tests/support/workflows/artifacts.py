@@ -1,7 +1,7 @@
 """The artifacts of a workflow run, as GitHub keeps them: any job of the run may upload one and delete any.
 
-`python -m tests.support.workflows.artifacts FOLDER delete NAME` and `… upload NAME SOURCE` do what a build can
-do that takes its job's token from the runner.
+`python -m tests.support.workflows.artifacts FOLDER delete NAME` and `… upload NAME SOURCE` do what a build
+can do that takes its job's token from the runner.
 """
 
 from __future__ import annotations
