@@ -12,8 +12,6 @@ from tests.real.learn.test_measure import planted
 from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs"]
-
-
 WORD, NUMBER, BYTES = "[qxz][0-9a-f]+w", r"\d{12}", "[0-9a-fA-F]{16}"
 
 

@@ -29,8 +29,6 @@ from tests.support.measure.servers import fresh
 from tests.support.runs import BASE, HEAD, Lab
 
 pytest_plugins = ["tests.support.runs"]
-
-
 SCHEMA = dataset.SCHEMAS["sbtest"]
 
 

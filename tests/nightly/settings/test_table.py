@@ -25,8 +25,6 @@ EVERY_SERVER = catalogued.SERVERS
 
 # Of versions that lack them: taken for the sake of old files, and ignored.
 IGNORED = {("mariadb", (10, 5)): {"buffer_pool_instances", "thread_concurrency"}}
-
-
 NO_VALUE = "(No default value)"
 
 

@@ -17,8 +17,6 @@ from tests.support.report.github.github_server import GitHub
 from tests.support.runs import SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs", "tests.support.report.github.github_server"]
-
-
 COUNTED = """\
 description = "Point selects of a small table, counted"
 workloads = ["oltp_point_select"]
@@ -36,11 +34,7 @@ starts_max = 3
 [policy]
 margin = 0.02
 """
-
-
 GOOD, BAD = 8, 5  # weeks
-
-
 PATIENCE_S = 1800.0  # for what takes two minutes on an idle machine
 
 

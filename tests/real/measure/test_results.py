@@ -10,8 +10,6 @@ from shootout.model.run import OTHER_ROWS
 from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab, document_in
 
 pytest_plugins = ["tests.support.runs"]
-
-
 WORKLOAD = """
 title = "Rows"
 description = "The same on every server, but for one statement."
@@ -28,8 +26,6 @@ statements = [
     { name = "written", sql = "UPDATE t SET x = x + 1 WHERE id = {id}" },
 ]
 """
-
-
 OTHER = '{ name = "version", sql = "SELECT VERSION(), {id}" },'
 
 

@@ -28,8 +28,6 @@ from tests.support import builders
 
 READS = Block(workload="reads", dataset="d", threads=4, servers=("a", "b"))
 WRITES = Block(workload="writes", dataset="d", threads=4, servers=("a", "b"))
-
-
 AN_END = EndRecord(finished="", elapsed_s=1.0, interrupted=False)
 # Five starts whose effects (in percent) have mean 0 and standard deviation 0.5: half an interval is 0.62.
 CLOSE = (-0.6, -0.3, 0.0, 0.3, 0.6)

@@ -16,8 +16,6 @@ R, G, E, Q, F, U = (
     Verdict.REGRESSED, Verdict.IMPROVED, Verdict.EQUIVALENT, Verdict.INCONCLUSIVE, Verdict.FAILED,
     Verdict.UNJUDGED,
 )  # fmt: skip
-
-
 Shown = tuple[Verdict, float] | Literal["slower", "faster"]
 FAMILIES = {"m": "mysql", "d": "mariadb"}
 

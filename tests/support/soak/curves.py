@@ -13,8 +13,6 @@ from shootout.soak.judge import compare
 from shootout.soak.values import Finding
 
 SECONDS = 600
-
-
 Generator = np.random.Generator
 
 

@@ -11,8 +11,6 @@ from shootout.analysis.stats import Noise
 from shootout.model.plan import Policy
 
 ONCE = Policy(confirm_starts=0)
-
-
 MARGIN = math.log1p(0.02)
 
 

@@ -22,8 +22,6 @@ from shootout.model.verdict import CellComparison
 from tests.support.analysis.builders import a_document, a_sample, a_start
 
 SURE = 0.95
-
-
 ROUNDS = 7  # degrees of freedom of a start's rounds: a dozen, trimmed
 
 
@@ -111,8 +109,6 @@ def test_a_noisy_cell_keeps_to_itself() -> None:
 
 
 ratios = st.floats(0.01, 90)
-
-
 runs = st.lists(st.lists(ratios, min_size=1, max_size=4), min_size=1, max_size=6)
 
 

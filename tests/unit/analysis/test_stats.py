@@ -22,11 +22,7 @@ SLEEP = (1.2, 2.4, 1.3, 1.3, 0.0, 1.0, 1.8, 0.8, 4.6, 1.4)
 # Dana 1990, in Wilcox, "Introduction to Robust Estimation and Hypothesis Testing", sections 3.3 and 4.3;
 # shuffled, as it is printed in order of size, which would be a perfect autocorrelation.
 AWARENESS = (1310, 87, 306, 210, 376, 77, 262, 2611, 151, 428, 88, 666, 246, 114, 515, 219, 299, 253, 296)
-
-
 CHANGES = st.floats(-0.5, 0.5).map(lambda x: round(x, 6))
-
-
 STARTS = st.lists(st.lists(CHANGES, min_size=5, max_size=15), min_size=2, max_size=6)
 
 
@@ -298,11 +294,7 @@ def test_adjustment_is_the_closed_test_of_simes(p_values: list[float]) -> None:
 
 
 RUNS = 2_000
-
-
 Noise = NDArray[np.float64]
-
-
 Shape = tuple[int, int, int]  # runs, starts, rounds
 
 

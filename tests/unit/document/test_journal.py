@@ -77,8 +77,6 @@ def sealed(text: str) -> str:
 
 
 GOLDEN = sealed(HEADER + RECORDS)
-
-
 WHOLE: list[Any] = [
     msgspec.json.decode(line, type=journal.Record) for line in (HEADER + RECORDS).splitlines()
 ]

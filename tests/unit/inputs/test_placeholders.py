@@ -56,8 +56,6 @@ def test_neighbouring_texts_become_one_piece() -> None:
 
 
 LITERALS = st.text(string.printable, max_size=20)
-
-
 PLACEHOLDERS = st.sampled_from(["table", "n", "t"])
 
 

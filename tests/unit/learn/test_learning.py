@@ -17,8 +17,6 @@ from tests.support.learn.builders import a_log, a_schema, a_slot, a_table, a_tem
 ODD = Schema(
     {"odd": a_table("odd", **dict.fromkeys(("_id", "ñ_x", "table", "unused", "ñ"), "int unique"))}, {}
 )
-
-
 MONTHS, SHARDS = ("202411", "202412", "202501"), [f"{number:02d}" for number in range(64)]
 NUMBERED = Schema(
     {f"{stem}{digits}": a_table(stem, id="int unique") for stem, of in (("log_", MONTHS), ("shard_", SHARDS))

@@ -21,8 +21,6 @@ from shootout.runner import machine
 from tests.support import builders
 
 pytest_plugins = ["tests.support.runs"]
-
-
 BLOCK = builders.a_block("oltp_read_write", 8)
 
 

@@ -29,11 +29,7 @@ from tests.support import builders
 from tests.support.runs import BASE, HEAD
 
 pytest_plugins = ["tests.support.runs"]
-
-
 RUN = "20261120T024100Z-7f3a00"
-
-
 PROFILE = """
 description = "three blocks, of which one changes"
 servers = ["mysql-5.7.22", "mysql-8.0.12"]
@@ -45,11 +41,7 @@ starts_max = 5
 [policy]
 confirm_starts = 2
 """
-
-
 LOADED = Loaded(checksum="c", load_s=0.0)
-
-
 SAMPLES = structs.replace(builders.a_samples(rounds=8, counters={}), server_cpu_s=None, statements={})
 
 

@@ -154,8 +154,6 @@ def test_what_belongs_to_the_server_is_left_out(statement: str, tmp_path: Path) 
 
 
 EVENT = "ON SCHEDULE EVERY 1 SECOND DO DELETE FROM t"
-
-
 DEFINERS = (
     *(
         "`gone`@`%`",

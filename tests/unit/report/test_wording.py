@@ -75,8 +75,6 @@ def test_the_worst_comes_first() -> None:
 
 
 OPTIONS = {"range_size": 10, "delta": 2}
-
-
 GATE = Policy(false_alarms_max=0.05)
 FEW = FalseAlarms(alarms=1, cells=20, comparisons=1, share=Interval(estimate=0.05, low=0.01, high=0.236))
 MANY = FalseAlarms(alarms=5, cells=20, comparisons=1, share=Interval(estimate=0.25, low=0.11, high=0.47))

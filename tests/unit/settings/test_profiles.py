@@ -13,11 +13,7 @@ from shootout.settings.profiles import SettingsProfile
 from shootout.settings.setting import Scalar
 
 Write = Callable[[str, str], str]
-
-
 DATA = Dataset(tables=4, rows=250_000)
-
-
 SERVERS: list[tuple[Family, Version]] = [
     ("mysql", (5, 0, 92)),
     ("mysql", (5, 7, 22)),

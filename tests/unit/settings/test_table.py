@@ -30,16 +30,12 @@ SERIES: Mapping[Family, Mapping[tuple[int, int], int]] = {  # the newest patch o
         **{(11, minor): 19 for minor in range(9)}, **{(12, minor): 19 for minor in range(4)},
     },
 }  # fmt: skip
-
-
 SERVERS: list[tuple[Family, Version]] = [
     (family, (*series, patch))
     for family, every in SERIES.items()
     for series, newest in every.items()
     for patch in range(newest + 1)
 ]
-
-
 EDGES = [  # a few of each series: what a version does, its neighbours do
     (family, version) for family, version in SERVERS if version[2] % 7 == 0
 ]
@@ -157,8 +153,6 @@ def test_any_redo_log_is_read_back_as_what_was_asked(units: int, server: tuple[F
 some_settings = st.fixed_dictionaries(
     {}, optional={name: st.sampled_from(values(name, setting)) for name, setting in written()}
 )
-
-
 own_options = st.dictionaries(
     st.sampled_from(
         sorted({option for s in SETTINGS.values() for row in s.rows for option in row.options})

@@ -18,8 +18,6 @@ from shootout.soak.values import SoakFailure
 from tests.support.runs import BASE, HEAD, until
 
 pytest_plugins = ["tests.support.runs", "tests.support.measure.long_loads"]
-
-
 OF_5_0 = """
 Log sequence number 1 84000620
 Log flushed up to   1 84000611
@@ -27,8 +25,6 @@ Last checkpoint at  0 4294967000
 Modified db pages  17
 History list length 15
 """
-
-
 OF_8_0 = """
 Log sequence number          84000620
 Log buffer assigned up to    84000620

@@ -14,8 +14,6 @@ OPTIONS = {
     "back_log": "90",
     "made_up": "1",
 }
-
-
 OLD = Probe(
     "5.7",
     {
@@ -24,8 +22,6 @@ OLD = Probe(
     },
     OPTIONS,
 )  # fmt: skip
-
-
 NEW = Probe(
     "8.0",
     {

@@ -15,8 +15,6 @@ from shootout.report.judged_runs import JudgedRun
 from tests.support import builders
 
 FIRST = datetime(2026, 1, 3, 2, 41, tzinfo=UTC)
-
-
 REGRESSED_AT = 14  # the week from which on the second workload is slower
 
 

@@ -44,8 +44,6 @@ def a_comparison(**changes: str) -> Comparison:
 
 # What GitHub makes a mention, a reference, an emoji or a link, after it has decoded entities.
 LINKED = re.compile(r"@\w|#\d|\bGH-\d|www\.|:\w+:|\w://", re.IGNORECASE)
-
-
 CODE = re.compile(r"(?<!`)(`+) .*? \1(?!`)")  # holds no markup
 
 

@@ -11,8 +11,6 @@ from shootout.model.plan import Cell
 from shootout.report.site.names import cell_stem
 
 labels = st.text(min_size=1, max_size=120)
-
-
 cells = st.builds(Cell, workload=labels, dataset=labels, server=labels, threads=st.integers(1, 65_535))
 
 

@@ -19,8 +19,6 @@ VERSIONS = {
     "percona": "5.7.44 8.0.40 8.4.4",
     "mariadb": "10.1.23 10.2.11 10.5 10.6.9 10.11 10.11.9 11.4.9 11.4.5 11.8 11.8.6",
 }
-
-
 IDS = tuple(f"{family}-{version}" for family, versions in VERSIONS.items() for version in versions.split())
 
 

@@ -5,8 +5,6 @@ import pytest
 from shootout.servers.sources import slow_builds
 
 pytest_plugins = ["tests.support.runs"]
-
-
 RELEASE = """CXX_FLAGS =  -fPIC -Wall -O3 -g -DDBUG_OFF
 CMAKE_BUILD_TYPE:STRING=RelWithDebInfo
 WITH_ASAN:BOOL=OFF

@@ -34,8 +34,6 @@ url = "{url}"
 checksum = "sha512:{checksum}"
 bytes = {bytes}
 """
-
-
 NAME = "mine-1.tar.gz"
 
 

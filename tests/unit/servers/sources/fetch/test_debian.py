@@ -13,23 +13,11 @@ from shootout.servers.sources.fetch.debian import Root
 from tests.support.servers.sources.fetch.archives import a_failing_client
 
 MAIN = ("http://mirror/", "bookworm", "main", "Debian")
-
-
 UPDATES = ("http://other/", "bookworm-updates", "main", "Debian")
-
-
 SECURITY = ("http://security/", "bookworm-security", "main", "Debian")
-
-
 THIRD = ("http://percona/", "bookworm", "main", "Percona")
-
-
 FREE = ("http://mirror/", "bookworm", "contrib", "Debian")
-
-
 UBUNTU = ("http://ubuntu/", "noble", "main", "Ubuntu")
-
-
 UNKNOWN = ("http://mirror/", "stable", "main", "$(ORIGIN)")
 
 
