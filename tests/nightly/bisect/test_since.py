@@ -4,22 +4,12 @@ from __future__ import annotations
 
 import html
 import json
-from pathlib import Path
-
-import pytest
 
 from benchmarks.bisect import commits
 from tests.real.bisect.test_since import Place
 from tests.support.bisect.builders import STEP
-from tests.support.report.github.github_server import GitHub
-from tests.support.runs import Lab
 
 pytest_plugins = ["tests.support.runs", "tests.support.report.github.github_server"]
-
-
-@pytest.fixture
-def place(lab: Lab, hub: GitHub, tmp_path: Path) -> Place:
-    return Place(lab, hub, tmp_path)
 
 
 def test_of_a_drift_the_steps_are_named(place: Place) -> None:

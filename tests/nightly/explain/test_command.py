@@ -5,21 +5,10 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
-from tests.real.explain.test_command import CELL, Asked, an_answer
+from tests.real.explain.test_command import CELL, Asked
 from tests.support.runs import SHOOTOUT, Lab, document_in
 
 pytest_plugins = ["tests.support.runs"]
-
-
-@pytest.fixture(scope="module")
-def asked(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Asked:
-    out = tmp_path_factory.mktemp("reports")
-    cell = ("--workloads", "oltp_read_write", "--threads", "2")
-    done = lab.run(SHOOTOUT, "run", "--profile", str(lab.once), *cell, "--out", str(out))
-    assert done.returncode in (0, 1), done.stderr
-    return Asked(out, an_answer(lab, out))
 
 
 def test_a_setting_is_tried_and_a_machine_without_perf_explains_the_rest(

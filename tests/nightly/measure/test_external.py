@@ -4,54 +4,20 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
-
-import pytest
 
 from shootout.servers.processes.instances import Instance
 from tests.real.measure.test_external import (
-    GRANT,
-    OPTIONS,
     POINT,
-    SECRET,
     a_run,
     by_socket,
     by_tcp,
     codes,
     measured,
-    state,
 )
-from tests.support.measure.servers import fresh
-from tests.support.runs import BASE, HEAD, Lab
+from tests.support.runs import BASE, Lab
 
 pytest_plugins = ["tests.support.runs"]
-
-
-@pytest.fixture(scope="module")
-def started(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Instance]]:
-    """Strict servers that the suite does not manage, with an account of minimal privileges."""
-    with ExitStack() as running:
-        servers = {}
-        for name in (BASE, HEAD):
-            home = tmp_path_factory.mktemp(name) / "instance"
-            server = running.enter_context(fresh(name, home, OPTIONS))
-            password = SECRET.replace("'", "''")
-            for host in ("localhost", "127.0.0.1"):
-                plugin = " WITH mysql_native_password" if name == BASE else " WITH caching_sha2_password"
-                server.query(f"CREATE USER guest@'{host}' IDENTIFIED{plugin} BY '{password}'")
-                server.query(f"{GRANT} guest@'{host}'")
-            servers[name] = server
-        yield servers
-
-
-@pytest.fixture
-def server(started: dict[str, Instance]) -> Iterator[Instance]:
-    """The first of them; checks that nothing is left there."""
-    before = state(started[BASE])
-    yield started[BASE]
-    assert state(started[BASE]) == before
 
 
 def test_a_server_that_runs_beside_one_that_is_started(lab: Lab, server: Instance, tmp_path: Path) -> None:

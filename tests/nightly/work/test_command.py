@@ -5,26 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from shootout.work.documents import COUNTS
-from tests.real.work.test_command import MORE, REFUSED, SHORT, SOON, Counted
-from tests.support.runs import BASE, EVERY_STEP, PYTEST, SHOOTOUT, Lab
+from tests.real.work.test_command import MORE, SOON, Counted
+from tests.support.runs import BASE, PYTEST, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs"]
-
-
-@pytest.fixture(scope="module")
-def counted(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Counted:
-    out = tmp_path_factory.mktemp("reports")
-    profile = out / "short.toml"
-    refused = out / "refused.toml"
-    refused.write_text(REFUSED, "utf-8")
-    profile.write_text(SHORT.format(refused=refused), "utf-8")
-    servers = ("--base", f"{BASE}@performance_schema=OFF", "--head", f"more={MORE}")
-    options = ("--profile", str(profile), "--seed", "1", *SOON, "--out", str(out))
-    markdown = ("--markdown", str(out / "work.md"))
-    return Counted(out, lab.run(*EVERY_STEP, "work", *servers, *options, *markdown))
 
 
 def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: Lab, tmp_path: Path) -> None:
