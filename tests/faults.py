@@ -135,10 +135,10 @@ FAULTS = (
         "tests/real/workflows -k fork",
     ),
     Fault(
-        "a server that is not stopped",
-        "shootout/servers/processes/children.py",
-        "    process.kill()\n    try:\n        return process.wait(ENDING_S)",
-        "    try:\n        return 0",
+        "a server that a killed run left and nobody stops",
+        "shootout/servers/processes/leftovers.py",
+        "ended = [pid for pid in pids if _kill(pid, directory)]",
+        "ended: list[int] = []",
         "tests/real/servers/processes/test_leftovers.py",
     ),
     Fault(
