@@ -533,6 +533,14 @@ mod tests {
     }
 
     #[test]
+    fn a_packet_out_of_order_is_refused() {
+        let mut stream = packets(&[OK]);
+        assert!(read(&stream).is_ok());
+        stream[3] += 1;
+        assert_eq!(read(&stream), Err(Malformed("packets out of order")));
+    }
+
+    #[test]
     fn an_error_is_read_with_and_without_its_state() {
         let refused = |message: &str| Ok(Outcome::Refused { code: 1040, message: message.into() });
         assert_eq!(refusal(b"\xFF\x10\x04#08004Too many"), refused("Too many"));
