@@ -93,7 +93,7 @@ def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -
 
 
 def sections(path: Path, comparison: Comparison, skip: Skip) -> dict[Cell, tuple[Section, ...]]:
-    """What explains the cells of the run at `path`, the worst first."""
+    """Find the explanations of the cells of the run at `path`, the worst first."""
     cells = [each.cell for each in wording.worst_first(comparison.cells)]
     return changed_cells.sections(path.parent, comparison.header.run, cells, skip)
 

@@ -1,4 +1,4 @@
-"""What a bisection measures next, by what builds and starts cost. Pure."""
+"""Choose the revisions that a bisection measures next, by the cost of builds and starts. Pure."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 @dataclass(frozen=True)
 class Halving:
-    """What is known of the revisions 0 to `last`."""
+    """Knowledge of the revisions 0 to `last`."""
 
     last: int
     verdicts: Mapping[int, Verdict]  # against the base, of those that were measured; the base is EQUIVALENT

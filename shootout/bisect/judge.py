@@ -1,4 +1,4 @@
-"""What the documents and builds of a bisection say. Pure."""
+"""Judge a bisection by its documents and builds. Pure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Found:
 
     @cached_property
     def halving(self) -> Halving:
-        """What is known of the history."""
+        """Knowledge of the history so far."""
         labels = [revision.label for revision in self.bisection.revisions]
         base = {number: Verdict.EQUIVALENT for number, one in self._measured_as.items() if one == 0}
         others = {number: self.measured.to_base[one] for number, one in self._measured_as.items() if one}

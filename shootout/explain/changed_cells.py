@@ -66,7 +66,7 @@ def judged(path: Path, out: Path | None = None) -> Judged:
 
 
 def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section, ...]]:
-    """What explains these cells; `skip` receives why an explanation cannot be read."""
+    """Find the explanations of these cells; `skip` receives why an explanation cannot be read."""
     found: dict[Cell, tuple[Section, ...]] = {}
     for cell in cells:
         try:

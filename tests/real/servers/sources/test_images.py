@@ -17,7 +17,6 @@ from typing import Any
 import docker
 import pymysql
 import pytest
-from docker.errors import DockerException
 
 from shootout import paths
 from shootout.document import journal
@@ -39,7 +38,6 @@ SMALL = {
     "max-connections": "80",
 }
 NAMES = ("mysql-8.0.12", "mariadb-10.11")
-OFFICIAL = ("mysql:8.4", "mariadb:11.4", "percona/percona-server:8.4")
 DATASET = Dataset(tables=1, rows=300)
 HOST, BRIDGE = Container(), Container(network="bridge")
 GONE_S = 5.0
@@ -399,18 +397,3 @@ def test_a_run_that_is_ended_leaves_no_container(
     if how == signal.SIGKILL:  # its data goes with the next run
         assert lab.run(*command).returncode in (0, 1)
     assert [*data.iterdir()] == []
-
-
-@pytest.mark.parametrize("reference", OFFICIAL)
-def test_an_official_image(engine: docker.DockerClient, reference: str, tmp_path: Path) -> None:
-    try:
-        engine.images.pull(reference)
-    except DockerException as error:
-        pytest.skip(f"{reference} cannot be pulled here: {error}")
-    image = Image.inspect(reference, HOST, heard)
-    assert "@sha256:" in image.origin
-    settings = {"innodb-buffer-pool-size": "64M", "skip-log-bin": ""}
-    instances.initialise(image, tmp_path / "instance", settings)
-    with instances.start(image, tmp_path / "instance", settings) as instance:
-        dataset.load(instance, DATASET)
-        dataset.verify(instance, DATASET)
