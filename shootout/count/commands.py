@@ -37,7 +37,7 @@ def count_command(header: RunHeader) -> str | None:
     if profile.build and any(text.startswith("git:") for text in servers):
         chosen["--build"] = profile.build.command
         sets["build.tree"] = profile.build.tree
-    return line("work", chosen | {f"--set {key}": f"{value}" for key, value in sets.items()})
+    return line("count", chosen | {f"--set {key}": f"{value}" for key, value in sets.items()})
 
 
 def _with_settings(server: ServerRecord, settings: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout import __version__
-from shootout.coverage import coverage
+from shootout.coverage.parts import covered
 from shootout.coverage.values import UNUSED, MapDocument, MapKind, MapServer
 from shootout.document.formats import Format
 from shootout.document.store import Store
@@ -50,7 +50,7 @@ def _server(executed: Executed, functions: Sequence[str], kinds: Sequence[tuple[
         for name in functions
     )
     known = set().union(*columns)
-    parts, blind = coverage.of(executed.program, known | set(executed.beside))
+    parts, blind = covered(executed.program, known | set(executed.beside))
     record = executed.server
     return MapServer(
         label=record.label,

@@ -38,7 +38,7 @@ _PATTERNS = {part: re.compile("|".join(text.split())) for part, text in _PARTS.i
 _SYMBOL = re.compile(r"[0-9a-f]+ ([0-9a-f]+) [tTwWi] (?:(?:non-)?virtual thunk to )?(?!_GLOBAL_)(.+)")
 
 
-def of(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
+def covered(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
     """What these functions, by plain name, are of a program; nothing if its symbols cannot be read."""
     try:
         sizes = defined(program)
