@@ -92,7 +92,7 @@ run | bisect)
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
 github) echo "$*" ;;
-work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
+count) mkdir -p "$out/results/count" && echo "$*" >"$out/results/count/run.json" ;;
 servers) mkdir -p packed && case $2 in
     pack) cp "$3/server" "$4" ;;
     unpack) mkdir "$4" && cp "$3" "$4/server" ;;
@@ -559,12 +559,12 @@ def test_githubs_machines_count_without_a_review_and_then_without_a_comment(
             folder = tmp_path / repository
             hub = replace(of_a_fork, folder=folder, event=event, environment=asking(state, of_a_fork))
             jobs = actions.run(hub, caller)
-            assert jobs["work/verdict"].result == "success", jobs["work/measure"].log
-            asked = (hub.artifacts / "shootout-gate" / "results" / "work" / "run.json").read_text()
-            assert asked.startswith("work --base=path:base/build --head=path:head/build --out=")
-            steps = jobs["work/measure"].steps.items()
+            assert jobs["count/verdict"].result == "success", jobs["count/measure"].log
+            asked = (hub.artifacts / "shootout-gate" / "results" / "count" / "run.json").read_text()
+            assert asked.startswith("count --base=path:base/build --head=path:head/build --out=")
+            steps = jobs["count/measure"].steps.items()
             assert [outcome for name, outcome in steps if name.startswith("Hand over")] == [shown]
-            assert jobs["work/measure"].environment == ""
+            assert jobs["count/measure"].environment == ""
 
 
 def test_a_head_cannot_replace_the_bases_server(of_a_fork: Hub, tmp_path: Path) -> None:
@@ -1394,11 +1394,11 @@ def test_inputs_become_options(stub: dict[str, str]) -> None:
 
 def test_a_history_is_bisected(stub: dict[str, str]) -> None:
     commits = {"GOOD": "v1", "BAD": "main", "BUILD": "make -j2", "BUILT": "out", "REPO": "history"}
-    lines = measured(stub, **commits, PROFILE="bisect", OPTIONS="--work", RESUME="true").stdout.splitlines()
+    lines = measured(stub, **commits, PROFILE="bisect", OPTIONS="--count", RESUME="true").stdout.splitlines()
     assert lines[1:7] == [
         "bisect", "--repo=history", "--good=v1", "--bad=main", "--build=make -j2", "--set=build.tree=out",
     ]  # fmt: skip
-    assert lines[7:10] == ["--profile=bisect", "--resume", "--work"]
+    assert lines[7:10] == ["--profile=bisect", "--resume", "--count"]
     assert not any(line.startswith("--junit-xml") for line in lines)
 
 
