@@ -19,12 +19,12 @@ from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
 from shootout.inputs.options import (
     ACKNOWLEDGED,
+    COVERAGE,
     EXPLAIN,
     JSON,
     LONG,
     MEASURING,
     OUTCOME,
-    REACH,
     WHAT,
     WHERE,
     Option,
@@ -106,7 +106,7 @@ def request(args: argparse.Namespace, **changed: Any) -> Request:
         getattr(args, "markdown", None),
         getattr(args, "junit_xml", None),
         _parsed(EXPLAIN, args),
-        _parsed(REACH, args),
+        _parsed(COVERAGE, args),
     )
 
 

@@ -16,7 +16,7 @@ from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
-from shootout.count.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
+from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import Runner
@@ -46,9 +46,9 @@ class Restored:
     """What an old value of a setting does for the new server's statements."""
 
     setting: str  # NAME=VALUE
-    restores: tuple[WorkChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
-    saves: tuple[WorkChange, ...]  # fewer, too, but nothing that was lost
-    cost: tuple[WorkChange, ...]  # more
+    restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
+    saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
+    cost: tuple[CountChange, ...]  # more
     failed: str  # why it has no counts
 
 
@@ -56,8 +56,8 @@ class Restored:
 class Loss:
     """A kind of statement that costs more, and what is left of it with the old settings."""
 
-    change: WorkChange
-    left: WorkChange | None  # the new server with all old values, against the old without these features
+    change: CountChange
+    left: CountChange | None  # the new server with all old values, against the old without these features
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Worst:
     """The loss that the headline shows, and what was tried against it."""
 
     workload: str
-    kinds: tuple[WorkChange, ...]  # the one that is lost, or those of the workload that cost more
+    kinds: tuple[CountChange, ...]  # the one that is lost, or those of the workload that cost more
     throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
     tested: bool  # each of these kinds was counted with old values
     restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
@@ -77,8 +77,8 @@ class Answer:
     """An upgrade, judged."""
 
     document: UpgradeDocument
-    counted: WorkComparison | None
-    restored: WorkComparison | None
+    counted: CountComparison | None
+    restored: CountComparison | None
     runs: tuple[Comparison, ...]  # those of other machines first
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
 
@@ -109,7 +109,7 @@ class Answer:
         return {run.header.runner.fingerprint: run.header.runner for run in self.runs}
 
     @cached_property
-    def changes(self) -> tuple[WorkChange, ...]:
+    def changes(self) -> tuple[CountChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
         every = _kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
@@ -126,7 +126,7 @@ class Answer:
             if change.changed
         }
 
-    def plan(self, change: WorkChange) -> str:
+    def plan(self, change: CountChange) -> str:
         """Whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
@@ -295,7 +295,7 @@ class Answer:
             if change.verdict is Verdict.REGRESSED
         )
 
-    def _left(self, label: str) -> Mapping[tuple[str, str], WorkChange]:
+    def _left(self, label: str) -> Mapping[tuple[str, str], CountChange]:
         """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
@@ -397,7 +397,7 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
     )
 
 
-def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
+def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
     """Every kind on a server; a whole transaction only of a workload that has nothing else."""
     whole = (TRANSACTION, MIX)
     in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
@@ -406,10 +406,10 @@ def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
             yield change
 
 
-def _place(change: WorkChange) -> tuple[str, str]:
+def _place(change: CountChange) -> tuple[str, str]:
     return change.workload, change.kind
 
 
-def _interval(change: WorkChange) -> Interval:
+def _interval(change: CountChange) -> Interval:
     assert change.ratio is not None  # of what is judged
     return change.ratio

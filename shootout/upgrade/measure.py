@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from shootout import __version__, files, steps
-from shootout.count import measure as work
+from shootout.count import measure as counting
 from shootout.count.documents import COUNTS
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
@@ -285,7 +285,7 @@ class _Session:
             catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
             named = ",".join((*catalogue, self._workloads()))
             plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
-            path = work.measure(plan, self.results, self.observe)
+            path = counting.measure(plan, self.results, self.observe)
         self.keep(statements=self._below(path))
 
     def restoring(self) -> None:
@@ -293,7 +293,7 @@ class _Session:
         answer = judge.read(self.document, self.results)
         suspects = answer.suspects[:TRIALS_MAX]
         minutes = self._minutes("restoring")
-        counts = (len(suspects) + 3) * work.STARTS_MIN  # of each kind
+        counts = (len(suspects) + 3) * counting.STARTS_MIN  # of each kind
         kinds_max = 60 * float(minutes) / (COUNT_S * counts)
         losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
@@ -315,7 +315,7 @@ class _Session:
             workloads=",".join(losses),
             budget=minutes,
         )
-        path = work.measure(plan, self.results, self.observe)
+        path = counting.measure(plan, self.results, self.observe)
         self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
 
     def rows(self) -> None:

@@ -9,7 +9,7 @@ from pathlib import PurePath
 from shootout.analysis.exit_codes import exit_code
 from shootout.analysis.plan_changes import PlanChange
 from shootout.count.report import count
-from shootout.count.values import WorkChange
+from shootout.count.values import CountChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
 from shootout.report import circumstances, differing, figures, wording
@@ -154,7 +154,7 @@ def _end(run: Comparison, cell: CellComparison) -> str:
     return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
 
 
-def _change(change: WorkChange | None) -> str:
+def _change(change: CountChange | None) -> str:
     if change is None or change.ratio is None:
         return ""
     ratio = change.ratio
@@ -163,7 +163,7 @@ def _change(change: WorkChange | None) -> str:
     return f"{figures.times(ratio)} ({figures.times_range(ratio)})"
 
 
-def _amount(change: WorkChange) -> str:
+def _amount(change: CountChange) -> str:
     """How many more instructions, or fewer."""
     ratio = change.ratio
     assert ratio is not None  # of what is judged
@@ -177,7 +177,7 @@ def _amount(change: WorkChange) -> str:
     return f"{size}{SPACE}% ({low} to {high}{SPACE}%) {'more' if ratio.low > 1 else 'fewer'}"
 
 
-def _instructions(change: WorkChange) -> str:
+def _instructions(change: CountChange) -> str:
     return f"{_amount(change)} instructions"
 
 
@@ -314,7 +314,7 @@ def _named(setting: str) -> str:
     return ", ".join(setting.split("+"))
 
 
-def _estimate(change: WorkChange) -> float:
+def _estimate(change: CountChange) -> float:
     return change.ratio.estimate if change.ratio else 1.0
 
 
@@ -323,7 +323,7 @@ def _worst(restored: Restored) -> str:
     return f"{_instructions(worst)} for {worst.kind}"
 
 
-def _left(loss: Loss, left: WorkChange) -> tuple[str, ...]:
+def _left(loss: Loss, left: CountChange) -> tuple[str, ...]:
     return (loss.change.kind, loss.change.workload, _change(loss.change), _change(left))
 
 

@@ -13,7 +13,7 @@ from msgspec import structs
 from benchmarks.showcase import record as showcase
 from shootout import cli
 from shootout.count.documents import COUNTS, joined
-from shootout.count.values import WorkFailure
+from shootout.count.values import CountFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
@@ -289,7 +289,7 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
 
 def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
     partly = {kind: values for kind, values in counts.BASE.items() if kind != "update"}
-    failed = WorkFailure(server=NEW, workload="w", kind="update", reason="no answer")
+    failed = CountFailure(server=NEW, workload="w", kind="update", reason="no answer")
     same = counts.document({OLD: counts.BASE, NEW: partly}, [failed])
     path = COUNTS.write(tmp_path, same.run, same)
     counted = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), results=())
@@ -455,7 +455,7 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
 
 
 def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
-    answer = judge.read(structs.replace(EMPTY, statements="work/gone.json"), tmp_path)
+    answer = judge.read(structs.replace(EMPTY, statements="count/gone.json"), tmp_path)
     assert answer.changes == ()
     (untested,) = (topic for topic in report.topics(answer) if topic.title == "Not tested")
     assert any("gone.json" in line for line in untested.lines)
@@ -483,7 +483,7 @@ LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is no
 
 
 def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Path) -> None:
-    failures = [WorkFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
+    failures = [CountFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
     nothing = counts.document({OLD: {}, NEW: {}}, failures)
     path = COUNTS.write(tmp_path, nothing.run, nothing)
     why = {"data": LOG, "results": "the disk is full", "time": AS_ASKED}
