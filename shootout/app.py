@@ -12,6 +12,7 @@ from pathlib import Path
 from shootout import capability, files, steps
 from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
+from shootout.coverage.remarks import remarks
 from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
 from shootout.explain import changed_cells
@@ -22,7 +23,6 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.reach.remarks import remarks
 from shootout.report import judged_runs, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judged_runs import JudgedRun

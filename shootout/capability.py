@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 NAMES: tuple[str, ...] = (
     "upgrade",
     "explain",
-    "work",
+    "count",
     "bisect",
     "learn",
     "soak",
-    "reach",
+    "coverage",
 )
 
 

@@ -13,13 +13,13 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from shootout import app
 from shootout.conclusion import Prepared
+from shootout.count import judge, measure, report
+from shootout.count.documents import COUNTS
+from shootout.count.units import kinds_of, units
+from shootout.count.values import WorkChange, WorkComparison
 from shootout.errors import InputError, MeasureError
 from shootout.harness import suites_of
 from shootout.model.verdict import Verdict
-from shootout.work import judge, measure, report
-from shootout.work.documents import COUNTS
-from shootout.work.units import kinds_of, units
-from shootout.work.values import WorkChange, WorkComparison
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

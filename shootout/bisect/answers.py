@@ -11,8 +11,8 @@ from shootout.bisect import counts, proof, timed
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
 from shootout.bisect.values import Answer
+from shootout.count import instrument as counting
 from shootout.errors import InputError, Skip
-from shootout.work import instrument as counting
 
 
 def read(path: Path) -> Answer:

@@ -13,6 +13,9 @@ from shootout import app, capability, command, harness, steps
 from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
 from shootout.conclusion import as_json
+from shootout.count import judge as counts
+from shootout.count import report as work
+from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.inputs.acknowledgements import load_acknowledged
@@ -26,9 +29,6 @@ from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
 from shootout.report import figures, lines, listings, terminal
 from shootout.report.judged import Line
-from shootout.work import judge as counts
-from shootout.work import report as work
-from shootout.work.documents import COUNTS, joined
 
 BASELINES = FIXTURES / "baselines"
 

@@ -55,7 +55,7 @@ class Upgrade(Capability):
         parser.add_argument("--resume", action="store_true", help=resume)
         workloads = "what to count and to measure, in place of the catalogue and sysbench's transactions"
         parser.add_argument("--workloads", metavar="W,…", default="", help=workloads)
-        counted = "a count of `shootout work` with both servers, in place of counting statements"
+        counted = "a count of `shootout count` with both servers, in place of counting statements"
         parser.add_argument("--counted", metavar="DOC", type=Path, help=counted)
         again = (
             "an upgrade of another machine: keep what holds anywhere, and measure time on this one; "

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from shootout.conclusion import Conclusion
+from shootout.count import evidence
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.explain import cells, judge, measure, page, report
 from shootout.explain.documents import EXPLANATIONS
@@ -16,7 +17,6 @@ from shootout.model.run import Observe
 from shootout.report.figures import counted
 from shootout.report.judged import Judged
 from shootout.report.sections import Section
-from shootout.work import evidence
 
 CELL_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 

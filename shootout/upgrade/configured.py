@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shootout.count.report import modes_dropped
 from shootout.report import differing
 from shootout.report.figures import counted
 from shootout.settings.differences import VariableDifference
 from shootout.upgrade.judge import Answer
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import OptionFate
-from shootout.work.report import modes_dropped
 
 VALUE_MAX = 60  # characters of a variable's value
 

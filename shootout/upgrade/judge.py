@@ -14,6 +14,9 @@ from typing import TypeVar
 from shootout import steps
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
+from shootout.count import judge as counts
+from shootout.count.documents import COUNTS
+from shootout.count.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.run import Runner
@@ -24,9 +27,6 @@ from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
 from shootout.upgrade.configuration import is_kept
 from shootout.upgrade.values import AS_ASKED, OptionFate, UpgradeDocument
-from shootout.work import judge as counts
-from shootout.work.documents import COUNTS
-from shootout.work.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
 
 T = TypeVar("T")
 # What a new server may do beside the statement, and how to have it not do that.

@@ -17,6 +17,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from shootout import __version__, files, steps
+from shootout.count import measure as work
+from shootout.count.documents import COUNTS
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.inputs.options import Selection
@@ -31,8 +33,6 @@ from shootout.settings import differences, profiles
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
-from shootout.work import measure as work
-from shootout.work.documents import COUNTS
 
 PROFILE, STATEMENTS = "upgrade", "statements"
 SHARES: Mapping[Part, float] = {"statements": 0.22, "restoring": 0.15}  # of the budget; time gets the rest

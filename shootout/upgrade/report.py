@@ -8,6 +8,8 @@ from pathlib import PurePath
 
 from shootout.analysis.exit_codes import exit_code
 from shootout.analysis.plan_changes import PlanChange
+from shootout.count.report import count
+from shootout.count.values import WorkChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
 from shootout.report import circumstances, differing, figures, wording
@@ -19,8 +21,6 @@ from shootout.upgrade import configuration, configured
 from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored, Worst
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import LARGE
-from shootout.work.report import count
-from shootout.work.values import WorkChange
 
 KINDS = "kinds of statement"
 MEANING = ", ".join(

@@ -37,10 +37,10 @@ from shootout.settings import profiles
 from tests.mutations import as_toml, corrupted, mutated, sealed, words_in
 from tests.support import builders
 from tests.support.bisect import builders as bisections
+from tests.support.count import builders as counts
+from tests.support.coverage import builders as maps
 from tests.support.explain import builders as explanations
-from tests.support.reach import builders as maps
 from tests.support.soak import builders as soaks
-from tests.support.work import builders as counts
 from tests.unit.document import test_formats
 from tests.unit.upgrade import test_report as upgrades
 

@@ -86,7 +86,7 @@ def test_counts_say_where_the_step_is(tmp_path: Path) -> None:
     text = (index.parent / "bisections" / "20261124T100000Z-000001.html").read_text("utf-8")
     assert "more instructions (" in Document(text).text
     assert text.count('class="chart"') == 1
-    assert "shootout work --servers" in text
+    assert "shootout count --servers" in text
 
 
 def test_the_table_sorts_by_figures(folder: Path) -> None:

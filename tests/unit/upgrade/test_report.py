@@ -12,6 +12,8 @@ from msgspec import structs
 
 from benchmarks.showcase import record as showcase
 from shootout import cli
+from shootout.count.documents import COUNTS, joined
+from shootout.count.values import WorkFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
@@ -22,12 +24,10 @@ from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, UpgradeDocument
-from shootout.work.documents import COUNTS, joined
-from shootout.work.values import WorkFailure
 from tests.support import builders
+from tests.support.count import builders as counts
 from tests.support.report.site.pages import Document
-from tests.support.work import builders as counts
-from tests.unit.work.test_by_version import a_plan
+from tests.unit.count.test_by_version import a_plan
 
 OLD, NEW = builders.BASE, builders.HEAD
 FATE = OptionFate(

@@ -1,0 +1,175 @@
+"""The words of what a change reaches, and of what a map covers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from shootout.coverage.judge import Execution, Reach, Reached
+from shootout.coverage.values import MapDocument, MapServer
+from shootout.numbers import number, share
+from shootout.report.figures import counted
+from shootout.report.github import markdown
+from shootout.report.judged import Judged, Line, Table
+
+KINDS_MAX = 3  # in a cell of a table
+TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page
+BLIND_MAX = 2  # of a part
+COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
+PART_COLUMNS = (
+    "part", "#functions", "#executed", "#KiB of code", "#in executed functions", "largest blind spots (KiB)",
+)  # fmt: skip
+NOTHING = "no workload executes what changed"
+
+
+def headline(reach: Reach) -> str:
+    """What the change reaches, in a sentence."""
+    functions, executed, unseen = reach.functions, reach.executed, reach.unseen
+    if not functions:
+        return "The change touches no function in C or C++."
+    said = f"The change touches {counted(len(functions), 'function')}"
+    if not executed:
+        return f"{said}: {NOTHING}."
+    kinds = counted(len(reach.kinds), "kind")
+    most = executed[0]
+    largest = f"most: {most.touched.name}, {_execution(most.executions[0])}"
+    if not unseen:
+        return f"{said}, executed by {kinds} of statement ({largest})."
+    return f"{said}: {len(executed)} executed by {kinds} of statement ({largest}), {len(unseen)} by none."
+
+
+def remarks(reach: Reach) -> Iterator[str]:
+    """What the headline cannot say."""
+    if reach.unseen and reach.executed:
+        yield "A gate on the workloads of this map does not see what none of them executes."
+    touches = reach.touches
+    if touches.macros:
+        names = ", ".join(dict.fromkeys(name for name, _ in touches.macros))
+        yield f"Macros are touched: {names}. Which functions use them cannot be told by function."
+    if touches.outside:
+        files = ", ".join(touches.outside)
+        yield f"Lines outside of functions are touched, in {files}: types and variables can change any."
+    if reach.unseen:
+        yield "A function that none executes may be inlined into others, in headers above all."
+    if touches.comments:
+        yield f"Only comments or spaces differ in {', '.join(touches.comments)}."
+    if touches.others:
+        yield f"Not C or C++, and not looked at: {counted(len(touches.others), 'file')}."
+
+
+def of_run(reach: Reach, workloads: Collection[str]) -> str:
+    """Say in a run's page what a change reaches, and which of the run's workloads execute it."""
+    said = headline(reach)
+    if reach.elsewhere:
+        said += " Macros, types or variables are touched, too: what they reach cannot be told."
+    known = {kind.workload for kind in reach.map.kinds}
+    if unknown := [name for name in workloads if name not in known]:
+        said += f" The map does not know {', '.join(unknown)}."
+    if blind := [name for name in workloads if name in known - reach.workloads]:
+        said += f" {', '.join(blind)} {'executes' if len(blind) == 1 else 'execute'} none of it."
+    return said
+
+
+def touched(reach: Reach) -> Iterator[str]:
+    """What executes each function, for a run's page: the executed ones first, then the unseen."""
+    for group in (reach.executed, reach.unseen):
+        for name, file, how, _, by in map(_row, group[:TOUCHED_MAX]):
+            yield f"{name} ({file}; {how}): {by}"
+        if (more := len(group) - TOUCHED_MAX) > 0:
+            yield f"{counted(more, 'more function')}, {'executed' if group[0].executions else 'by none'}"
+
+
+def judged(reach: Reach) -> Judged:
+    """What a change reaches, in all forms."""
+    rows = [_row(each) for each in reach.functions]
+    said = [headline(reach), *remarks(reach), _map(reach.map)]
+    text: list[Line | Table] = [Line(), Line(said[0], "bold"), Line()]
+    if rows:
+        text += [Table(COLUMNS, tuple(rows)), Line()]
+    text += map(Line, said[1:])
+    lines = [f"**{markdown.escaped(said[0])}**", ""]
+    if rows:
+        lines += [*_markdown(COLUMNS, rows), ""]
+    lines += (f"- {markdown.escaped(line)}" for line in said[1:])
+    return Judged(tuple(text), value(reach), markdown="\n".join(lines) + "\n")
+
+
+def value(reach: Reach) -> dict[str, object]:
+    """A reach as JSON has it."""
+    return {
+        "map": reach.map.run,
+        "headline": headline(reach),
+        "remarks": [*remarks(reach)],
+        "functions": reach.functions,
+        "macros": reach.touches.macros,
+        "outside": reach.touches.outside,
+        "workloads": sorted(reach.workloads),
+    }
+
+
+def _row(each: Reached) -> tuple[str, ...]:
+    shown = [_execution(one) for one in each.executions[:KINDS_MAX]]
+    more = len(each.executions) - len(shown)
+    by = "; ".join(shown) + (f"; {more} more" if more else "")
+    by = by or ("threads without a connection" if each.beside else "none")
+    how = each.touched.how + (", in a header" if each.touched.header else "")
+    return each.touched.name, each.touched.file, how, str(len(each.executions)), by
+
+
+def _execution(one: Execution) -> str:
+    much = share(one.share) if one.share else "less than 0.1 %"
+    return f"{much} of {one.kind.workload}, {one.kind.name}"
+
+
+def _map(document: MapDocument) -> str:
+    servers = ", ".join(server.label for server in document.mapped)
+    kinds = counted(len(document.kinds), "kind")
+    functions = counted(len(document.functions), "function")
+    return f"Map {document.run}: {kinds} of statement, {functions}, of {servers}."
+
+
+# --- coverage -------------------------------------------------------------------------------------
+
+
+def covered(server: MapServer) -> str:
+    """Say how much of a server's program is executed, in a sentence."""
+    functions = sum(part.functions for part in server.parts)
+    executed = sum(part.executed for part in server.parts)
+    if not functions:
+        return f"{server.label}: its program has no symbols, so its functions are not known."
+    return (
+        f"{server.label}: {number(executed, 0)} of {number(functions, 0)} of its own functions are executed "
+        f"({share(round(executed / functions, 3))})."
+    )
+
+
+def coverage(document: MapDocument) -> Judged:
+    """Say which parts of each server's program a map covers, and its largest blind spots, in all forms."""
+    text: list[Line | Table] = [Line(), Line(_map(document))]
+    lines = []
+    for server in document.mapped:
+        rows = [*_parts(server)]
+        text += [Line(), Line(covered(server), "bold")]
+        lines += [f"**{markdown.escaped(covered(server))}**", ""]
+        if rows:
+            text += [Line(), Table(PART_COLUMNS, tuple(rows))]
+            lines += [*_markdown(PART_COLUMNS, rows), ""]
+    said = {server.label: {"parts": server.parts, "blind": server.blind} for server in document.mapped}
+    value = {"map": document.run, "kinds": document.kinds, "servers": said}
+    return Judged(tuple(text), value, markdown="\n".join(lines))
+
+
+def _parts(server: MapServer) -> Iterator[tuple[str, ...]]:
+    for part in server.parts:
+        blind = [spot for spot in server.blind if spot.part == part.name][:BLIND_MAX]
+        yield (
+            part.name,
+            number(part.functions, 0),
+            number(part.executed, 0),
+            number(part.bytes // 1024, 0),
+            share(round(part.executed_bytes / max(part.bytes, 1), 3)),
+            ", ".join(f"{spot.name} {number(spot.bytes // 1024, 0)}" for spot in blind),
+        )
+
+
+def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str | Line]]) -> list[str]:
+    return [*markdown.table(columns, [map(str, row) for row in rows])]
