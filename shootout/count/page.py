@@ -148,7 +148,6 @@ class WorkListPage(ListPage):
     every: tuple[WorkPage, ...]
     template = "count/list"
     counted = staticmethod(report.counted)
-    folder = FOLDER
 
     @cached_property
     def histories(self) -> tuple[WorkSeries, ...]:
@@ -171,7 +170,7 @@ def listing(counted: Iterable[WorkComparison], runs: Sequence[Comparison]) -> Li
     """The pages of counts, if there are any; `runs`, the newest first, have the throughput beside them."""
     every = tuple(WorkPage(comparison, _throughput(comparison, runs)) for comparison in counted)
     versions = tuple(page.versions for page in every if page.versions is not None)
-    return Listing("Work", WorkListPage(every), (*every, *versions)) if every else None
+    return Listing("Work", WorkListPage(every=every, folder=FOLDER), (*every, *versions)) if every else None
 
 
 def _throughput(counted: WorkComparison, runs: Sequence[Comparison]) -> Throughput:
