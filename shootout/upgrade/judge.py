@@ -73,7 +73,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Findings:
     """An upgrade, judged."""
 
     document: UpgradeDocument
@@ -371,7 +371,7 @@ class Answer:
         return 1 - still / lost if lost else None
 
 
-def read(document: UpgradeDocument, results: Path) -> Answer:
+def read(document: UpgradeDocument, results: Path) -> Findings:
     """Judge what the parts measured; a document that cannot be read is named and left out."""
     unreadable: list[str] = []
 
@@ -388,7 +388,7 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
     runs = (
         known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
     )
-    return Answer(
+    return Findings(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
