@@ -377,7 +377,7 @@ def _statements(answer: Answer) -> Iterator[Topic]:
         f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
         f"{same} the same, {open_} undecided, {sum(not each.ratio for each in answer.changes)} not compared. "
         f"Counted with {document.settings}, "
-        f"{', '.join(map(figures.dataset, document.datasets))}.",
+        f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
     columns = ("kind", "workload", f"#{answer.old}", f"#{answer.new}", "#change", "plan")
     differ = [each for each in answer.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
