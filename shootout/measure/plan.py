@@ -17,7 +17,7 @@ from msgspec import structs
 from shootout.errors import InputError
 from shootout.inputs import matrix, published, toml, workload
 from shootout.inputs.options import Selection
-from shootout.model.plan import Block, Cell, Dataset, Planned, Profile, ServerReference
+from shootout.model.plan import NUMBERS, Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
@@ -124,8 +124,13 @@ class Plan:
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:
-        """The datasets that every server loads."""
-        return tuple(dict.fromkeys(self.workloads[cell.workload].dataset for cell in self.cells))
+        """The datasets that every server has; numbers only where an own workload reads them."""
+        used = dict.fromkeys(cell.workload for cell in self.cells)
+        bound = [self.workloads[name] for name in used]
+        datasets = dict.fromkeys(each.dataset for each in bound)
+        if numbered := next((each.dataset for each in bound if workload.reads_numbers(each.workload)), None):
+            datasets[structs.replace(numbered, digest=NUMBERS)] = None
+        return tuple(datasets)
 
     @property
     def records(self) -> tuple[WorkloadRecord, ...]:

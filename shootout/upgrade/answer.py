@@ -349,7 +349,7 @@ def _statements(found: Findings) -> Iterator[Topic]:
         f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
         f"{same} the same, {open_} undecided, {sum(not each.ratio for each in found.changes)} not compared. "
         f"Counted with {document.settings}, "
-        f"{', '.join(map(figures.dataset, document.datasets))}.",
+        f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
     columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
