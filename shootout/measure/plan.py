@@ -119,7 +119,7 @@ class Plan:
             layers.of(self.profile.settings, server.reference.settings) for server in self.servers.values()
         )
         return frozenset(
-            meant(option, value)[0] for profile in profiles for option, value in profile.options.items()
+            meant(option, value)[0] for profile in profiles for option, value in profile.every_option
         )
 
     @property
