@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
 
 from shootout.errors import InputError
 from shootout.settings import placing
@@ -78,7 +77,7 @@ def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
     pools = {POOL, POOL_OF_DATA}
     dropped = pools if pools & above.settings.keys() else set()
 
-    def both(lower: Mapping[str, str], upper: Mapping[str, str]) -> dict[str, str]:
+    def both(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
         kept = {option: value for option, value in lower.items() if meant(option, value)[0] not in redefined}
         return placing.checked(above.name, kept | upper)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shootout.report import differing
 from shootout.report.figures import counted
 from shootout.settings.differences import VariableDifference
+from shootout.upgrade.configuration import is_compared
 from shootout.upgrade.judge import Answer
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import OptionFate
@@ -31,8 +32,7 @@ def refused(answer: Answer) -> Topic | None:
     if answer.counted:
         lines += modes_dropped(answer.counted.document)
     rows = (*map(_fate, answer.fates), *_meanings(answer))
-    if document.options and not answer.fates:
-        lines.append(f"{document.settings}: the new server takes every option as the old one does.")
+    lines += _file(answer)
     if not (lines or rows):
         return None
     return Topic(
@@ -40,6 +40,21 @@ def refused(answer: Answer) -> Topic | None:
         ("option", "value", answer.old, answer.new, "what happens"), rows,
         caption="What your my.cnf and the defaults mean",
     )  # fmt: skip
+
+
+def _file(answer: Answer) -> Iterator[str]:
+    """The rest of the user's my.cnf: options that are kept, cannot be compared, or were left out."""
+    document = answer.document
+    unknown = [fate.option for fate in document.options if not is_compared(fate)]
+    kept = len(document.options) - len(unknown)
+    if kept and not any(fate.option not in unknown for fate in answer.fates):
+        which = f"the other {counted(kept, 'option')}" if unknown else "every option"
+        yield f"{document.settings}: the new server takes {which} as the old one does."
+    if unknown:
+        what = f"{answer.old} has no variable of that name, so they are not compared"
+        yield f"{document.settings}: {', '.join(unknown)}: {what}."
+    if document.settings_left_out:
+        yield f"{document.settings}: left out: {'; '.join(document.settings_left_out)}."
 
 
 # Variables that change what statements and accounts mean, rather than how long they take.
@@ -68,6 +83,8 @@ def _short(text: str) -> str:
 def _fate(fate: OptionFate) -> tuple[str, ...]:
     if fate.refused:
         what = f"refused: {fate.refused}; left out on both servers"
+    elif fate.read_by != "both":
+        what = f"only the {fate.read_by} server reads it: its group is of one version"
     elif fate.renamed:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:

@@ -113,8 +113,14 @@ def _found(answer: Answer) -> str:
     if answer.nothing_changed:
         judged = [change for change in answer.changes if change.ratio]
         kinds = counted(len(judged), "kind of statement", KINDS)
-        compared = [f"slower or faster in none of {counted(len(answer.cells), 'cell')}"] * bool(answer.cells)
-        compared += [f"more or fewer instructions in none of {kinds}"] * bool(judged)
+        compared = []
+        if answer.cells:
+            every = counted(len(answer.cells), "cell")
+            cells = [cell.verdict for _, cell in answer.cells]
+            compared.append(f"slower or faster in none of {every}{_undecided(cells)}")
+        if judged:
+            undecided = _undecided([change.verdict for change in judged])
+            compared.append(f"more or fewer instructions in none of {kinds}{undecided}")
         return f"nothing to report: {', '.join(compared)}"
     if answer.cells:
         return f"throughput {'; '.join(_on(answer, machine) for machine in answer.machines)}"
@@ -129,6 +135,11 @@ def _found(answer: Answer) -> str:
     if answer.compares_statements:
         return "no kind of statement certainly needs more or fewer instructions"
     return ""
+
+
+def _undecided(verdicts: Sequence[Verdict]) -> str:
+    count = verdicts.count(Verdict.INCONCLUSIVE)
+    return f" (undecided in {count})" if count else ""
 
 
 def _on(answer: Answer, machine: str) -> str:
@@ -210,7 +221,7 @@ def _settable(answer: Answer) -> Topic | None:
     useless = [each.setting for each in every if not (each.restores or each.saves or each.failed)]
     untimed = [each for each in useless if _by_time(each)]
     if without := [_named(each) for each in useless if each not in untimed]:
-        lines.append(f"No counted loss is restored by {', '.join(without)}.")
+        lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
     if untimed:
         lines.append(
             f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
@@ -218,7 +229,7 @@ def _settable(answer: Answer) -> Topic | None:
     lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
     lines += _explained(answer)
     left = [_left(loss, loss.left) for loss in answer.losses if loss.left is not None]
-    nothing = "no tested setting restores a loss" if left else "not tested"
+    nothing = "no tested setting certainly restores a loss" if left else "not tested"
     return Topic(
         "What to set" if useful else f"What to set: {nothing}",
         tuple(lines),
@@ -238,7 +249,7 @@ def _lost(worst: Worst) -> str:
 
 def _tried(answer: Answer, worst: Worst) -> str:
     """What restores the headline's loss, as far as that was tested."""
-    said = "no tested setting restores it"
+    said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
         said += ", not tested in time" * bool(worst.throughput)
@@ -269,7 +280,7 @@ def _restores(answer: Answer, restored: Restored) -> str:
     )
     others = [each.kind for each in restored.restores if each is not best]
     more = f", and for {', '.join(others)}" if others else ""
-    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind costs more with it"
+    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
     return (
         f"{_named(restored.setting)}: {_instructions(best)} for {best.kind}, which needs {_amount(lost)} "
         f"on {answer.new}{more}; {costs}."
@@ -407,8 +418,8 @@ def _plans(answer: Answer) -> Topic | None:
         )
         for (workload, _), change in answer.plans.items()
     )  # fmt: skip
-    known = {plan.server for plans in answer.counted.document.plans.values() for plan in plans}
-    title = "Plans: none changed" if known.issuperset((answer.old, answer.new)) else "Plans: not compared"
+    compared = answer.plans_compared
+    title = f"Plans: none of {counted(compared, 'kind')} changed" if compared else "Plans: not compared"
     if rows:
         title = f"Plans: {counted(len(rows), 'statement')} planned in another way"
     columns = ("kind", "workload", answer.old, answer.new, "what the new server says")
