@@ -54,7 +54,9 @@ class Upgrade(Capability):
         old = "the server that you run, such as mysql-5.7.22"
         parser.add_argument("old", metavar="OLD", nargs="?", default="", help=old)
         parser.add_argument("new", metavar="NEW", nargs="?", default="", help="the server that you consider")
-        parser.add_argument("--settings", metavar="FILE", default="", help="your my.cnf")
+        parser.add_argument(
+            "--settings", metavar="FILE", default="", help="your my.cnf; FILE+NAME=VALUE changes an option"
+        )
         parser.add_argument(
             "--workload", metavar="FILE", default="", help="your statements, as `shootout learn` wrote them"
         )

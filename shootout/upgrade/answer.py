@@ -94,8 +94,14 @@ def _ends(found: Findings) -> str:
     if found.nothing_changed:
         judged = [change for change in found.changes if change.ratio]
         kinds = counted(len(judged), "kind of statement", KINDS)
-        compared = [f"slower or faster in none of {counted(len(found.cells), 'cell')}"] * bool(found.cells)
-        compared += [f"more or fewer instructions in none of {kinds}"] * bool(judged)
+        compared = []
+        if found.cells:
+            every = counted(len(found.cells), "cell")
+            cells = [cell.verdict for _, cell in found.cells]
+            compared.append(f"slower or faster in none of {every}{_undecided(cells)}")
+        if judged:
+            undecided = _undecided([change.verdict for change in judged])
+            compared.append(f"more or fewer instructions in none of {kinds}{undecided}")
         return f"nothing to report: {', '.join(compared)}"
     if found.cells:
         return f"throughput {'; '.join(_on(found, machine) for machine in found.machines)}"
@@ -110,6 +116,11 @@ def _ends(found: Findings) -> str:
     if found.compares_statements:
         return "no kind of statement certainly needs more or fewer instructions"
     return ""
+
+
+def _undecided(verdicts: Sequence[Verdict]) -> str:
+    count = verdicts.count(Verdict.INCONCLUSIVE)
+    return f" (undecided in {count})" if count else ""
 
 
 def _on(found: Findings, machine: str) -> str:
@@ -191,7 +202,7 @@ def _settable(found: Findings) -> Topic | None:
     useless = [each.setting for each in every if not (each.restores or each.saves or each.failed)]
     untimed = [each for each in useless if _by_time(each)]
     if without := [_named(each) for each in useless if each not in untimed]:
-        lines.append(f"No counted loss is restored by {', '.join(without)}.")
+        lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
     if untimed:
         lines.append(
             f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
@@ -199,7 +210,7 @@ def _settable(found: Findings) -> Topic | None:
     lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
     lines += _explained(found)
     left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
-    nothing = "no tested setting restores a loss" if left else "not tested"
+    nothing = "no tested setting certainly restores a loss" if left else "not tested"
     caption = "What statements cost more, and what is left with all of these settings"
     return Topic(
         "What to set" if useful else f"What to set: {nothing}",
@@ -218,7 +229,7 @@ def _lost(worst: Worst) -> str:
 
 def _tried(found: Findings, worst: Worst) -> str:
     """What restores the headline's loss, as far as that was tested."""
-    said = "no tested setting restores it"
+    said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
         said += ", not tested in time" * bool(worst.throughput)
@@ -249,7 +260,7 @@ def _restores(found: Findings, restored: Restored) -> str:
     )
     others = [each.kind for each in restored.restores if each is not best]
     more = f", and for {', '.join(others)}" if others else ""
-    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind costs more with it"
+    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
     return (
         f"{_named(restored.setting)}: {_instructions(best)} for {best.kind}, which needs {_amount(lost)} "
         f"on {found.new}{more}; {costs}."
@@ -380,8 +391,8 @@ def _plans(found: Findings) -> Topic | None:
         )
         for (workload, _), change in found.plans.items()
     )  # fmt: skip
-    known = {plan.server for plans in found.counted.document.plans.values() for plan in plans}
-    title = "Plans: none changed" if known.issuperset((found.old, found.new)) else "Plans: not compared"
+    compared = found.plans_compared
+    title = f"Plans: none of {counted(compared, 'kind')} changed" if compared else "Plans: not compared"
     if rows:
         title = f"Plans: {counted(len(rows), 'statement')} planned in another way"
     columns = ("kind", "workload", found.old, found.new, "what the new server says")

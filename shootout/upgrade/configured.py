@@ -9,6 +9,7 @@ from shootout.count.report import modes_dropped
 from shootout.figures import counted
 from shootout.report import differing
 from shootout.settings.differences import VariableDifference
+from shootout.upgrade.configuration import is_compared
 from shootout.upgrade.judge import Findings
 from shootout.upgrade.values import OptionFate
 
@@ -31,13 +32,27 @@ def refused(found: Findings) -> Topic | None:
     if found.counted:
         lines += modes_dropped(found.counted.document)
     rows = (*map(_fate, found.fates), *_meanings(found))
-    if document.options and not found.fates:
-        lines.append(f"{document.settings}: the new server takes every option as the old one does.")
+    lines += _file(found)
     if not (lines or rows):
         return None
     columns = ("option", "value", found.old, found.new, "what happens")
     table = Table(columns, rows, "What your my.cnf and the defaults mean")
     return Topic("Refused, or understood differently", tuple(lines), (table,) if rows else ())
+
+
+def _file(found: Findings) -> Iterator[str]:
+    """The rest of the user's my.cnf: options that are kept, cannot be compared, or were left out."""
+    document = found.document
+    unknown = [fate.option for fate in document.options if not is_compared(fate)]
+    kept = len(document.options) - len(unknown)
+    if kept and not any(fate.option not in unknown for fate in found.fates):
+        which = f"the other {counted(kept, 'option')}" if unknown else "every option"
+        yield f"{document.settings}: the new server takes {which} as the old one does."
+    if unknown:
+        what = f"{found.old} has no variable of that name, so they are not compared"
+        yield f"{document.settings}: {', '.join(unknown)}: {what}."
+    if document.settings_left_out:
+        yield f"{document.settings}: left out: {'; '.join(document.settings_left_out)}."
 
 
 # Variables that change what statements and accounts mean, rather than how long they take.
@@ -66,6 +81,8 @@ def _short(text: str) -> str:
 def _fate(fate: OptionFate) -> tuple[str, ...]:
     if fate.refused:
         what = f"refused: {fate.refused}; left out on both servers"
+    elif fate.read_by != "both":
+        what = f"only the {fate.read_by} server reads it: its group is of one version"
     elif fate.renamed:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:

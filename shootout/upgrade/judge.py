@@ -114,6 +114,12 @@ class Findings:
         every = _kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
+    @property
+    def plans_compared(self) -> int:
+        """The kinds of statement of which both servers told a plan."""
+        every = self.counted.document.plans.values() if self.counted else ()
+        return sum(len(plan_changes.compared(plans, self.old, self.new)) for plans in every)
+
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
         """The plans that changed, by workload and kind of statement."""
@@ -171,7 +177,7 @@ class Findings:
 
     @property
     def nothing_changed(self) -> bool:
-        """Whether something was compared, and nothing of note differs."""
+        """Whether something was found to be the same, and nothing of note differs."""
         judged = (each.verdict for each in self.changes if each.ratio)
         verdicts = [*(cell.verdict for _, cell in self.cells), *judged]
         differs = (
@@ -180,7 +186,7 @@ class Findings:
             *self.plans, *self.fates, *(self.document.results or ()),
             *(each for each in self.variables if each.notable),
         )  # fmt: skip
-        return bool(verdicts) and not differs
+        return Verdict.EQUIVALENT in verdicts and not differs
 
     @property
     def suspects(self) -> tuple[str, ...]:

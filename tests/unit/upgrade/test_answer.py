@@ -21,6 +21,8 @@ from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
 from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
+from shootout.model.statement_plan import StatementPlan
+from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
 from shootout.report.site.names import page_of
@@ -41,7 +43,7 @@ FATE = OptionFate(
 )
 VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
 EMPTY = UpgradeDocument(
-    format=1, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    format=2, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
     labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
 )  # fmt: skip
 
@@ -96,7 +98,7 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     setting = what_to_set(answer)
     assert setting.title == "What to set"
     assert setting.commands == ("[mysqld]", "performance_schema=OFF")
-    assert "No counted loss is restored by useless=1." in setting.lines
+    assert "No counted loss is certainly restored by useless=1." in setting.lines
     (table,) = setting.tables
     assert {plain(row[3]).partition(".")[0] for row in table.rows} == {"+5"}  # 1.1 / 1.045, both without it
     said = " ".join(setting.lines)
@@ -181,13 +183,13 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         return judge.read(structs.replace(document, trials=trials), folder)
 
     same, other = (what_to_set(answer(capacity)) for capacity in ("200", "10000"))
-    assert same.lines[0].endswith(": no tested setting restores it.")
+    assert same.lines[0].endswith(": no tested setting certainly restores it.")
     assert ": not tested. What differs and acts by time" in other.lines[0]
     assert "does not show in instructions: innodb_io_capacity; " in other.lines[0]
     for topic in (same, other):
-        assert topic.title == "What to set: no tested setting restores a loss"
+        assert topic.title == "What to set: no tested setting certainly restores a loss"
         assert topic.commands == ()
-        assert "No counted loss is restored by useless=1." in topic.lines
+        assert "No counted loss is certainly restored by useless=1." in topic.lines
         assert any(
             line.startswith("Not tested in time") and "innodb_io_capacity=200" in line for line in topic.lines
         )
@@ -292,6 +294,51 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     alone = judge.read(structs.replace(found(tmp_path), runs=()), tmp_path)
     assert "more instructions for update at worst" in headline(alone)
     assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+
+
+def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> None:
+    def lines(*options: OptionFate) -> list[str]:
+        document = structs.replace(EMPTY, options=options, settings_left_out=("port, because",))
+        every = topics(judge.read(document, tmp_path))
+        return [line for topic in every for line in topic.lines if line.startswith("my.cnf: ")]
+
+    same = OptionFate(option="back_log", value="9", variable="back_log", old="9", new="9")
+    unknown = OptionFate(option="a", value="1", variable="a", old=None, new="2")
+    left_out = "my.cnf: left out: port, because."
+    missing = f"my.cnf: a: {OLD} has no variable of that name, so they are not compared."
+    assert lines(same) == ["my.cnf: the new server takes every option as the old one does.", left_out]
+    assert lines(unknown) == [missing, left_out]
+    kept = "my.cnf: the new server takes the other 1 option as the old one does."
+    assert lines(same, unknown) == [kept, missing, left_out]
+    assert lines(same, structs.replace(same, read_by="old")) == [left_out]
+
+
+def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
+    document = found(tmp_path)
+    answer = judge.read(structs.replace(EMPTY, runs=document.runs), tmp_path)
+    (place, cell), *_ = answer.cells
+
+    def said(*verdicts: Verdict) -> str:
+        cells = tuple((place, structs.replace(cell, verdict=verdict)) for verdict in verdicts)
+        again = dataclasses.replace(answer)
+        vars(again)["cells"] = cells
+        return headline(again).partition(": ")[2]
+
+    open_, same = Verdict.INCONCLUSIVE, Verdict.EQUIVALENT
+    assert said(open_).endswith("slower or faster in none of 1 cell, as fast in 0, undecided in 1")
+    assert said(open_, same) == "nothing to report: slower or faster in none of 2 cells (undecided in 1)"
+    assert said(same) == "nothing to report: slower or faster in none of 1 cell"
+
+
+def test_plans_that_one_server_did_not_tell_are_not_compared(tmp_path: Path) -> None:
+    def title(*plans: StatementPlan) -> str:
+        document = recounted(tmp_path, found(tmp_path), "statements", plans={"w": plans})
+        every = topics(judge.read(document, tmp_path))
+        return next(topic.title for topic in every if topic.title.startswith("Plans"))
+
+    told, empty = a_plan(NEW, "PRIMARY"), structs.replace(a_plan(NEW, "PRIMARY"), steps=(), text="")
+    assert title(a_plan(OLD, "PRIMARY"), told) == "Plans: none of 1 kind changed"
+    assert title(a_plan(OLD, "PRIMARY"), empty) == "Plans: not compared"
 
 
 def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
