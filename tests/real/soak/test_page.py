@@ -25,8 +25,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     short = document(["a"], slices("a", [9.0] * 5), [SoakFailure(server="a", reason="<crashed>")], soak=SHORT)
     for each in (faulty(), short):
         writer = Writer(results, each.header)
-        for record in (*each.servers, *each.slices, *each.ends, *each.failures):
-            writer.append(record)
+        for records in (each.servers, each.slices, each.ends, each.failures):
+            for record in records:
+                writer.append(record)
     listing = CAPABILITY.listing(results, (), pytest.fail)
     assert listing is not None
     return site.build([], tmp_path_factory.mktemp("site"), listings=[listing]).parent / "soaks"
