@@ -182,7 +182,7 @@ def main() -> None:
                 print(
                     f"\n| finding | {each.base} | {each.head} | difference | verdict |\n|---|---|---|---|---|"
                 )
-                for row, _ in report.rows(result, each):
+                for row, _ in report.table_rows(result, each):
                     print(f"| {' | '.join(row)} |", flush=True)
 
 

@@ -111,7 +111,7 @@ def with_options(
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
     """What the workload of this name or file runs on. Raises InputError if its dump cannot be read."""
     if not isinstance(workload.dataset, Dump):
-        return size.of(workload.dataset)
+        return size.of_kind(workload.dataset)
     return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
 
 
@@ -122,7 +122,7 @@ def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return replace(size.of("dump"), dump=str(path.resolve()), digest=digest)
+    return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:

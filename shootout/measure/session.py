@@ -50,7 +50,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
         instances.require_port(port)
     with workplace(f"session-{os.getpid()}-{secrets.token_hex(2)}", loads=False) as (directory, held):
         program = installations.find(reference, held)
-        profile = layers.of(settings_name, reference.settings)
+        profile = layers.combine(settings_name, reference.settings)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         options = profiles.compile(profile, program.family, program.version, plugins=plugins).options
         home = directory / "0"

@@ -51,7 +51,7 @@ class SoakPage(Page):
     def tables(self) -> Iterator[tuple[SoakComparison, list[tuple[report.Row, Verdict]]]]:
         """Each comparison with its lines and their verdicts."""
         for comparison in self.result.comparisons:
-            yield comparison, [*report.rows(self.result, comparison)]
+            yield comparison, [*report.table_rows(self.result, comparison)]
 
     def remarks(self, comparison: SoakComparison) -> list[str]:
         """What a comparison says beside its findings."""

@@ -91,7 +91,7 @@ def _compared(result: SoakResult, comparison: SoakComparison) -> Iterator[Line |
         ("finding", *shown, "verdict"),
         tuple(
             (title, *(values[1:2] if alone else values), Line(word, STYLES[verdict]))
-            for (title, *values, word), verdict in rows(result, comparison)
+            for (title, *values, word), verdict in table_rows(result, comparison)
         ),
     )
     if comparison.reason and comparison.findings:
@@ -131,7 +131,7 @@ def conditions(header: SoakHeader) -> str:
     )
 
 
-def rows(result: SoakResult, comparison: SoakComparison) -> Iterator[tuple[Row, Verdict]]:
+def table_rows(result: SoakResult, comparison: SoakComparison) -> Iterator[tuple[Row, Verdict]]:
     """A table's lines, and the verdicts of those that have one."""
     base, head = (comparison.levels.get(label) for label in (comparison.base, comparison.head))
     alone = comparison.base == comparison.head

@@ -198,7 +198,7 @@ def _answer(session: _Session) -> None:
     session.do("settings", session.settings)
     session.do("data", session.data)
     session.do("statements", session.statements)
-    session.do("results", session.rows)
+    session.do("results", session.compare_rows)
     session.do("restoring", session.restoring)
     session.do("time", session.time)
 
@@ -318,7 +318,7 @@ class _Session:
         path = counting.measure(plan, self.results, self.observe)
         self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
 
-    def rows(self) -> None:
+    def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
         plan = self._plan(PROFILE, workloads=self._workloads())
         self.keep(results=tuple(map(str, results.compared(plan, self.observe))))
