@@ -156,7 +156,6 @@ class CountListPage(ListPage):
     every: tuple[CountPage, ...]
     template = "count/list"
     counted = staticmethod(report.counted)
-    folder = FOLDER
 
     @cached_property
     def histories(self) -> tuple[CountSeries, ...]:
@@ -179,7 +178,7 @@ def listing(counted: Iterable[CountComparison], runs: Sequence[Comparison]) -> L
     """The pages of counts, if there are any; `runs`, the newest first, have the throughput beside them."""
     every = tuple(CountPage(comparison, _throughput(comparison, runs)) for comparison in counted)
     versions = tuple(page.versions for page in every if page.versions is not None)
-    return Listing("Count", CountListPage(every), (*every, *versions)) if every else None
+    return Listing("Count", CountListPage(every=every, folder=FOLDER), (*every, *versions)) if every else None
 
 
 def _throughput(counted: CountComparison, runs: Sequence[Comparison]) -> Throughput:

@@ -73,7 +73,7 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Findings:
     """An upgrade, judged."""
 
     document: UpgradeDocument
@@ -113,6 +113,12 @@ class Answer:
         """Kinds of statement on the new server, those that cost most more first."""
         every = _kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
+
+    @property
+    def plans_compared(self) -> int:
+        """The kinds of statement of which both servers told a plan."""
+        every = self.counted.document.plans.values() if self.counted else ()
+        return sum(len(plan_changes.compared(plans, self.old, self.new)) for plans in every)
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
@@ -171,7 +177,7 @@ class Answer:
 
     @property
     def nothing_changed(self) -> bool:
-        """Whether something was compared, and nothing of note differs."""
+        """Whether something was found to be the same, and nothing of note differs."""
         judged = (each.verdict for each in self.changes if each.ratio)
         verdicts = [*(cell.verdict for _, cell in self.cells), *judged]
         differs = (
@@ -180,7 +186,7 @@ class Answer:
             *self.plans, *self.fates, *(self.document.results or ()),
             *(each for each in self.variables if each.notable),
         )  # fmt: skip
-        return bool(verdicts) and not differs
+        return Verdict.EQUIVALENT in verdicts and not differs
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -371,7 +377,7 @@ class Answer:
         return 1 - still / lost if lost else None
 
 
-def read(document: UpgradeDocument, results: Path) -> Answer:
+def read(document: UpgradeDocument, results: Path) -> Findings:
     """Judge what the parts measured; a document that cannot be read is named and left out."""
     unreadable: list[str] = []
 
@@ -388,7 +394,7 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
     runs = (
         known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
     )
-    return Answer(
+    return Findings(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),

@@ -27,9 +27,11 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
+from shootout.runner import fitting
 from shootout.servers.processes import instances
 from shootout.servers.sources import installations, reference
-from shootout.settings import differences, profiles
+from shootout.settings import differences, layers
+from shootout.settings.profiles import SettingsProfile
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
@@ -59,10 +61,10 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
     """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
     labels = _label(old), _label(new)
     if settings:
-        profiles.load(settings)
+        fitting.require_memory(settings, _profile(settings))
     started = datetime.now(UTC)
     return UpgradeDocument(
-        format=1,
+        format=2,
         upgrade=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
         version=__version__,
@@ -73,6 +75,11 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
         workloads=workloads,
         budget_min=0.0,
     )
+
+
+def _profile(settings: str) -> SettingsProfile:
+    """The user's my.cnf, with what follows it after a `+`, as in a server reference."""
+    return layers.combine("defaults", settings or None)
 
 
 def _label(text: str) -> str:
@@ -245,14 +252,14 @@ class _Session:
 
     def settings(self) -> None:
         """Start both servers with the user's my.cnf."""
-        options = dict(profiles.load(self.document.settings).options) if self.document.settings else {}
-        probes = []
+        profile = _profile(self.document.settings)
+        options, probes = [], []
         with workplace(self.document.upgrade, self.way.data) as (directory, held):
             for number, text in enumerate(self.document.references):
                 program = installations.find(reference.parse(text), held, report=self.report)
-                probes.append(configuration.probe(program, options, directory / str(number)))
-        old, new = probes
-        fates = tuple(configuration.fates(options, old, new))
+                options.append(profile.options_of(program.version))
+                probes.append(configuration.probe(program, options[-1], directory / str(number)))
+        fates = tuple(configuration.fates((options[0], options[1]), probes[0], probes[1]))
         self.keep(
             variables={
                 label: dict(differences.of_behaviour(probe.variables))
@@ -260,6 +267,7 @@ class _Session:
             },
             versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
             options=fates,
+            settings_left_out=profile.left_out,
         )
         write_settings(self.document, self.results)
 

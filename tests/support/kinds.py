@@ -42,7 +42,7 @@ from tests.support.coverage import builders as maps
 from tests.support.explain import builders as explanations
 from tests.support.soak import builders as soaks
 from tests.unit.document import test_formats
-from tests.unit.upgrade import test_report as upgrades
+from tests.unit.upgrade import test_answer as upgrades
 
 ROUNDS, STARTS = 3, 3
 

@@ -16,7 +16,7 @@ from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
 from shootout.report import circumstances, commands, next_steps, wording
 from shootout.report.sections import Section
-from shootout.report.site import findings, history, markup, names, settings, svg, workload
+from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
@@ -44,6 +44,7 @@ def strength(c: CellComparison) -> int:
 
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
+    answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
     wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
@@ -52,8 +53,8 @@ FILTERS: tuple[Callable[..., object], ...] = (
     figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
     circumstances.about, wording.false_alarms, wording.sentence,
     figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
-    wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
-    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
+    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
