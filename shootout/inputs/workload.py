@@ -120,9 +120,9 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
     """
     if workload.dataset == "own":
         name = hashlib.sha256(name_from(name_or_file).encode())
-        return replace(size.of("own"), digest=name.hexdigest()[:12])
+        return replace(size.of_kind("own"), digest=name.hexdigest()[:12])
     if not isinstance(workload.dataset, Dump):
-        return size.of(workload.dataset)
+        return size.of_kind(workload.dataset)
     return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
 
 
@@ -133,7 +133,7 @@ def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return replace(size.of("dump"), dump=str(path.resolve()), digest=digest)
+    return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
 
 
 def reads_numbers(workload: Workload) -> bool:

@@ -74,7 +74,7 @@ def learn(
         observe(f"{reference.text}")
         program = installations.find(reference, held)
         options = profiles.compile(
-            layers.of(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
+            layers.combine(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
             program.family,
             program.version,
         ).options

@@ -52,7 +52,7 @@ class BoundWorkload:
     program: Program
 
     @classmethod
-    def of(cls, name: str, written: str, loaded: Workload, profile: Profile) -> Self:
+    def bind(cls, name: str, written: str, loaded: Workload, profile: Profile) -> Self:
         """Apply the profile's options, sizes and load. Raises InputError."""
         options = workload.with_options(loaded, profile.options, profile.distribution)
         dataset = workload.dataset_of(options, profile.dataset, written)
@@ -117,7 +117,8 @@ class Plan:
     def set_variables(self) -> frozenset[str]:
         """The variables that options of any server set."""
         profiles = (
-            layers.of(self.profile.settings, server.reference.settings) for server in self.servers.values()
+            layers.combine(self.profile.settings, server.reference.settings)
+            for server in self.servers.values()
         )
         return frozenset(
             meant(option, value)[0] for profile in profiles for option, value in profile.every_option
@@ -203,7 +204,9 @@ def bind(
     written = _workloads(profile)
     loaded = {name: workload.load(file) for name, file in written.items()}
     _check_options(selection, profile, loaded)
-    workloads = {name: BoundWorkload.of(name, file, loaded[name], profile) for name, file in written.items()}
+    workloads = {
+        name: BoundWorkload.bind(name, file, loaded[name], profile) for name, file in written.items()
+    }
     datasets = {name: bound.dataset for name, bound in workloads.items()}
     servers = _with_settings(profile, servers, loaded)
     profile = structs.replace(
@@ -284,7 +287,7 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
     if profile.published is not None:
         published.load(profile.published)
     for settings in {server.settings for server in references}:
-        layered = layers.of(profile.settings, settings)
+        layered = layers.combine(profile.settings, settings)
         if settings is not None and any(
             server.source != "dsn" for server in references if server.settings == settings
         ):
@@ -302,7 +305,7 @@ def _with_settings(
                 raise InputError(f"workload {name}: another workload of the run has other settings")
     if not asked:
         return dict(servers)
-    layers.of(profile.settings, "+".join(asked.values()))
+    layers.combine(profile.settings, "+".join(asked.values()))
     return {
         label: planned
         if planned.reference.source == "dsn"

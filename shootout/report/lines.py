@@ -47,8 +47,8 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     if more := wording.more_minutes(comparison):
         yield Line(more)
     if (worst := next_steps.worst(comparison)) is not None:
-        yield from _next(worst, next_steps.of(comparison, worst))
-    if standing := wording.standing(comparison):
+        yield from _next(worst, next_steps.steps_after(comparison, worst))
+    if standing := wording.explain_gate(comparison):
         yield Line(standing, "yellow")
     for failure in wording.failures(comparison):
         yield Line()
@@ -75,7 +75,7 @@ def verdict_table(comparison: Comparison) -> Table:
 def _causes(c: CellComparison, sections: Sequence[Section], run: str) -> Iterator[Line]:
     """What explains most of a cell's change, unless it is an improvement."""
     if c.verdict is Verdict.REGRESSED or (c.causes and c.verdict is not Verdict.IMPROVED):
-        title, causes, command = wording.leading(c, sections, run)
+        title, causes, command = wording.leading_causes(c, sections, run)
         name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
         yield Line(f"{title}, {name}: {'; '.join(causes) or command}".removesuffix(": "), "dim")
 

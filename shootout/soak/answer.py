@@ -67,7 +67,7 @@ def answer(result: SoakResult) -> Answer:
                 *(_footprint(each) for each in result.comparisons),
                 _failed(result),
                 Topic(lines=(EXPLAINED,), page_only=True),
-                Topic("Curves", charts=charts.of(result.document), page_only=True),
+                Topic("Curves", charts=charts.drawn_of(result.document), page_only=True),
                 _servers(result),
             )
         ),

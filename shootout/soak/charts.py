@@ -29,7 +29,7 @@ CHARTS: dict[str, str] = {"throughput": "transactions / s", "latency": "95 % lat
 CHARTS |= {str(name): title for name, title in GAUGES.items()}
 
 
-def of(document: SoakDocument) -> tuple[Drawn, ...]:
+def drawn_of(document: SoakDocument) -> tuple[Drawn, ...]:
     """A chart of each curve that a server has."""
     by_server = curves(document.header, document.slices)
     every = tuple(Series(label, number) for number, label in enumerate(document.header.servers))

@@ -369,12 +369,12 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
     """A cell judged by a rule simple enough for a builder; the real one is compare.py's."""
     block = next(block for block in document.header.blocks if cell in block.cells)
 
-    def of(which: Cell) -> list[Samples]:
+    def samples_of(which: Cell) -> list[Samples]:
         return [
             s for r in document.starts if r.block == block.key for s in r.samples if s.server == which.server
         ]
 
-    here, there = of(cell), of(base)
+    here, there = samples_of(cell), samples_of(base)
     failed = any(failure.cell == cell for failure in document.failures)
     per_start = tuple(
         sum(a.transactions) / sum(b.transactions)

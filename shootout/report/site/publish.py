@@ -68,7 +68,7 @@ def report(runs: Sequence[JudgedRun], front: str | None = None) -> str:
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
     site = _Site(_newest_first(runs, front), front=front)
-    return single.of(OverviewPage(site.load(site.first)), renderer())
+    return single.inline(OverviewPage(site.load(site.first)), renderer())
 
 
 def run_pages(run: Run) -> Iterator[Page]:

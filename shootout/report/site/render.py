@@ -44,7 +44,7 @@ def strength(c: CellComparison) -> int:
 
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
-    answers.field, answers.rows, zip,
+    answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
     wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
@@ -52,9 +52,9 @@ FILTERS: tuple[Callable[..., object], ...] = (
     figures.factor, wording.first_line, wording.margin, figures.memory, figures.moment,
     figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
     circumstances.about, wording.false_alarms, wording.sentence,
-    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed, wording.standing,
-    wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
-    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
+    wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
+    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (

@@ -24,7 +24,7 @@ from shootout.measure.plan import Plan
 from shootout.model.plan import Build
 from shootout.model.run import EndRecord, Progress
 from shootout.servers.sources.builds import Source
-from tests.support.bisect.builders import a_run, failed, found
+from tests.support.bisect.builders import a_run, failed, found_by_time
 
 NONE: Mapping[str, float] = {}
 
@@ -90,7 +90,7 @@ def of_commits(count: int, *, resume: bool = False) -> Question:
 def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Answer:
     """What the bisection says in the end."""
     path = measure.bisect(question, results, observe)
-    return found(BISECTIONS.read(path), *runs(path.parent).values()).answer
+    return found_by_time(BISECTIONS.read(path), *runs(path.parent).values()).answer
 
 
 def since(count: int, first: int, level: float = -0.05) -> dict[str, float]:

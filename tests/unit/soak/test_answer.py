@@ -23,7 +23,7 @@ def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
 
 
 def test_no_curve_is_heavier_than_a_page_can_be() -> None:
-    built = sum(len(drawn.chart.lines[0].points) for drawn in charts.of(faulty(7200)))
+    built = sum(len(drawn.chart.lines[0].points) for drawn in charts.drawn_of(faulty(7200)))
     assert built <= 4 * POINTS_MAX
 
 
@@ -32,7 +32,7 @@ def test_servers_whose_gauges_were_read_at_other_times_have_readouts_in_common()
         return [{"memory": 5e8} if second % 10 == first else {} for second in range(600)]
 
     taken = [slices(name, [1000.0] * 600, gauges=gauges(first)) for name, first in (("a", 2), ("b", 7))]
-    every = charts.of(document(["a", "b"], [*taken[0], *taken[1]]))
+    every = charts.drawn_of(document(["a", "b"], [*taken[0], *taken[1]]))
     (chart,) = (drawn.chart for drawn in every if drawn.title.startswith("resident memory"))
     first, second = ([x for x, _ in line.points] for line in chart.lines)
     assert first == second

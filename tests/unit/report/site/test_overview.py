@@ -105,7 +105,7 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
     def as_shown(text: str) -> str:
         return " ".join(text.split())
 
-    assert as_shown(wording.standing(run.comparison)) in overview
+    assert as_shown(wording.explain_gate(run.comparison)) in overview
     assert "fail the gate: until" in overview
     assert f"likely causes: {as_shown(causes[0])}" in overview
     assert overview.index("likely causes") < overview.index("Measure it again") < overview.index("Verdicts")
