@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from shootout import app, capability, command, harness, steps
+from shootout import app, capability, command, figures, harness, steps
 from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
 from shootout.conclusion import as_json
 from shootout.count import judge as counts
-from shootout.count import report as work
+from shootout.count import report as count_report
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
@@ -27,8 +27,9 @@ from shootout.inputs.options import (
 )
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
-from shootout.report import figures, lines, listings, terminal
-from shootout.report.judged import Line
+from shootout.report import lines, listings
+from shootout.writers import terminal
+from shootout.writers.judged import Line
 
 BASELINES = FIXTURES / "baselines"
 
@@ -85,7 +86,7 @@ def _history(args: argparse.Namespace) -> int:
     measured = app.series(args.results, args.anchor, left_out)
     histories = [listings.history(measured)] if measured else []
     counted = [counts.compare(document) for document in COUNTS.newest_first(args.results, left_out)]
-    histories += [work.history(counts.history(counted))] if counted else []
+    histories += [count_report.history(counts.history(counted))] if counted else []
     if not histories:
         raise app.nothing(args.results, args.anchor)
     if args.json:

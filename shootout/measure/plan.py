@@ -17,11 +17,12 @@ from msgspec import structs
 from shootout.errors import InputError
 from shootout.inputs import matrix, published, toml, workload
 from shootout.inputs.options import Selection
-from shootout.model.plan import Block, Cell, Dataset, Planned, Profile, ServerReference
+from shootout.model.plan import NUMBERS, Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
+from shootout.runner import fitting
 from shootout.servers.external import dsn
 from shootout.servers.sources import cache, catalogue, installations, reference
 from shootout.servers.sources.fetch.packages import Progress, no_progress
@@ -119,13 +120,18 @@ class Plan:
             layers.of(self.profile.settings, server.reference.settings) for server in self.servers.values()
         )
         return frozenset(
-            meant(option, value)[0] for profile in profiles for option, value in profile.options.items()
+            meant(option, value)[0] for profile in profiles for option, value in profile.every_option
         )
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:
-        """The datasets that every server loads."""
-        return tuple(dict.fromkeys(self.workloads[cell.workload].dataset for cell in self.cells))
+        """The datasets that every server has; numbers only where an own workload reads them."""
+        used = dict.fromkeys(cell.workload for cell in self.cells)
+        bound = [self.workloads[name] for name in used]
+        datasets = dict.fromkeys(each.dataset for each in bound)
+        if numbered := next((each.dataset for each in bound if workload.reads_numbers(each.workload)), None):
+            datasets[structs.replace(numbered, digest=NUMBERS)] = None
+        return tuple(datasets)
 
     @property
     def records(self) -> tuple[WorkloadRecord, ...]:
@@ -278,7 +284,11 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
     if profile.published is not None:
         published.load(profile.published)
     for settings in {server.settings for server in references}:
-        layers.of(profile.settings, settings)
+        layered = layers.of(profile.settings, settings)
+        if settings is not None and any(
+            server.source != "dsn" for server in references if server.settings == settings
+        ):
+            fitting.require_memory(settings, layered)
 
 
 def _with_settings(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from shootout import figures
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
+from shootout.answer import Detail
 from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.numbers import number
-from shootout.report import figures
 from shootout.settings.differences import VariableDifference
 
 
@@ -15,6 +16,17 @@ def plan(change: PlanChange) -> str:
     said = (f"the {of.server} says: {text}" for of in (change.base, change.head) for text in of.warnings)
     return "; ".join(
         [f"{change.kind}: {access(change.base)} → {access(change.head)}", *rows_read(change), *said]
+    )
+
+
+def side_by_side(change: PlanChange, base: str, head: str, title: str) -> Detail:
+    """The plans of a statement on two servers, and the warnings of each."""
+    both = ((base, change.base), (head, change.head))
+    return Detail(
+        title,
+        tuple((label, plan.text or plan.error) for label, plan in both),
+        tuple(f"{label} says: {text}" for label, plan in both for text in plan.warnings),
+        change.base.sql,
     )
 
 

@@ -160,12 +160,12 @@ def test_githubs_machines_count_without_a_review_and_then_without_a_comment(
             folder = tmp_path / repository
             hub = replace(of_a_fork, folder=folder, event=event, environment=asking(state, of_a_fork))
             jobs = actions.run(hub, caller)
-            assert jobs["work/verdict"].result == "success", jobs["work/measure"].log
-            asked = (hub.artifacts / "shootout-gate" / "results" / "work" / "run.json").read_text()
-            assert asked.startswith("work --base=path:base/build --head=path:head/build --out=")
-            steps = jobs["work/measure"].steps.items()
+            assert jobs["count/verdict"].result == "success", jobs["count/measure"].log
+            asked = (hub.artifacts / "shootout-gate" / "results" / "count" / "run.json").read_text()
+            assert asked.startswith("count --base=path:base/build --head=path:head/build --out=")
+            steps = jobs["count/measure"].steps.items()
             assert [outcome for name, outcome in steps if name.startswith("Hand over")] == [shown]
-            assert jobs["work/measure"].environment == ""
+            assert jobs["count/measure"].environment == ""
 
 
 def test_a_head_cannot_replace_the_bases_server(of_a_fork: Hub, tmp_path: Path) -> None:

@@ -209,11 +209,11 @@ def test_inputs_become_options(stub: dict[str, str]) -> None:
 
 def test_a_history_is_bisected(stub: dict[str, str]) -> None:
     commits = {"GOOD": "v1", "BAD": "main", "BUILD": "make -j2", "BUILT": "out", "REPO": "history"}
-    lines = measured(stub, **commits, PROFILE="bisect", OPTIONS="--work", RESUME="true").stdout.splitlines()
+    lines = measured(stub, **commits, PROFILE="bisect", OPTIONS="--count", RESUME="true").stdout.splitlines()
     assert lines[1:7] == [
         "bisect", "--repo=history", "--good=v1", "--bad=main", "--build=make -j2", "--set=build.tree=out",
     ]  # fmt: skip
-    assert lines[7:10] == ["--profile=bisect", "--resume", "--work"]
+    assert lines[7:10] == ["--profile=bisect", "--resume", "--count"]
     assert not any(line.startswith("--junit-xml") for line in lines)
 
 

@@ -74,7 +74,7 @@ run | bisect)
 merge) cat $documents >"$out/results/run.jsonl" ;;
 gate) cat base/build/server head/build/server >"$out/results/run.jsonl" ;;
 github) echo "$*" ;;
-work) mkdir -p "$out/results/work" && echo "$*" >"$out/results/work/run.json" ;;
+count) mkdir -p "$out/results/count" && echo "$*" >"$out/results/count/run.json" ;;
 servers) mkdir -p packed && case $2 in
     pack) cp "$3/server" "$4" ;;
     unpack) mkdir "$4" && cp "$3" "$4/server" ;;

@@ -4,7 +4,7 @@ from shootout.bisect import report
 from shootout.bisect.values import Answer, BuildRecord, Proof, Revision
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
-from shootout.report.judged import Line, Table
+from shootout.writers.judged import Line, Table
 from tests.support.bisect.builders import LABELS, a_bisection, a_run, found
 
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: <b>no</b>")
@@ -53,7 +53,7 @@ def test_an_undecided_bisection_says_how_to_go_on() -> None:
         structs.replace(each, commit="", server=f"mysql-{each.label}") for each in a_bisection("ab").revisions
     ]
     counted = found(a_bisection(revisions=tuple(revisions), instrument="work")).answer
-    asked = "shootout bisect --over mysql-a,mysql-b --work --resume --budget "
+    asked = "shootout bisect --over mysql-a,mysql-b --count --resume --budget "
     assert report.go_on(counted).startswith(asked)
 
 
