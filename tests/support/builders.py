@@ -458,7 +458,10 @@ def decided_by(
 
 
 def a_comparison(document: RunDocument | None = None) -> Comparison:
-    document = document or a_run()
+    return a_result(document)[1] if document is None else _compared(document)
+
+
+def _compared(document: RunDocument) -> Comparison:
     policy = document.header.profile.policy
     cells = tuple(
         a_cell_comparison(document, cell, block.cells[0], policy)
@@ -476,5 +479,10 @@ def a_comparison(document: RunDocument | None = None) -> Comparison:
 
 def a_result(document: RunDocument | None = None) -> tuple[RunDocument, Comparison]:
     """What the site is built from: a document and what is concluded from it."""
-    document = document or a_run()
-    return document, a_comparison(document)
+    return _usual() if document is None else (document, _compared(document))
+
+
+@cache
+def _usual() -> tuple[RunDocument, Comparison]:
+    document = a_run()
+    return document, _compared(document)
