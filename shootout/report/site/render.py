@@ -65,8 +65,24 @@ FUNCTIONS: tuple[Callable[..., object], ...] = (
 
 
 @cache
+def compiled() -> None:
+    """Compile all templates, which takes 0.3 s: processes that fork from this one then need not."""
+    for name in _environment().list_templates(extensions=["j2"]):
+        _environment().get_template(name)
+
+
 def renderer() -> Render:
-    """The renderer of `templates/`; compiling them takes 0.3 s, so all sites of a process share it."""
+    """Make the renderer of `templates/`."""
+
+    def render(template: str, **values: object) -> str:
+        return _environment().get_template(f"{template}.j2").render(values)
+
+    return render
+
+
+@cache
+def _environment() -> Environment:
+    """The environment of `templates/`, which all sites of a process share."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         auto_reload=False,
@@ -111,11 +127,7 @@ def renderer() -> Render:
         return Markup(text)
 
     environment.filters["section"] = section_html
-
-    def render(template: str, **values: object) -> str:
-        return environment.get_template(f"{template}.j2").render(values)
-
-    return render
+    return environment
 
 
 def _visible(value: object) -> object:
