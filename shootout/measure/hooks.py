@@ -49,7 +49,7 @@ class Hooks:
                 for statement in (*removing, *creating):
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             for statement in statements:
                 with self._named(f"setup: {statement}"):
                     cursor.execute(statement)
@@ -60,7 +60,7 @@ class Hooks:
         if not checks:
             return
         with self._cursor() as cursor:
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             for check in checks:
                 with self._named(f"check {check.name}"):
                     cursor.execute(check.sql)
