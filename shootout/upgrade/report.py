@@ -8,10 +8,10 @@ from pathlib import PurePath
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.analysis.plan_changes import PlanChange
 from shootout.count.report import count
 from shootout.count.values import WorkChange
 from shootout.figures import counted
+from shootout.model.statement_plan import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
 from shootout.report import circumstances, differing, wording

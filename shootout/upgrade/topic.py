@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shootout.analysis.plan_changes import PlanChange
+from shootout.model.statement_plan import PlanChange
 
 
 @dataclass(frozen=True)
