@@ -92,6 +92,13 @@ class Range:
 
 
 @dataclass(frozen=True)
+class Whole:
+    """A figure with its interval, in one column."""
+
+    of: Figure
+
+
+@dataclass(frozen=True)
 class Mark:
     """A verdict with its symbol."""
 
@@ -121,7 +128,7 @@ class Link:
         return f"{self.text} {self.note}".rstrip()
 
 
-Field = str | Figure | Range | Mark | Link | None  # None: there is no figure
+Field = str | Figure | Range | Whole | Mark | Link | None  # None: there is no figure
 
 
 def text(value: Field) -> str:
@@ -131,6 +138,8 @@ def text(value: Field) -> str:
             return NONE
         case Range(of):
             return of.range
+        case Whole(of):
+            return of.whole
     return str(value)
 
 
@@ -149,7 +158,7 @@ class Table:
     def numeric(self) -> tuple[bool, ...]:
         """The columns that have figures."""
         return tuple(
-            any(isinstance(row[place], Figure | Range) for row in self.rows)
+            any(isinstance(row[place], Figure | Range | Whole) for row in self.rows)
             for place in range(len(self.columns))
         )
 

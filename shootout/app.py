@@ -55,8 +55,8 @@ def prepare(
     planned = steps.plan(request.selection, report)
     *_, head = planned.servers
     told = [*planned.told.get(head, ())]
-    if request.reach is not None:
-        told += remarks(planned, request.reach, request.out / "results", skip)
+    if request.coverage is not None:
+        told += remarks(planned, request.coverage, request.out / "results", skip)
     return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
 
 

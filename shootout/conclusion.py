@@ -33,7 +33,7 @@ class Request:
     markdown: Path | None = None  # file for the verdicts as Markdown
     junit_xml: Path | None = None  # file for pytest's report
     explain: float | None = None  # minutes to find out why cells changed
-    reach: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
+    coverage: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
 
     def write_markdown(self, text: str, skip: Skip) -> None:
         """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""

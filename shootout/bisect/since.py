@@ -185,4 +185,4 @@ class Search:
 
 
 def _name(instrument: Callgrind | None) -> str:
-    return instrument.name if instrument else TIME
+    return instrument.stored if instrument else TIME

@@ -42,7 +42,9 @@ def _github_comment(args: argparse.Namespace) -> int:
         runs, others = capability.by_owner(args.documents)
         pairs = [(path, steps.judge(path, args.acknowledged, left_out)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
-        summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
+        summaries += [
+            command.markdown_of(owner.judge(path)) for owner, paths in others.items() for path in paths
+        ]
         body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
         args.pull, markdown.MARKER, lambda old: markdown.beside(old, body, args.run_id)

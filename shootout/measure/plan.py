@@ -22,6 +22,7 @@ from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
+from shootout.runner import fitting
 from shootout.servers.external import dsn
 from shootout.servers.sources import cache, catalogue, installations, reference
 from shootout.servers.sources.fetch.packages import Progress, no_progress
@@ -119,7 +120,7 @@ class Plan:
             layers.of(self.profile.settings, server.reference.settings) for server in self.servers.values()
         )
         return frozenset(
-            meant(option, value)[0] for profile in profiles for option, value in profile.options.items()
+            meant(option, value)[0] for profile in profiles for option, value in profile.every_option
         )
 
     @property
@@ -283,7 +284,11 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
     if profile.published is not None:
         published.load(profile.published)
     for settings in {server.settings for server in references}:
-        layers.of(profile.settings, settings)
+        layered = layers.of(profile.settings, settings)
+        if settings is not None and any(
+            server.source != "dsn" for server in references if server.settings == settings
+        ):
+            fitting.require_memory(settings, layered)
 
 
 def _with_settings(

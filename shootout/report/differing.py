@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from shootout import figures
 from shootout.analysis import plan_changes
+from shootout.answer import Detail
 from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
 from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
@@ -17,6 +18,17 @@ def plan(change: PlanChange) -> str:
     """How a statement was executed, and how it is now."""
     said = (f"the {of.server} says: {text}" for of in (change.base, change.head) for text in of.warnings)
     return "; ".join([f"{change.kind}: {ways(change)}", *rows_read(change), *said])
+
+
+def side_by_side(change: PlanChange, base: str, head: str, title: str) -> Detail:
+    """The plans of a statement on two servers, and the warnings of each."""
+    both = ((base, change.base), (head, change.head))
+    return Detail(
+        title,
+        tuple((label, plan.text or plan.error) for label, plan in both),
+        tuple(f"{label} says: {text}" for label, plan in both for text in plan.warnings),
+        change.base.sql,
+    )
 
 
 def rows_read(change: PlanChange) -> tuple[str, ...]:

@@ -100,7 +100,6 @@ class SoakListPage(ListPage):
 
     every: tuple[SoakPage, ...]
     template = "soak/list"
-    folder = FOLDER
 
 
 def path_of(soak: str) -> str:
@@ -111,7 +110,7 @@ def path_of(soak: str) -> str:
 def listing(results: Sequence[SoakResult]) -> Listing | None:
     """The pages of soaks, if there are any."""
     every = tuple(SoakPage(each) for each in results)
-    return Listing("Soaks", SoakListPage(every), every) if every else None
+    return Listing("Soaks", SoakListPage(every=every, folder=FOLDER), every) if every else None
 
 
 def _values(curve: Curve, name: str) -> NDArray[np.float64] | None:

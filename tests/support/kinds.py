@@ -42,7 +42,7 @@ from tests.support.coverage import builders as maps
 from tests.support.explain import builders as explanations
 from tests.support.soak import builders as soaks
 from tests.unit.document import test_formats
-from tests.unit.upgrade import test_report as upgrades
+from tests.unit.upgrade import test_answer as upgrades
 
 ROUNDS, STARTS = 3, 3
 
@@ -266,11 +266,11 @@ DOCUMENTS = {
     ),
     "count": Kind(
         lambda: [plain(counts.document({"a": counts.BASE, "b": counts.times(1.1)}))],
-        place("work"),
+        place("count"),
     ),
     "soak": Kind(lambda: [a_soak()], place("soak"), encode=as_lines),
     "bisection": Kind(lambda: [plain(bisections.a_bisection())], place("bisect"), beside=bisected),
-    "map": Kind(lambda: [plain(maps.a_map())], place("reach"), encode=lambda v: lzma.compress(as_json(v))),
+    "map": Kind(lambda: [plain(maps.a_map())], place("coverage"), encode=lambda v: lzma.compress(as_json(v))),
     "upgrade": Kind(an_upgrade, place("upgrade"), beside=upgraded),
 }
 

@@ -14,9 +14,9 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import circumstances, commands, next_steps, wording
+from shootout.report import circumstances, commands, evidence, next_steps, wording
 from shootout.report.sections import Section
-from shootout.report.site import findings, history, markup, names, settings, svg, workload
+from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
@@ -44,10 +44,11 @@ def strength(c: CellComparison) -> int:
 
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
+    answers.field, answers.rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
-    wording.causes_title, wording.change_sentence, figures.change, figures.change_range, wording.comment,
-    circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
+    wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
+    wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
     figures.rounded, circumstances.about, wording.false_alarms, wording.sentence,

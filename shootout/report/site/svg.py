@@ -47,7 +47,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Span:
-    """Maps an axis' values to positions from 0 to 1."""
+    """The positions, from 0 to 1, of an axis' values."""
 
     low: float  # low and high of a logarithmic axis: logarithms to base 10
     high: float

@@ -53,7 +53,7 @@ def test_an_undecided_bisection_says_how_to_go_on() -> None:
         structs.replace(each, commit="", server=f"mysql-{each.label}") for each in a_bisection("ab").revisions
     ]
     counted = found(a_bisection(revisions=tuple(revisions), instrument="work")).answer
-    asked = "shootout bisect --over mysql-a,mysql-b --work --resume --budget "
+    asked = "shootout bisect --over mysql-a,mysql-b --count --resume --budget "
     assert report.go_on(counted).startswith(asked)
 
 

@@ -1,4 +1,4 @@
-"""What counted work says of a run's servers: in words, as JSON, and on the page that explains a cell."""
+"""A count of a run's servers: in words, as JSON, and on the page that explains a cell."""
 
 from __future__ import annotations
 
@@ -57,5 +57,5 @@ def test_the_page_has_statements_and_functions() -> None:
     assert document.open == []
     for words in ("Instructions of each statement", "▼ regressed", "Query_block::prepare", "new_only"):
         assert words in document.text, words
-    assert "../work/20261124T100000Z-000001.html" in document.links
+    assert "../count/20261124T100000Z-000001.html" in document.links
     check_figures(text)

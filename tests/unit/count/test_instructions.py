@@ -1,4 +1,4 @@
-"""What counted work says of a cell: its statements, and the functions that explain their change."""
+"""A count of a cell: its statements, and the functions that explain their change."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from msgspec import structs
 
 from shootout.count import instructions, judge
 from shootout.count.instructions import Instructions
-from shootout.count.values import TRANSACTION, WorkDocument, WorkFunctions
+from shootout.count.values import TRANSACTION, CountDocument, CountedFunctions
 from shootout.model.plan import DatasetSize
 from shootout.model.run import RunHeader
 from tests.support import builders
@@ -22,11 +22,11 @@ THEIRS = {0: 4000.0, 1: 500.0, 3: 300.0, 5: 100.0, 6: 900.0}  # by name, instruc
 OWN = {0: 4010.0, 2: 480.0, 4: 700.0, 5: 700.0, 7: 1600.0}
 
 
-def counted(head: float = 1.1, text: str = "") -> WorkDocument:
+def counted(head: float = 1.1, text: str = "") -> CountDocument:
     """The base, and a head with `head` times as many instructions; `text` is part of all names."""
     made = document({"base": BASE, "head": times(head)}, workload=WORKLOAD)
     profiles = (
-        WorkFunctions(
+        CountedFunctions(
             server=server, workload=WORKLOAD, kind=TRANSACTION, names=tuple(functions),
             exclusive=tuple(functions.values()), inclusive=tuple(functions.values()),
             allocations=1, system_calls=1,
@@ -36,7 +36,7 @@ def counted(head: float = 1.1, text: str = "") -> WorkDocument:
     return structs.replace(made, functions=tuple(name + text for name in NAMES), profiles=tuple(profiles))
 
 
-def found(made: WorkDocument) -> Instructions:
+def found(made: CountDocument) -> Instructions:
     return instructions.of(judge.compare(made), WORKLOAD, ("base", "head"))
 
 
@@ -79,7 +79,7 @@ def test_computed_kinds_have_no_functions() -> None:
     assert (frame.functions, frame.parts, frame.explaining, frame.unnamed.head) == ((), (), (), 0)
 
 
-def of_run(made: WorkDocument) -> WorkDocument:
+def of_run(made: CountDocument) -> CountDocument:
     """The document, as if it had counted the servers of `header`."""
     servers = tuple(
         structs.replace(server, label=label)

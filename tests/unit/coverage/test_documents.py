@@ -51,12 +51,14 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
     assert path.name.endswith(".json.xz")
     assert MAPS.read(path) == document
     assert MAPS.owns(path)
+    before = MAPS.write_to(tmp_path / "reach" / "before.json.xz", document)  # the folder's earlier name
+    assert MAPS.find(tmp_path) == (path, before)
     documents.keep(tmp_path / "kept", document.run, document.started, executed, pytest.fail)
     assert [MAPS.read(path) for path in MAPS.find(tmp_path / "kept")] == [document]
     said: list[str] = []
     documents.keep(path, document.run, document.started, (), said.append)
     documents.keep(path, document.run, document.started, executed, said.append)
-    assert [reason.partition(": ")[0] for reason in said] == ["reach"]
+    assert [reason.partition(": ")[0] for reason in said] == ["coverage"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
 )
 def test_a_damaged_map_is_refused(change: dict[str, object], tmp_path: Path) -> None:
     path = MAPS.write(tmp_path, "x", structs.replace(a_map(), **change))
-    with pytest.raises(InputError, match="not a map of functions"):
+    with pytest.raises(InputError, match="not a coverage map"):
         MAPS.read(path)
 
 
