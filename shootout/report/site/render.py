@@ -14,7 +14,7 @@ from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import circumstances, commands, next_steps, wording
+from shootout.report import circumstances, commands, evidence, next_steps, wording
 from shootout.report.sections import Section
 from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
@@ -47,14 +47,14 @@ FILTERS: tuple[Callable[..., object], ...] = (
     answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
-    wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
-    figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration,
-    figures.factor, wording.first_line, wording.margin, figures.memory, figures.moment,
-    figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
-    circumstances.about, wording.false_alarms, wording.sentence,
-    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
-    wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
-    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
+    wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
+    wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
+    figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
+    figures.rounded, circumstances.about, wording.false_alarms, wording.sentence,
+    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed, wording.explain_gate,
+    wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
+    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
