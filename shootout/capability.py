@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from shootout.document.store import Store
     from shootout.model.verdict import Comparison
     from shootout.parser import Parser
-    from shootout.report.judged import Judged
     from shootout.report.site.page import Listing
+    from shootout.writers.judged import Judged
 
 NAMES: tuple[str, ...] = (
     "upgrade",

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from shootout import app
+from shootout import app, characters
 from shootout import parser as arguments_of
 from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
@@ -33,8 +33,8 @@ from shootout.inputs.options import (
 )
 from shootout.model.run import Observe
 from shootout.parser import Commands, Parser
-from shootout.report import characters, terminal
-from shootout.report.judged import Judged
+from shootout.writers import terminal
+from shootout.writers.judged import Judged
 
 # Options of a run that a command with a load of its own takes, too.
 LOADING = (

@@ -29,7 +29,8 @@ from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
-from shootout.report import lines, terminal, wording
+from shootout.report import lines, wording
+from shootout.writers import terminal
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture

@@ -80,7 +80,7 @@ FAULTS = (
     ),
     Fault(
         "control characters that reach the terminal",
-        "shootout/report/terminal.py",
+        "shootout/writers/terminal.py",
         "return Text(visible(text), style)",
         "return Text(text, style)",
         "tests/unit/report/test_terminal.py",

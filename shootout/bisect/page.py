@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from shootout import numbers
 from shootout.bisect import report
 from shootout.bisect.values import Answer, Revision, RevisionFinding
+from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.paths import file_stem
-from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Listing, ListPage, Page
 
 FOLDER = "bisections"

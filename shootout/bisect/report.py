@@ -6,16 +6,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from shootout import numbers
+from shootout import figures, numbers
 from shootout.analysis.exit_codes import UNMEASURED, exit_code
 from shootout.bisect import proof
 from shootout.bisect.values import FORMAT, Answer, Revision, RevisionFinding
 from shootout.model.history import Regression
 from shootout.model.verdict import Interval, Verdict
-from shootout.report import commands, figures
+from shootout.report import commands
 from shootout.report.github.issues import Origin
-from shootout.report.github.markdown import Markup, code, escaped, folded, span, table
-from shootout.report.judged import Judged, Line, Table
+from shootout.writers.judged import Judged, Line, Table
+from shootout.writers.markdown import Markup, code, escaped, folded, span, table
 
 COLUMNS = ("revision", "step here", "#to the base", "verdict", "#to the one before", "#starts", "what")
 FEW = 12  # revisions: a table lists all of them

@@ -25,8 +25,8 @@ from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
-from shootout.report.judged import Judged
 from shootout.servers.sources import builds
+from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan

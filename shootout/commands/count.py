@@ -15,7 +15,7 @@ from shootout.errors import InputError, Skip
 from shootout.inputs.options import MARKDOWN, OUT
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged
+from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing

@@ -12,7 +12,7 @@ from shootout.coverage.documents import MAPS
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, RESULTS
 from shootout.parser import Parser
-from shootout.report.judged import Judged
+from shootout.writers.judged import Judged
 
 
 class Reach(Capability):

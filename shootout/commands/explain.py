@@ -19,7 +19,7 @@ from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged
+from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing

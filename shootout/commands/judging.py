@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from shootout import app, capability, command, harness, steps
+from shootout import app, capability, command, figures, harness, steps
 from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
 from shootout.conclusion import as_json
@@ -27,8 +27,9 @@ from shootout.inputs.options import (
 )
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
-from shootout.report import figures, lines, listings, terminal
-from shootout.report.judged import Line
+from shootout.report import lines, listings
+from shootout.writers import terminal
+from shootout.writers.judged import Line
 
 BASELINES = FIXTURES / "baselines"
 

@@ -15,9 +15,9 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged
 from shootout.soak import judge, measure, page, report
 from shootout.soak.documents import SOAKS
+from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing

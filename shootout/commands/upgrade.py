@@ -17,10 +17,10 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged
 from shootout.upgrade import judge, measure, page, report
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
+from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shootout import numbers
+from shootout.chart import NAME_MAX, Axis, Chart, Line, Series, readouts
 from shootout.count import judge, report
 from shootout.count.values import COMMIT, FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
 from shootout.count.versions_page import SERVERS_MIN, VersionsPage
 from shootout.model.verdict import Comparison, Verdict
 from shootout.paths import file_stem
-from shootout.report.site.charts import NAME_MAX, Axis, Chart, Line, Series, by_family, readouts
+from shootout.report.site.charts import by_family
 from shootout.report.site.page import Listing, ListPage, Page
 
 FOLDER = "work"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from shootout import figures
 from shootout.analysis.exit_codes import exit_code
 from shootout.count.commands import count_command
 from shootout.count.instructions import Instructions, PartCount, Statement
@@ -19,10 +20,10 @@ from shootout.count.values import (
 from shootout.model.run import MODES_DROPPED, RunHeader
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped
-from shootout.report import figures, wording
-from shootout.report.github.markdown import escaped, table
-from shootout.report.judged import STYLES, Judged, Line, Table
+from shootout.report import wording
 from shootout.report.sections import Point
+from shootout.writers.judged import STYLES, Judged, Line, Table
+from shootout.writers.markdown import escaped, table
 
 COLUMNS = (
     "workload", "kind", "server", "#base", "#instructions", "#change", "interval", "#spread", "verdict",

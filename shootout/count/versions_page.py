@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
 
+from shootout import figures
 from shootout.count import by_version
 from shootout.count.by_version import Cost, KindCosts
 from shootout.count.values import WorkComparison
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import Interval, Verdict
-from shootout.report import figures
 from shootout.report.site.page import Page
 
 SERVERS_MIN = 3  # two stand side by side on the count's own page

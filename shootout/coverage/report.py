@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator, Sequence
 
 from shootout.coverage.judge import Execution, Reach, Reached
 from shootout.coverage.values import MapDocument, MapServer
+from shootout.figures import counted
 from shootout.numbers import number, share
-from shootout.report.figures import counted
-from shootout.report.github import markdown
-from shootout.report.judged import Judged, Line, Table
+from shootout.writers import markdown
+from shootout.writers.judged import Judged, Line, Table
 
 KINDS_MAX = 3  # in a cell of a table
 TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from shootout import figures
 from shootout.explain import report, wall_clock
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
-from shootout.report import differing, figures, wording
+from shootout.report import differing, wording
 
 
 def of(explained: Explained) -> str:

@@ -12,11 +12,11 @@ from shootout.count import evidence
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.explain import cells, judge, measure, page, report
 from shootout.explain.documents import EXPLANATIONS
+from shootout.figures import counted
 from shootout.model.plan import Cell
 from shootout.model.run import Observe
-from shootout.report.figures import counted
-from shootout.report.judged import Judged
 from shootout.report.sections import Section
+from shootout.writers.judged import Judged
 
 CELL_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 

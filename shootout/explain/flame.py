@@ -14,11 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup, escape
 
+from shootout import characters, figures
 from shootout.explain import functions, report
 from shootout.explain.call_paths import CallPaths
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
-from shootout.report import characters, figures
 
 WIDTH_MIN = 0.003  # of the graph; narrower frames are left out
 HEIGHT = 18  # of a frame, pixels

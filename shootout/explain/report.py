@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from shootout import figures
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.explain.values import Explanation
 from shootout.model.plan import Cell
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE, share
-from shootout.report import commands, differing, figures
-from shootout.report.judged import Judged, Line
+from shootout.report import commands, differing
 from shootout.report.sections import Point, Section
+from shootout.writers.judged import Judged, Line
 
 NAMED_MAX = 5  # functions in a list; the page lists all
 SLOWED_MIN = 0.05  # by profiling, worth a sentence

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from shootout import figures
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.model.statement_plan import PlanStep, StatementPlan
 from shootout.numbers import number
-from shootout.report import figures
 from shootout.settings.differences import VariableDifference
 
 

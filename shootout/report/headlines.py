@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
+from shootout.figures import counted, percent, threads
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import share
 from shootout.report import no_effect
-from shootout.report.figures import counted, percent, threads
 from shootout.report.wording import (
     WORST_FIRST,
     decided_change,

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from shootout.figures import threads
 from shootout.model.run import MODES_DROPPED
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
-from shootout.report.figures import threads
-from shootout.report.judged import STYLES, Line, Table
 from shootout.report.next_steps import NextSteps
 from shootout.report.sections import NO_SECTIONS, Section, Sections
+from shootout.writers.judged import STYLES, Line, Table
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 CUT_SHORT = "The run was cut short: some starts are missing"

@@ -9,6 +9,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
 from shootout.analysis.warnings import OTHER_BASE
+from shootout.characters import visible
+from shootout.figures import (
+    NONE,
+    amount,
+    change,
+    change_range,
+    counted,
+    factor,
+    percent,
+    signed_to,
+    threads,
+    throughput,
+)
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import (
     Cause,
@@ -22,19 +35,6 @@ from shootout.model.verdict import (
 )
 from shootout.numbers import MINUS, SPACE, percents, share
 from shootout.report import commands
-from shootout.report.characters import visible
-from shootout.report.figures import (
-    NONE,
-    amount,
-    change,
-    change_range,
-    counted,
-    factor,
-    percent,
-    signed_to,
-    threads,
-    throughput,
-)
 from shootout.report.sections import Section
 
 # Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shootout import numbers
+from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.model.verdict import Verdict
 from shootout.paths import file_stem
-from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Listing, ListPage, Page
 from shootout.soak import report
 from shootout.soak.curves import Curve, curves

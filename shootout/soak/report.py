@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import chain
 
+from shootout import figures
 from shootout.analysis.exit_codes import exit_code
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, number
-from shootout.report import figures, wording
-from shootout.report.judged import STYLES, Judged, Line, Table
+from shootout.report import wording
 from shootout.soak.values import (
     FindingKind,
     FootprintChange,
@@ -19,6 +19,7 @@ from shootout.soak.values import (
     SoakHeader,
     SoakResult,
 )
+from shootout.writers.judged import STYLES, Judged, Line, Table
 
 TITLES: dict[FindingKind, str] = {
     "level": "change from beginning to end",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shootout.count.report import modes_dropped
+from shootout.figures import counted
 from shootout.report import differing
-from shootout.report.figures import counted
 from shootout.settings.differences import VariableDifference
 from shootout.upgrade.judge import Answer
 from shootout.upgrade.topic import Topic

@@ -6,21 +6,22 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePath
 
+from shootout import figures
 from shootout.analysis.exit_codes import exit_code
 from shootout.analysis.plan_changes import PlanChange
 from shootout.count.report import count
 from shootout.count.values import WorkChange
+from shootout.figures import counted
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
-from shootout.report import circumstances, differing, figures, wording
-from shootout.report.figures import counted
-from shootout.report.github import markdown
-from shootout.report.judged import Judged, Line, Table
+from shootout.report import circumstances, differing, wording
 from shootout.settings.table import BY_TIME
 from shootout.upgrade import configuration, configured
 from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored, Worst
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import LARGE
+from shootout.writers import markdown
+from shootout.writers.judged import Judged, Line, Table
 
 KINDS = "kinds of statement"
 MEANING = ", ".join(

@@ -20,12 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
-from shootout import capability, steps
+from shootout import capability, characters, steps
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.inputs import matrix, workload
 from shootout.inputs.options import Selection
-from shootout.report import characters
 from shootout.report.site import downloads
 from shootout.servers.sources import cache, reference
 from shootout.settings import profiles

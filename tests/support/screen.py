@@ -9,8 +9,8 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from shootout import numbers
-from shootout.report import terminal
-from shootout.report.judged import Judged, Line, Table
+from shootout.writers import terminal
+from shootout.writers.judged import Judged, Line, Table
 
 
 def shown(text: Iterable[Line | Table], width: int = 132) -> list[str]:

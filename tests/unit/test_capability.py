@@ -25,9 +25,9 @@ from shootout.model.plan import Cell
 from shootout.model.value import Value
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged, Line, Table
 from shootout.report.sections import Section
 from shootout.report.site.page import Listing, ListPage
+from shootout.writers.judged import Judged, Line, Table
 from tests.support import builders
 from tests.support.report.site.pages import Document
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from shootout import figures
+from shootout.characters import visible
 from shootout.model.history import Regression
-from shootout.report import figures
-from shootout.report.characters import visible
-from shootout.report.github.markdown import code, escaped, table
 from shootout.report.github.repository import Repository, Text
+from shootout.writers.markdown import code, escaped, table
 
 LABEL = "performance regression"
 MARKER = "<!-- shootout: regression "  # followed by the key and " -->"

@@ -1,17 +1,17 @@
-"""Markdown for step summaries, comments and issues, which no text in it can break; and annotations."""
+"""A run in Markdown, for step summaries and the comment of a pull request; and annotations."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from shootout.analysis import gate
+from shootout.characters import visible
+from shootout.figures import threads
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
-from shootout.report.characters import visible
-from shootout.report.figures import threads
 from shootout.report.sections import NO_SECTIONS, Section, Sections
+from shootout.writers.markdown import code, escaped, folded, span, table
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 # What .github/actions/request puts before a comment: until then, that run is waited for.
@@ -21,11 +21,6 @@ ROWS_SHOWN = 6  # of the table of verdicts; the others are folded
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
-# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
-# these, so a zero-width space has to break them (github/cmark-gfm#181).
-_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
-# That space, characters that could start markup, and the bar of tables.
-_MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
 
 
 def summary(comparison: Comparison, sections: Sections = NO_SECTIONS) -> str:
@@ -93,11 +88,6 @@ def _points(section: Section) -> Iterator[str]:
         yield from (f"  - {span(command)}" for command in point.commands)
 
 
-def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that a click shows."""
-    yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
-
-
 def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str:
     """A pull request's comment: all runs' summaries, truncated to GitHub's limit.
 
@@ -152,50 +142,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# --- Markdown -------------------------------------------------------------------------------------
-
-
-def escaped(text: str) -> str:
-    """Any text on one line, escaped so that it cannot form markup, links or mentions."""
-    one_line = " ".join(visible(text).split())
-    broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
-    return _MARKUP.sub(lambda match: f"&#{ord(match[1])};", broken)
-
-
-class Markup(str):
-    """A text that is Markdown already."""
-
-
-def table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Draw a table; everything in it but `Markup` is escaped. `#` before a column's name: numbers."""
-    yield _row(name.removeprefix("#") for name in columns)
-    yield f"|{'|'.join('--:' if name.startswith('#') else '---' for name in columns)}|"
-    yield from map(_row, rows)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(each if isinstance(each, Markup) else escaped(each) for each in cells)} |"
-
-
-def code(text: str) -> Iterator[str]:
-    """A code block that `text` cannot close."""
-    fence = _fence(text, 3)
-    yield from (fence, _shown(text), fence)
-
-
-def span(text: str) -> str:
-    """Code within a line, which can be copied as it is; `text` cannot close it."""
-    one_line = " ".join(_shown(text).splitlines())
-    fence = _fence(one_line, 1)
-    return f"{fence} {one_line} {fence}"
-
-
-def _shown(text: str) -> str:
-    """Text for code, where HTML comments stay as they are: none of it is a marker of ours."""
-    return visible(text).replace("<!--", "<\N{ZERO WIDTH SPACE}!--")
-
-
-def _fence(text: str, least: int) -> str:
-    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

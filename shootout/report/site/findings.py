@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from shootout import figures
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import figures, next_steps, wording
+from shootout.report import next_steps, wording
 from shootout.report.next_steps import NextSteps
 from shootout.report.site.run import Run
 

@@ -11,11 +11,12 @@ from itertools import pairwise
 
 from msgspec.structs import asdict, astuple
 
+from shootout import figures
 from shootout.analysis import acknowledgements
+from shootout.chart import Axis, Chart, Line, Point, Rule, Series, readouts
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
-from shootout.report import figures
-from shootout.report.site.charts import Axis, Chart, Line, Point, Rule, Series, padded, readouts
+from shootout.report.site.charts import padded
 from shootout.report.site.names import history_page
 from shootout.report.site.page import Page
 

@@ -7,9 +7,9 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from shootout import figures
 from shootout.model.plan import Cell
 from shootout.paths import file_stem
-from shootout.report import figures
 
 
 def run_folder(run: str) -> str:

@@ -9,12 +9,12 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from shootout import numbers
+from shootout import characters, figures, numbers
 from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import characters, circumstances, commands, figures, next_steps, wording
+from shootout.report import circumstances, commands, next_steps, wording
 from shootout.report.sections import Section
 from shootout.report.site import findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import numbers
+from shootout import figures, numbers
 from shootout.analysis import ledger, stats
+from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
-from shootout.report import figures
 from shootout.report.judged_runs import JudgedRun
-from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.names import runner_page
 from shootout.report.site.page import Page
 from shootout.report.site.run import Machine, Run

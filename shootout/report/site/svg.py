@@ -14,9 +14,8 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from shootout import numbers
-from shootout.report import characters
-from shootout.report.site.charts import MARKERS, Axis, Chart, Line
+from shootout import characters, numbers
+from shootout.chart import MARKERS, Axis, Chart, Line
 
 UNIT = 1000
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from shootout import figures
+from shootout.chart import Chart, Series
 from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
-from shootout.report import figures
 from shootout.report.site import charts
-from shootout.report.site.charts import Chart, Series, points
+from shootout.report.site.charts import points
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
 

@@ -11,12 +11,12 @@ from msgspec import structs
 from playwright.sync_api import Browser
 
 from benchmarks.showcase import record, tables
-from shootout import cli, numbers
+from shootout import cli, figures, numbers
 from shootout.analysis import compare, metrics
 from shootout.document import journal
 from shootout.model.verdict import Comparison, Interval, Verdict
 from shootout.paths import ROOT
-from shootout.report import figures, headlines, judged_runs, wording
+from shootout.report import headlines, judged_runs, wording
 from shootout.report.judged_runs import Whole
 from tests.support.browser import opened
 from tests.support.end_to_end import printed

@@ -18,9 +18,9 @@ from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
-from shootout.report import terminal
 from shootout.servers.processes import instances
 from shootout.servers.sources import reference
+from shootout.writers import terminal
 from tests.support.measure import dumps
 from tests.support.report.site.pages import Document
 from tests.support.runs import a_tree

@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout import figures
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.model.published import Claim, DataPoint
 from shootout.model.run import Part, RunDocument, Samples, StartRecord
 from shootout.model.verdict import ClaimResult, Outcome
-from shootout.report import figures, wording
+from shootout.report import wording
 from tests.support import builders
 from tests.support.analysis.builders import with_samples
 from tests.support.repeated import a_repetition, as_usual

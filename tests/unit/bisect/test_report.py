@@ -4,7 +4,7 @@ from shootout.bisect import report
 from shootout.bisect.values import Answer, BuildRecord, Proof, Revision
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
-from shootout.report.judged import Line, Table
+from shootout.writers.judged import Line, Table
 from tests.support.bisect.builders import LABELS, a_bisection, a_run, found
 
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: <b>no</b>")

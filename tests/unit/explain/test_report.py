@@ -17,9 +17,9 @@ from shootout.explain import judge, page, report
 from shootout.explain.values import Explanation
 from shootout.model.plan import Cell
 from shootout.paths import REPORTS
-from shootout.report import terminal
 from shootout.report.github import markdown
 from shootout.report.sections import Point, Section
+from shootout.writers import terminal
 from tests.support import builders
 from tests.support.explain.builders import CELL, an_explanation, profiled, written
 

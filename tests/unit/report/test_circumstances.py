@@ -21,7 +21,7 @@ from shootout.model.run import (
 from shootout.model.workload import Uniform, Zipfian
 from shootout.report import circumstances, lines
 from shootout.report.github import markdown
-from shootout.report.judged import Line
+from shootout.writers.judged import Line
 from tests.support import builders
 
 OPTIONS = {"range_size": 10, "delta": 2}

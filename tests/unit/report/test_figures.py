@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shootout import figures
 from shootout.model.plan import DatasetSize
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import Interval
-from shootout.report import figures
 from tests.support.report.compared import an_interval, plain
 
 

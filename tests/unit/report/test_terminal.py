@@ -5,8 +5,9 @@ import io
 from rich.console import Console
 
 from shootout.model.run import Progress
-from shootout.report import lines, terminal
-from shootout.report.judged import Line, Table
+from shootout.report import lines
+from shootout.writers import terminal
+from shootout.writers.judged import Line, Table
 from tests.support import builders
 from tests.support.screen import row, shown
 

@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
+from shootout import figures
 from shootout.analysis import compare, metrics
 from shootout.model.plan import Metric, Policy
 from shootout.model.verdict import (
@@ -13,7 +14,7 @@ from shootout.model.verdict import (
     Interval,
     Verdict,
 )
-from shootout.report import commands, figures, wording
+from shootout.report import commands, wording
 from shootout.report.sections import Section
 from tests.support import builders
 from tests.support.analysis.builders import a_document, head_of, starts_of

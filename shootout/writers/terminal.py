@@ -16,11 +16,11 @@ from rich.measure import Measurement
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from shootout.characters import visible
+from shootout.figures import duration
 from shootout.model.run import Progress
 from shootout.numbers import plain_percent
-from shootout.report.characters import visible
-from shootout.report.figures import duration
-from shootout.report.judged import Line, Table
+from shootout.writers.judged import Line, Table
 
 BAR_WIDTH = 28  # characters
 LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
