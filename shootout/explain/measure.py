@@ -20,13 +20,13 @@ from shootout.explain import perf
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, Profile
 from shootout.inputs.options import Selection
-from shootout.measure import campaign, plans, statements
+from shootout.measure import campaign, execution_plans, statements
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import Plan, bind
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Block, Cell
 from shootout.model.run import Observe, RunDocument, RunHeader, StartRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.servers.running import Running
 from shootout.servers.sources import reference
 
@@ -178,7 +178,7 @@ class _Watcher:
     not_profiled: str = ""
     paths: _Paths = field(default_factory=_Paths)
     counts: dict[tuple[int, str], Counter[int]] = field(default_factory=dict)  # by start and server
-    plans: list[StatementPlan] = field(default_factory=list)
+    plans: list[ExecutionPlan] = field(default_factory=list)
     variables: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @contextmanager
@@ -257,6 +257,6 @@ class _Watcher:
                 if not instance.ours:
                     continue
                 schema = schema_of(instance, bound.dataset)
-                self.plans += plans.planned(
+                self.plans += execution_plans.planned(
                     instance, schema, captured, start=start, server=label, prepared=prepared
                 )

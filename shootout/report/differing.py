@@ -6,7 +6,7 @@ from shootout import figures
 from shootout.analysis import plan_changes
 from shootout.analysis.plan_changes import PlanChange
 from shootout.answer import Detail
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
 
@@ -47,7 +47,7 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     return figures.setting(text, variable.name) or "empty"
 
 
-def access(plan: StatementPlan) -> str:
+def access(plan: ExecutionPlan) -> str:
     """How a plan comes to its rows."""
     return ", ".join(map(_step, plan.steps)) or "another plan"
 

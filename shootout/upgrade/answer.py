@@ -392,9 +392,11 @@ def _plans(found: Findings) -> Topic | None:
         for (workload, _), change in found.plans.items()
     )  # fmt: skip
     compared = found.plans_compared
-    title = f"Plans: none of {counted(compared, 'kind')} changed" if compared else "Plans: not compared"
+    title = "Execution plans: not compared"
+    if compared:
+        title = f"Execution plans: none of {counted(compared, 'kind')} changed"
     if rows:
-        title = f"Plans: {counted(len(rows), 'statement')} planned in another way"
+        title = f"Execution plans: {counted(len(rows), 'statement')} planned in another way"
     columns = ("kind", "workload", found.old, found.new, "what the new server says")
     plans = tuple(
         differing.side_by_side(change, found.old, found.new, f"{change.kind}, {workload}")

@@ -14,7 +14,7 @@ from pymysql.cursors import Cursor, DictCursor
 
 from shootout.errors import MeasureError, without_literals, without_values
 from shootout.measure.statements import is_answer
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.servers.running import Running
 
 _DETAILED = ("EXPLAIN FORMAT=TREE", "EXPLAIN FORMAT=JSON")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1
@@ -38,7 +38,7 @@ def planned(
     start: int,
     server: str,
     prepared: Mapping[str, Prepared] = NONE,
-) -> Iterator[StatementPlan]:
+) -> Iterator[ExecutionPlan]:
     """How the server executes statements by kind, and what its handlers do; no row changes.
 
     The plan is that of the prepared statement where there is one: of a literal the server knows more.
@@ -56,7 +56,7 @@ def planned(
                     asked = _Asked(connection, *prepared.get(kind, (sql, ())))
                     steps, error, said = _traditional(asked)
                     text = _detailed(asked) if not draw or not steps else ""
-                    yield StatementPlan(
+                    yield ExecutionPlan(
                         start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
                         text=without_literals(text),
                         handlers={} if draw else _handlers(connection, sql),

@@ -19,7 +19,7 @@ class PlanStep(Value):
     extra: tuple[str, ...]  # sorted
 
 
-class StatementPlan(Value):
+class ExecutionPlan(Value):
     """How one server executes one statement."""
 
     start: Start
