@@ -15,6 +15,7 @@ from shootout.analysis import (
     ledger,
     metrics,
     pairs,
+    plan_changes,
     warnings,
 )
 from shootout.analysis.decisions import Decided
@@ -94,6 +95,7 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base
         base_figures=base_figures,
         warnings=tuple(warnings.of_cell(document, pair, decision)),
         metrics=costs,
+        plans=plan_changes.kept(document, pair.cell, pair.base, [each.kind for each in statements]),
         statements=statements,
         causes=causes.of_cell(
             pair,

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.inputs import toml
+from shootout.inputs import dump, toml
 from shootout.inputs.placeholders import NATURAL, QUOTED, THREAD, FieldError, Scope
 from shootout.model.plan import NUMBERS, Dataset, DatasetSize, Load
 from shootout.model.program import (
@@ -127,12 +127,14 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
 
 
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
-    """What a dump holds. Raises InputError if it cannot be read."""
+    """What a dump holds. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
+    dump.check(path)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    dump.database(path.resolve(), digest)
     return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
 
 

@@ -27,6 +27,7 @@ from shootout.measure import schedule
 from shootout.measure.bench import Bench, Instances, Watcher
 from shootout.measure.participants import Participant, prepare
 from shootout.measure.plan import Plan
+from shootout.measure.planner import Planner
 from shootout.measure.recorder import Recorder, now
 from shootout.measure.schedule import Start
 from shootout.measure.workplace import say_who_else_measures, workplace
@@ -69,7 +70,8 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
             interrupted = True
             try:
                 participants = prepare(plan, recorder, directory, held, observe)
-                bench = Bench(plan, recorder.run.header.runner, recorder, watcher)
+                planner = Planner(thorough=watcher is not None)
+                bench = Bench(plan, recorder.run.header.runner, recorder, watcher, planner)
                 Campaign(plan, recorder, participants, bench, observe).measure(results / ledgers.FOLDER)
                 interrupted = False
             finally:

@@ -50,10 +50,10 @@ class Hooks:
                 for statement in (*removing, *creating):
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             if workload.reads_numbers(self.workload):
                 numbers = schema_of(self.instance, structs.replace(self.dataset, digest=NUMBERS))
-                cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM {numbers}.{NUMBERS}")
+                cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM `{numbers}`.{NUMBERS}")
             for statement in statements:
                 with self._named(f"setup: {statement}"):
                     cursor.execute(statement)
@@ -64,7 +64,7 @@ class Hooks:
         if not checks:
             return
         with self._cursor() as cursor:
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             for check in checks:
                 with self._named(f"check {check.name}"):
                     cursor.execute(check.sql)

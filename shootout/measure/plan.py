@@ -15,7 +15,7 @@ import msgspec
 from msgspec import structs
 
 from shootout.errors import InputError
-from shootout.inputs import matrix, published, toml, workload
+from shootout.inputs import dump, matrix, published, toml, workload
 from shootout.inputs.options import Selection
 from shootout.model.plan import NUMBERS, Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
@@ -208,6 +208,7 @@ def bind(
         name: BoundWorkload.bind(name, file, loaded[name], profile) for name, file in written.items()
     }
     datasets = {name: bound.dataset for name, bound in workloads.items()}
+    _check_dumps(datasets, servers)
     servers = _with_settings(profile, servers, loaded)
     profile = structs.replace(
         profile,
@@ -318,6 +319,20 @@ def _with_settings(
         )
         for label, planned in servers.items()
     }
+
+
+def _check_dumps(datasets: Mapping[str, Dataset], servers: Mapping[str, PlannedServer]) -> None:
+    """Each dump has a schema of its database's name to itself on the servers that are started."""
+    if all(server.reference.source == "dsn" for server in servers.values()):
+        return
+    named: dict[str, str] = {}
+    for path, digest in {(one.dump, one.digest) for one in datasets.values() if one.kind == "dump"}:
+        name = dump.database(Path(path), digest)
+        if name and (other := named.setdefault(name.lower(), path)) != path:
+            raise InputError(
+                f"{' and '.join(sorted((other, path)))} are dumps of one database, {name}: "
+                "a run can load only one of them"
+            )
 
 
 def _workloads(profile: Profile) -> dict[str, str]:

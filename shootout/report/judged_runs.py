@@ -158,5 +158,12 @@ def _lean_cell(cell: CellComparison) -> CellComparison:
         for each in (cell.figures, cell.base_figures)
     )
     return structs.replace(
-        cell, figures=figures, base_figures=base_figures, warnings=(), metrics=(), statements=(), causes=()
+        cell,
+        figures=figures,
+        base_figures=base_figures,
+        warnings=(),
+        metrics=(),
+        statements=(),
+        plans=(),
+        causes=(),
     )

@@ -8,11 +8,11 @@ from pathlib import PurePath
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.analysis.plan_changes import PlanChange
 from shootout.answer import SYMBOLS, Answer, Field, Figure, Link, Mark, Table, Topic, Whole, factor, joined
 from shootout.answer import change as change_of
 from shootout.count.values import CountChange, CountFigure
 from shootout.figures import counted
+from shootout.model.execution_plan import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
 from shootout.report import circumstances, differing

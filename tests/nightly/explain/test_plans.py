@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from shootout.analysis import plan_changes
-from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import MeasureError
 from shootout.measure import execution_plans, statements
-from shootout.model.execution_plan import ExecutionPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanChange
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from tests.support.explain import provoked

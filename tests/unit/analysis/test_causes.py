@@ -75,6 +75,13 @@ def names(*parts: MetricComparison | StatementTime, **how: object) -> list[str]:
 
 
 CPU = work("server_cpu", 0.0005, 0.0006)
+READ = statement("read", 0.1, 0.1)
+
+
+def test_a_single_statement_and_its_cpu_time_are_no_cause_of_themselves() -> None:
+    rows, update = work("rows_read", 100.0, 2000.0), statement("update", 0.5, 0.6)
+    assert names(CPU, rows, update) == ["rows_read"]
+    assert {*names(CPU, rows, update, READ)} == {"rows_read", "update", "server_cpu"}
 
 
 def test_causes_are_ranked_by_how_much_of_a_transaction_they_take() -> None:
@@ -107,7 +114,7 @@ def test_what_is_not_certain_or_hardly_anything_is_no_cause() -> None:
     assert names(work("server_cpu", 0.0005, 0.0006, p_value=0.06)) == []
     assert names(work("rows_read", 1000.0, 1010.0)) == []  # certain, and less than the margin
     assert names(work("rows_read", 100.0, 200.0)) == []  # certain, and 2 % of a transaction's time
-    assert names(CPU, statement("update", 0.5, 0.6, half=1.1)) == ["server_cpu"]  # its interval holds 0
+    assert names(CPU, statement("update", 0.5, 0.6, half=1.1), READ) == ["server_cpu"]  # its interval holds 0
     assert names(CPU, statement("update", 0.5, 0.505)) == ["server_cpu"]
 
 
@@ -118,8 +125,8 @@ def test_cpu_that_is_busy_on_both_sides_stands_at_its_share() -> None:
         samples, server_cpu_s=tuple(0.00190 * count for count in samples.completed)
     )
     cpu, update = work("server_cpu", 0.0019, 0.0028), statement("update", 0.5, 0.8)
-    assert names(cpu, update, pair=a_pair(samples, threads=4)) == ["server_cpu", "update"]
-    assert names(cpu, update, pair=a_pair(busy, threads=4)) == ["server_cpu", "update"]
+    assert names(cpu, update, READ, pair=a_pair(samples, threads=4)) == ["server_cpu", "update"]
+    assert names(cpu, update, READ, pair=a_pair(busy, threads=4)) == ["server_cpu", "update"]
 
 
 def test_what_is_to_be_explained_is_no_cause_of_itself() -> None:

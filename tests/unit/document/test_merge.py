@@ -100,7 +100,7 @@ def shards(tmp_path: Path) -> list[Path]:
 # --- the same bytes -------------------------------------------------------------------------------
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.data())
 def test_any_order_any_sharding_and_any_grouping_give_the_same_bytes(data: st.DataObject) -> None:
     """Runners have their blocks; how these were sharded on each, and what is merged first, does not show."""

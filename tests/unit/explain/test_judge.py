@@ -149,7 +149,7 @@ def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
 
 def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
     """A setting that was tried and helped, then a plan, a wait, a function."""
-    plan = "plan of SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000"
+    plan = "plan of SELECT: const on PRIMARY → full scan; rows read: 1 → 10 000"
     assert plain(cause.main_cause(EXPLAINED)) == plan
     functions = replace(EXPLAINED, plans=())
     said = "row_search_mvcc +116 µs (+105 to +127), 111 % of +104 µs of server CPU time per transaction; "

@@ -127,7 +127,7 @@ def test_a_test_report_has_what_the_table_has() -> None:
     base, head, *_ = compare.compare(builders.a_run()).cells
     assert wording.properties(base) == {"verdict": "○ unjudged", "reason": "the base"}
     said = wording.properties(head)
-    assert said.keys() == {"verdict", "change", "detectable", "reason"}
+    assert said.keys() == {"verdict", "change", "why", "detectable", "reason"}
     assert said["change"] == wording.decided_change(head)
     assert said["detectable"] == wording.detectable(head) != ""
 
