@@ -11,7 +11,7 @@ from markupsafe import Markup
 from shootout.explain import call_paths, cause, flame, report
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
-from shootout.model.statement_plan import PlanChange
+from shootout.model.execution_plan import PlanChange
 from shootout.report import differing
 from shootout.report.sections import Point, Section
 

@@ -18,8 +18,8 @@ from shootout.count.documents import COUNTS
 from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
+from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
-from shootout.model.statement_plan import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference

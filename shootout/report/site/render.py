@@ -54,8 +54,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     figures.rounded, circumstances.about, wording.false_alarms, wording.sentence,
     figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
-    figures.times_range,
-    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (

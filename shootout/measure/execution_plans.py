@@ -14,7 +14,7 @@ from pymysql.cursors import Cursor, DictCursor
 
 from shootout.errors import MeasureError, without_literals, without_values
 from shootout.measure.statements import is_answer
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.servers.running import Running
 
 _DETAILED = ("EXPLAIN FORMAT=TREE", "EXPLAIN FORMAT=JSON")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1
@@ -43,7 +43,7 @@ def planned(
     session: Sequence[str] = (),
     draws: int = DRAWS,
     executed: re.Pattern[str] | None = ANY,
-) -> Iterator[StatementPlan]:
+) -> Iterator[ExecutionPlan]:
     """How the server executes statements by kind, and what its handlers do; no row changes.
 
     The plan is that of the prepared statement where there is one: of a literal the server knows more.
@@ -65,7 +65,7 @@ def planned(
                     steps, error, said = _traditional(asked)
                     counts = executed is not None and executed.match(sql)
                     text = _detailed(asked) if not draw or not steps else ""
-                    yield StatementPlan(
+                    yield ExecutionPlan(
                         start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
                         text=without_literals(text),
                         handlers=_handlers(connection, sql) if counts and not draw else {},

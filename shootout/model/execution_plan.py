@@ -19,7 +19,7 @@ class PlanStep(Value):
     extra: tuple[str, ...]  # sorted
 
 
-class StatementPlan(Value):
+class ExecutionPlan(Value):
     """How one server executes one statement."""
 
     start: Start
@@ -37,7 +37,7 @@ class PlanChange(Value):
     """A kind of statement with a plan of each server, of the same statement."""
 
     kind: str
-    base: StatementPlan
-    head: StatementPlan
+    base: ExecutionPlan
+    head: ExecutionPlan
     changed: bool  # the servers never had the same plan
     unsteady: bool  # a server had several plans
