@@ -24,7 +24,7 @@ from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
-from shootout.measure.workplace import interrupting, workplace
+from shootout.measure.workplace import workplace
 from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
@@ -33,6 +33,7 @@ from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
+from shootout.signals import interrupting
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
 SETTINGS = "defaults"
