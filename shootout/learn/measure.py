@@ -64,8 +64,9 @@ def learn(
     The server starts with the dump loaded, from the cache if it was loaded before.
     """
     for file in filter(None, (dump, *queries, variables)):
-        if not file.is_file():
+        if not file.exists():
             raise InputError(f"{file}: no such file")
+    logs.require(queries)
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from shootout.report import differing
 from shootout.report.figures import counted
 from shootout.settings.differences import VariableDifference
-from shootout.upgrade.configuration import is_compared
+from shootout.upgrade.configuration import is_compared, is_kept
 from shootout.upgrade.judge import Answer
 from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import OptionFate
@@ -89,6 +89,8 @@ def _fate(fate: OptionFate) -> tuple[str, ...]:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:
         what = "removed"
+    elif is_kept(fate):
+        what = "as before"
     else:
         what = "another value"
     difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)
