@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
+from shootout.model.plan import Cell, block_key
 from shootout.model.run import RunDocument
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
 
 Shape = tuple[PlanStep, ...] | str
 
@@ -18,17 +18,6 @@ _ENDS = ("begin", "commit", "rollback")  # kinds without a plan
 # Of a plan that is the same: only some versions say it, or say it of other access.
 _SAID_BY_SOME = ("Using where", "Backward index scan")
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
-
-
-@dataclass(frozen=True)
-class PlanChange:
-    """A kind of statement with a plan of each server, of the same statement."""
-
-    kind: str
-    base: StatementPlan
-    head: StatementPlan
-    changed: bool  # the servers never had the same plan
-    unsteady: bool  # a server had several plans
 
 
 def rows_read(plan: StatementPlan) -> float | None:
@@ -78,6 +67,22 @@ def compared(plans: Iterable[StatementPlan], base: str, head: str) -> list[PlanC
                 )
             )
     return sorted(changes, key=lambda change: not change.changed)
+
+
+def kept(document: RunDocument, cell: Cell, base: Cell, kinds: Sequence[str] = ()) -> tuple[PlanChange, ...]:
+    """Find the plans that the run kept and that differ from the base's, or of which the head alone warns.
+
+    `kinds`: the statements whose plans come first.
+    """
+    block = block_key(cell.workload, cell.threads)
+    plans = [plan for start in document.starts if start.block == block for plan in start.plans]
+    found = [
+        change
+        for change in compared(plans, base.server, cell.server)
+        if change.changed or {*change.head.warnings} - {*change.base.warnings}
+    ]
+    places = {kind: place for place, kind in enumerate(kinds)}
+    return tuple(sorted(found, key=lambda change: places.get(change.kind, len(places))))
 
 
 def not_compared(

@@ -21,7 +21,7 @@ def read(path: Path) -> Answer:
     callgrind = counting.CALLGRIND
     if not bisection.is_exact:
         used, measured = None, timed.measured(bisection, runs(path.parent))
-    elif bisection.instrument == callgrind.name:
+    elif bisection.instrument == callgrind.stored:
         counted = callgrind.counted(path.parent, bisection.revisions[0].label)
         used, measured = callgrind, counts.measured(bisection, counted, callgrind.title)
     else:

@@ -62,7 +62,7 @@ class Question:
             revisions=self.revisions,
             given={flag: text for flag, text in self.plan.given.items() if flag != "--servers"},
             link=self.link,
-            instrument=self.instrument.name if self.instrument else TIME,
+            instrument=self.instrument.stored if self.instrument else TIME,
         )
 
     def is_of(self, bisection: Bisection) -> bool:

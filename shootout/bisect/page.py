@@ -90,7 +90,6 @@ class BisectionListPage(ListPage):
 
     every: tuple[BisectionPage, ...]
     template = "bisect/list"
-    folder = FOLDER
 
 
 def path_of(bisection: str) -> str:
@@ -101,7 +100,7 @@ def path_of(bisection: str) -> str:
 def listing(answers: Iterable[Answer]) -> Listing | None:
     """The pages of these bisections, if there are any."""
     every = tuple(map(BisectionPage, answers))
-    return Listing("Bisections", BisectionListPage(every), every) if every else None
+    return Listing("Bisections", BisectionListPage(every=every, folder=FOLDER), every) if every else None
 
 
 def _named(revision: Revision) -> str:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from shootout.report.site.page import Listing
 
 
-class Work(Capability):
+class Count(Capability):
     """Instructions of each kind of statement, counted exactly."""
 
     name = "count"
     store = COUNTS
 
     def command(self, parser: Parser) -> None:
-        """Declare `work`."""
+        """Declare `count`."""
         command.declare(parser, self._run)
         parser.add_argument("--base", metavar="REF", help="the server to compare with")
         parser.add_argument("--head", metavar="REF", help="the server that may need more instructions")
@@ -58,4 +58,4 @@ class Work(Capability):
         return page.listing(counted, runs)
 
 
-CAPABILITY = Work()
+CAPABILITY = Count()

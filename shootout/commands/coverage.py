@@ -15,19 +15,19 @@ from shootout.parser import Parser
 from shootout.writers.judged import Judged
 
 
-class Reach(Capability):
+class Coverage(Capability):
     """Says which statements execute the functions that a change touches."""
 
     name = "coverage"
     store = MAPS
 
     def command(self, parser: Parser) -> None:
-        """Declare `reach`."""
+        """Declare `coverage`."""
         command.declare(parser, self._run)
         parser.add_argument("--repo", metavar="DIR", type=Path, help="the git repository of the server")
         parser.add_argument("--base", metavar="REV", help="the revision before the change")
         parser.add_argument("--head", metavar="REV", help="the revision with the change")
-        which = "the map that a count left (default: the newest of --results)"
+        which = "the coverage map that a count left (default: the newest of --results)"
         parser.add_argument("--map", metavar="DOC", type=Path, help=which)
         command.add_options(parser, (RESULTS, MARKDOWN))
 
@@ -41,7 +41,7 @@ class Reach(Capability):
             raise InputError("expected --base REV and --head REV")
         else:
             touches = diffs.of_repository(args.repo or Path(), args.base, args.head)
-            judged = report.judged(judge.reach(document, touches))
+            judged = report.judged(judge.coverage(document, touches))
         if args.markdown is not None:
             files.write(args.markdown, judged.markdown)
         return command.show(judged, args)
@@ -51,4 +51,4 @@ class Reach(Capability):
         return report.coverage(MAPS.read(path))
 
 
-CAPABILITY = Reach()
+CAPABILITY = Coverage()

@@ -31,7 +31,7 @@ def _github_annotate(args: argparse.Namespace) -> int:
 
 
 def _github_comment(args: argparse.Namespace) -> int:
-    repository, link = Repository.of(os.environ), _link(args)
+    repository, link = Repository.from_environment(os.environ), _link(args)
     if not repository.is_open(args.pull, args.branch, args.sha, args.into):
         asked = f"{args.branch} into {args.into} at {args.sha}"
         missing = f"{args.pull} is no open pull request of {asked}: nothing written"
@@ -42,7 +42,9 @@ def _github_comment(args: argparse.Namespace) -> int:
         runs, others = capability.by_owner(args.documents)
         pairs = [(path, steps.judge(path, args.acknowledged, left_out)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
-        summaries += [owner.judge(path).markdown for owner, paths in others.items() for path in paths]
+        summaries += [
+            command.markdown_of(owner.judge(path)) for owner, paths in others.items() for path in paths
+        ]
         body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
         args.pull, request.MARKER, lambda old: markdown.beside(old, body, args.run_id)
@@ -51,7 +53,7 @@ def _github_comment(args: argparse.Namespace) -> int:
 
 
 def _github_issues(args: argparse.Namespace) -> int:
-    repository, link = Repository.of(os.environ), _link(args)
+    repository, link = Repository.from_environment(os.environ), _link(args)
     unread: list[str] = []
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
     for reason in unread:

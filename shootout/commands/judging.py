@@ -14,7 +14,7 @@ from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
 from shootout.conclusion import as_json
 from shootout.count import judge as counts
-from shootout.count import report as work
+from shootout.count import report as count_report
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
@@ -86,7 +86,7 @@ def _history(args: argparse.Namespace) -> int:
     measured = app.series(args.results, args.anchor, left_out)
     histories = [listings.history(measured)] if measured else []
     counted = [counts.compare(document) for document in COUNTS.newest_first(args.results, left_out)]
-    histories += [work.history(counts.history(counted))] if counted else []
+    histories += [count_report.history(counts.history(counted))] if counted else []
     if not histories:
         raise app.nothing(args.results, args.anchor)
     if args.json:

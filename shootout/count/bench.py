@@ -18,7 +18,7 @@ from shootout.count import callgrind, planning
 from shootout.count.callgrind import Counter, Dump
 from shootout.count.pace import START, Pace
 from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
-from shootout.count.values import WorkCount, WorkFailure
+from shootout.count.values import CountFailure, KindCount
 from shootout.errors import MeasureError, without_values
 from shootout.measure import columns, managed, refusals, statements
 from shootout.measure.dataset import Template, schema_of
@@ -67,11 +67,11 @@ class ServerCounts:
     """What one server gave."""
 
     record: ServerRecord
-    counts: list[WorkCount] = field(default_factory=list)
+    counts: list[KindCount] = field(default_factory=list)
     last: dict[Key, Dump] = field(default_factory=dict)
     shares: dict[Key, dict[str, float]] = field(default_factory=dict)  # of functions, by plain name
     beside: set[str] = field(default_factory=set)  # functions of other threads
-    failures: list[WorkFailure] = field(default_factory=list)
+    failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
     plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
 
@@ -116,7 +116,7 @@ class Bench:
     def fail(self, error: Exception, workload: str = "", kind: str = "") -> None:
         """Record why the server has no counts: of a kind, of a workload, or at all."""
         self.counted.failures.append(
-            WorkFailure(
+            CountFailure(
                 server=self.server.label,
                 workload=workload,
                 kind=kind,
@@ -210,7 +210,7 @@ class Session:
 
     def _each(
         self,
-        work: Callable[[Unit, Callable[..., None]], None],
+        measured: Callable[[Unit, Callable[..., None]], None],
         units: Sequence[Unit],
         stage: str,
         number: int,
@@ -235,7 +235,7 @@ class Session:
             if self.instance.alive() and not bench.fails(workload, kind):
                 show(number)
                 try:
-                    work(unit, show)
+                    measured(unit, show)
                 except MeasureError as error:
                     bench.fail(error, workload, kind)
             self.pace.done()
@@ -273,7 +273,7 @@ class Session:
                 dumps.append(counter.dump())
         counted.last[unit.key] = dumps[-1]
         counted.counts.append(
-            WorkCount(
+            KindCount(
                 server=self.bench.server.label,
                 workload=unit.kind.workload,
                 kind=unit.kind.name,

@@ -1,4 +1,4 @@
-"""What counted work says of a run's servers, for what explains a cell of that run."""
+"""Count of a run's servers, for the explanation of a cell of that run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from shootout.count import instructions, page, report
 from shootout.count.documents import COUNTS
 from shootout.count.instructions import Instructions
 from shootout.count.page import Shown
-from shootout.count.values import WorkDocument
+from shootout.count.values import CountDocument
 from shootout.model.run import RunHeader
 from shootout.report.sections import Section
 
@@ -32,7 +32,7 @@ def find(results: Path, header: RunHeader) -> Section:
     return section(COUNTS.newest_first(results, lambda reason: None), header)
 
 
-def section(documents: Iterable[WorkDocument], header: RunHeader) -> Section:
+def section(documents: Iterable[CountDocument], header: RunHeader) -> Section:
     """What the first of these documents that fits says of a run, or how to count it."""
     counted = instructions.find(documents, header)
     return Section(

@@ -1,4 +1,4 @@
-"""The pages of counted work: what a statement costs on each server, and a list of all counts."""
+"""The pages of counts: what a statement costs on each server, and a list of all counts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,22 @@ from functools import cached_property
 from shootout import numbers
 from shootout.chart import NAME_MAX, Axis, Chart, Line, Series, readouts
 from shootout.count import judge, report
-from shootout.count.values import COMMIT, FRAME, MIX, WorkChange, WorkComparison, WorkFunctions, WorkSeries
+from shootout.count.values import (
+    COMMIT,
+    FRAME,
+    MIX,
+    CountChange,
+    CountComparison,
+    CountedFunctions,
+    CountSeries,
+)
 from shootout.count.versions_page import SERVERS_MIN, VersionsPage
 from shootout.model.verdict import Comparison, Verdict
 from shootout.paths import file_stem
 from shootout.report.site.charts import by_family
 from shootout.report.site.page import Listing, ListPage, Page
 
-FOLDER = "work"
+FOLDER = "count"
 NAMED_MAX = 8  # functions of a kind on each server
 
 Throughput = dict[str, tuple[str, dict[str, float]]]  # by workload: a run, and its servers' at one thread
@@ -28,7 +36,7 @@ class KindRow:
 
     kind: str
     per_transaction: float
-    changes: tuple[WorkChange, ...]
+    changes: tuple[CountChange, ...]
 
 
 class Shown:
@@ -40,10 +48,10 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class WorkPage(Shown, Page):
+class CountPage(Shown, Page):
     """One document: for each workload a table and a chart."""
 
-    comparison: WorkComparison
+    comparison: CountComparison
     throughput: Throughput
     template = "count/page"
 
@@ -124,13 +132,13 @@ class WorkPage(Shown, Page):
                 yield profile.kind, profile.server, named
 
     @cached_property
-    def _profiles(self) -> dict[tuple[str, str, str], WorkFunctions]:
+    def _profiles(self) -> dict[tuple[str, str, str], CountedFunctions]:
         return {
             (profile.workload, profile.kind, profile.server): profile
             for profile in self.comparison.document.profiles
         }
 
-    def calls(self, change: WorkChange) -> WorkFunctions | None:
+    def calls(self, change: CountChange) -> CountedFunctions | None:
         """Where a change's allocations and system calls are; None for what is computed from other kinds."""
         computed = change.kind in (FRAME, MIX)
         return None if computed else self._profiles.get((change.workload, change.kind, change.server))
@@ -142,16 +150,15 @@ class WorkPage(Shown, Page):
 
 
 @dataclass(frozen=True)
-class WorkListPage(ListPage):
+class CountListPage(ListPage):
     """All counts, the newest first."""
 
-    every: tuple[WorkPage, ...]
+    every: tuple[CountPage, ...]
     template = "count/list"
     counted = staticmethod(report.counted)
-    folder = FOLDER
 
     @cached_property
-    def histories(self) -> tuple[WorkSeries, ...]:
+    def histories(self) -> tuple[CountSeries, ...]:
         """A line for each kind and server that was counted more than once."""
         every = judge.history(page.comparison for page in self.every)
         return tuple(series for series in every if len(series.points) > 1)
@@ -167,14 +174,14 @@ def path_of(run: str) -> str:
     return f"{FOLDER}/{file_stem(run)}.html"
 
 
-def listing(counted: Iterable[WorkComparison], runs: Sequence[Comparison]) -> Listing | None:
+def listing(counted: Iterable[CountComparison], runs: Sequence[Comparison]) -> Listing | None:
     """The pages of counts, if there are any; `runs`, the newest first, have the throughput beside them."""
-    every = tuple(WorkPage(comparison, _throughput(comparison, runs)) for comparison in counted)
+    every = tuple(CountPage(comparison, _throughput(comparison, runs)) for comparison in counted)
     versions = tuple(page.versions for page in every if page.versions is not None)
-    return Listing("Work", WorkListPage(every), (*every, *versions)) if every else None
+    return Listing("Count", CountListPage(every=every, folder=FOLDER), (*every, *versions)) if every else None
 
 
-def _throughput(counted: WorkComparison, runs: Sequence[Comparison]) -> Throughput:
+def _throughput(counted: CountComparison, runs: Sequence[Comparison]) -> Throughput:
     """For each workload, from the run that has most of the servers at one thread, the newest of such runs."""
     labels = [server.label for server in counted.document.servers]
     throughput: Throughput = {}

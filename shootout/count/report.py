@@ -1,4 +1,4 @@
-"""The words of counted work, for terminal, comments and pages."""
+"""The words of counts, for terminal, comments and pages."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.count.commands import count_command
 from shootout.count.instructions import Instructions, PartCount, Statement
 from shootout.count.values import (
-    WorkChange,
-    WorkComparison,
-    WorkDocument,
-    WorkFailure,
-    WorkFigure,
-    WorkPoint,
-    WorkSeries,
+    CountChange,
+    CountComparison,
+    CountDocument,
+    CountFailure,
+    CountFigure,
+    CountPoint,
+    CountSeries,
 )
 from shootout.model.run import MODES_DROPPED, RunHeader
 from shootout.model.verdict import Interval, Verdict
@@ -35,14 +35,14 @@ NAMED_MAX = 5  # functions in a list; the page lists all
 UNNAMED_MIN = 0.05  # share of the instructions that is worth a sentence
 
 
-def headline(comparison: WorkComparison) -> str:
+def headline(comparison: CountComparison) -> str:
     """The result in one sentence for each head; in one for all of them, if there are many."""
     if len(heads(comparison)) > HEADS_MAX:
         return _of_all(comparison)
     return " ".join(_of_head(comparison, head) for head in heads(comparison)) or "One server, counted."
 
 
-def judged(comparison: WorkComparison) -> Judged:
+def judged(comparison: CountComparison) -> Judged:
     """The result, the table, and why counts are missing."""
     verdicts = {change.verdict for change in comparison.changes}
     rows: list[tuple[str | Line, ...]] = []
@@ -68,12 +68,12 @@ def judged(comparison: WorkComparison) -> Judged:
     )
 
 
-def history(series: Sequence[WorkSeries]) -> Judged:
+def history(series: Sequence[CountSeries]) -> Judged:
     """How many instructions each kind of statement needed, and the steps of the bar or more."""
     return Judged((Table(HISTORY_COLUMNS, tuple(map(_history_row, series))),), {"series": series})
 
 
-def _history_row(series: WorkSeries) -> tuple[str, ...]:
+def _history_row(series: CountSeries) -> tuple[str, ...]:
     steps = [f"{step(point)} in {counted(point)}" for point in series.steps] or ["none"]
     first, newest = (grouped(series.points[end].instructions, 0) for end in (0, -1))
     return (
@@ -133,19 +133,19 @@ def _of_whole(count: PartCount, whole: Statement) -> str:
     return f"{part} of {total} instructions: {count.name}"
 
 
-def heads(comparison: WorkComparison) -> tuple[str, ...]:
+def heads(comparison: CountComparison) -> tuple[str, ...]:
     """The servers that are compared with the base."""
     compared = (change.server for change in comparison.changes if change.server != comparison.base)
     return tuple(dict.fromkeys(compared))
 
 
-def shown(comparison: WorkComparison) -> tuple[WorkChange, ...]:
+def shown(comparison: CountComparison) -> tuple[CountChange, ...]:
     """What a table shows: everything that is compared, or all of a single server."""
     compared = tuple(change for change in comparison.changes if change.server != comparison.base)
     return compared or comparison.changes
 
 
-def row(change: WorkChange) -> tuple[str, ...]:
+def row(change: CountChange) -> tuple[str, ...]:
     """A line of a table, in the order of COLUMNS."""
     ratio = change.ratio
     return (
@@ -161,11 +161,11 @@ def row(change: WorkChange) -> tuple[str, ...]:
     )
 
 
-def _verdict(change: WorkChange) -> str:
+def _verdict(change: CountChange) -> str:
     return "lacks it" if change.lacks and change.head is None else str(change.verdict)
 
 
-def count(figure: WorkFigure | None) -> str:
+def count(figure: CountFigure | None) -> str:
     """Instructions for each unit."""
     return "" if figure is None else grouped(figure.mean, 0)
 
@@ -181,22 +181,22 @@ def interval(ratio: Interval) -> str:
     return f"{low} to {high}{SPACE}%"
 
 
-def step(point: WorkPoint) -> str:
+def step(point: CountPoint) -> str:
     """The change from one count to the next."""
     return "" if point.step is None else figures.percent(point.step, 2)
 
 
-def counted(point: WorkPoint) -> str:
+def counted(point: CountPoint) -> str:
     """What was counted: a commit, or by which run if the commit is not known."""
     return point.commit[:12] or point.run
 
 
-def spread(change: WorkChange) -> str:
+def spread(change: CountChange) -> str:
     """By how much the changes of single starts differ."""
     return "" if change.spread is None else f"{grouped(100 * change.spread, 2)}{SPACE}%"
 
 
-def failures(comparison: WorkComparison) -> tuple[str, ...]:
+def failures(comparison: CountComparison) -> tuple[str, ...]:
     """Why there are no counts, or of other data."""
     document = comparison.document
     made = max((count.start for count in document.counts), default=0)
@@ -204,20 +204,20 @@ def failures(comparison: WorkComparison) -> tuple[str, ...]:
     return (*fewer, *modes_dropped(document), *map(_failure, document.failures))
 
 
-def modes_dropped(document: WorkDocument) -> list[str]:
+def modes_dropped(document: CountDocument) -> list[str]:
     """Which session modes of a dump the servers lack."""
     every = ((server.label, each) for server in document.servers for each in server.warnings)
     return [f"{label}: {each.text}" for label, each in every if each.code == MODES_DROPPED]
 
 
-def _failure(failure: WorkFailure) -> str:
+def _failure(failure: CountFailure) -> str:
     place = ", ".join(filter(None, (failure.workload, failure.kind)))
     if failure.lacks:
         return f"{failure.server} lacks {place}: {failure.reason}"
     return ", ".join(filter(None, (failure.server, place))) + f": {failure.reason}"
 
 
-def value(comparison: WorkComparison) -> dict[str, object]:
+def value(comparison: CountComparison) -> dict[str, object]:
     """A comparison as JSON has it."""
     document = comparison.document
     return {
@@ -228,7 +228,7 @@ def value(comparison: WorkComparison) -> dict[str, object]:
     }
 
 
-def markdown(comparison: WorkComparison) -> str:
+def markdown(comparison: CountComparison) -> str:
     """The table, for a step summary."""
     lines = ["## Instructions for each kind of statement", "", escaped(headline(comparison)), ""]
     lines += table(COLUMNS, map(row, shown(comparison)))
@@ -236,7 +236,7 @@ def markdown(comparison: WorkComparison) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _of_all(comparison: WorkComparison) -> str:
+def _of_all(comparison: CountComparison) -> str:
     changes = shown(comparison)
     worse, better = (len(_named(changes, verdict)) for verdict in (Verdict.REGRESSED, Verdict.IMPROVED))
     return (
@@ -245,7 +245,7 @@ def _of_all(comparison: WorkComparison) -> str:
     )
 
 
-def _of_head(comparison: WorkComparison, head: str) -> str:
+def _of_head(comparison: CountComparison, head: str) -> str:
     changes = [change for change in comparison.changes if change.server == head]
     worse = _named(changes, Verdict.REGRESSED)
     better = _named(changes, Verdict.IMPROVED)
@@ -261,5 +261,5 @@ def _of_head(comparison: WorkComparison, head: str) -> str:
     return f"{sentence}, fewer for {len(better)}."
 
 
-def _named(changes: Sequence[WorkChange], verdict: Verdict) -> list[WorkChange]:
+def _named(changes: Sequence[CountChange], verdict: Verdict) -> list[CountChange]:
     return [change for change in changes if change.verdict is verdict]

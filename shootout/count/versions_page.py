@@ -11,7 +11,7 @@ from itertools import groupby
 from shootout import figures
 from shootout.count import by_version
 from shootout.count.by_version import Cost, KindCosts
-from shootout.count.values import WorkComparison
+from shootout.count.values import CountComparison
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import Interval, Verdict
 from shootout.report.site.page import Page
@@ -25,7 +25,7 @@ SPARK_SIZE = (96, 24)  # pixels
 class VersionsPage(Page):
     """A table of kinds and servers."""
 
-    comparison: WorkComparison
+    comparison: CountComparison
     count: str  # the count's own page
     template = "count/versions"
 

@@ -1,10 +1,10 @@
-"""The words of what a change reaches, and of what a map covers."""
+"""The words of a change's coverage, and of a map's."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from shootout.coverage.judge import Execution, Reach, Reached
+from shootout.coverage.judge import ChangeCoverage, Execution, FunctionCoverage
 from shootout.coverage.values import MapDocument, MapServer
 from shootout.figures import counted
 from shootout.numbers import number, share
@@ -21,15 +21,15 @@ PART_COLUMNS = (
 NOTHING = "no workload executes what changed"
 
 
-def headline(reach: Reach) -> str:
-    """What the change reaches, in a sentence."""
-    functions, executed, unseen = reach.functions, reach.executed, reach.unseen
+def headline(coverage: ChangeCoverage) -> str:
+    """Say in a sentence which statements execute the change."""
+    functions, executed, unseen = coverage.functions, coverage.executed, coverage.unseen
     if not functions:
         return "The change touches no function in C or C++."
     said = f"The change touches {counted(len(functions), 'function')}"
     if not executed:
         return f"{said}: {NOTHING}."
-    kinds = counted(len(reach.kinds), "kind")
+    kinds = counted(len(coverage.kinds), "kind")
     most = executed[0]
     largest = f"most: {most.touched.name}, {_execution(most.executions[0])}"
     if not unseen:
@@ -37,18 +37,18 @@ def headline(reach: Reach) -> str:
     return f"{said}: {len(executed)} executed by {kinds} of statement ({largest}), {len(unseen)} by none."
 
 
-def remarks(reach: Reach) -> Iterator[str]:
+def remarks(coverage: ChangeCoverage) -> Iterator[str]:
     """What the headline cannot say."""
-    if reach.unseen and reach.executed:
+    if coverage.unseen and coverage.executed:
         yield "A gate on the workloads of this map does not see what none of them executes."
-    touches = reach.touches
+    touches = coverage.touches
     if touches.macros:
         names = ", ".join(dict.fromkeys(name for name, _ in touches.macros))
         yield f"Macros are touched: {names}. Which functions use them cannot be told by function."
     if touches.outside:
         files = ", ".join(touches.outside)
         yield f"Lines outside of functions are touched, in {files}: types and variables can change any."
-    if reach.unseen:
+    if coverage.unseen:
         yield "A function that none executes may be inlined into others, in headers above all."
     if touches.comments:
         yield f"Only comments or spaces differ in {', '.join(touches.comments)}."
@@ -56,32 +56,32 @@ def remarks(reach: Reach) -> Iterator[str]:
         yield f"Not C or C++, and not looked at: {counted(len(touches.others), 'file')}."
 
 
-def of_run(reach: Reach, workloads: Collection[str]) -> str:
-    """Say in a run's page what a change reaches, and which of the run's workloads execute it."""
-    said = headline(reach)
-    if reach.elsewhere:
+def of_run(coverage: ChangeCoverage, workloads: Collection[str]) -> str:
+    """Say in a run's page which statements execute a change, and which of the run's workloads."""
+    said = headline(coverage)
+    if coverage.elsewhere:
         said += " Macros, types or variables are touched, too: what they reach cannot be told."
-    known = {kind.workload for kind in reach.map.kinds}
+    known = {kind.workload for kind in coverage.map.kinds}
     if unknown := [name for name in workloads if name not in known]:
         said += f" The map does not know {', '.join(unknown)}."
-    if blind := [name for name in workloads if name in known - reach.workloads]:
+    if blind := [name for name in workloads if name in known - coverage.workloads]:
         said += f" {', '.join(blind)} {'executes' if len(blind) == 1 else 'execute'} none of it."
     return said
 
 
-def touched(reach: Reach) -> Iterator[str]:
+def touched(coverage: ChangeCoverage) -> Iterator[str]:
     """What executes each function, for a run's page: the executed ones first, then the unseen."""
-    for group in (reach.executed, reach.unseen):
+    for group in (coverage.executed, coverage.unseen):
         for name, file, how, _, by in map(_row, group[:TOUCHED_MAX]):
             yield f"{name} ({file}; {how}): {by}"
         if (more := len(group) - TOUCHED_MAX) > 0:
             yield f"{counted(more, 'more function')}, {'executed' if group[0].executions else 'by none'}"
 
 
-def judged(reach: Reach) -> Judged:
-    """What a change reaches, in all forms."""
-    rows = [_row(each) for each in reach.functions]
-    said = [headline(reach), *remarks(reach), _map(reach.map)]
+def judged(coverage: ChangeCoverage) -> Judged:
+    """Give the coverage of a change in all forms."""
+    rows = [_row(each) for each in coverage.functions]
+    said = [headline(coverage), *remarks(coverage), _map(coverage.map)]
     text: list[Line | Table] = [Line(), Line(said[0], "bold"), Line()]
     if rows:
         text += [Table(COLUMNS, tuple(rows)), Line()]
@@ -90,23 +90,23 @@ def judged(reach: Reach) -> Judged:
     if rows:
         lines += [*_markdown(COLUMNS, rows), ""]
     lines += (f"- {markdown.escaped(line)}" for line in said[1:])
-    return Judged(tuple(text), value(reach), markdown="\n".join(lines) + "\n")
+    return Judged(tuple(text), value(coverage), markdown="\n".join(lines) + "\n")
 
 
-def value(reach: Reach) -> dict[str, object]:
-    """A reach as JSON has it."""
+def value(coverage: ChangeCoverage) -> dict[str, object]:
+    """Give the coverage of a change as JSON has it."""
     return {
-        "map": reach.map.run,
-        "headline": headline(reach),
-        "remarks": [*remarks(reach)],
-        "functions": reach.functions,
-        "macros": reach.touches.macros,
-        "outside": reach.touches.outside,
-        "workloads": sorted(reach.workloads),
+        "map": coverage.map.run,
+        "headline": headline(coverage),
+        "remarks": [*remarks(coverage)],
+        "functions": coverage.functions,
+        "macros": coverage.touches.macros,
+        "outside": coverage.touches.outside,
+        "workloads": sorted(coverage.workloads),
     }
 
 
-def _row(each: Reached) -> tuple[str, ...]:
+def _row(each: FunctionCoverage) -> tuple[str, ...]:
     shown = [_execution(one) for one in each.executions[:KINDS_MAX]]
     more = len(each.executions) - len(shown)
     by = "; ".join(shown) + (f"; {more} more" if more else "")

@@ -8,10 +8,10 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from shootout.analysis.plan_changes import PlanChange
 from shootout.explain import call_paths, cause, flame, report
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
+from shootout.model.statement_plan import PlanChange
 from shootout.report import differing
 from shootout.report.sections import Point, Section
 
@@ -68,5 +68,5 @@ def section(explained: Explained, evidence: tuple[Section, ...]) -> Section:
         points=tuple(report.points(explained, evidence)),
         template="explain/section",
         context=ExplanationSection(explained, evidence),
-        cause=cause.of(explained),
+        cause=cause.main_cause(explained),
     )

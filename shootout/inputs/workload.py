@@ -8,15 +8,16 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.inputs import toml
+from shootout.inputs import dump, toml
 from shootout.inputs.placeholders import NATURAL, QUOTED, THREAD, FieldError, Scope
-from shootout.model.plan import Dataset, DatasetSize, Load
+from shootout.model.plan import NUMBERS, Dataset, DatasetSize, Load
 from shootout.model.program import (
     Closed,
     Open,
@@ -63,6 +64,10 @@ _EFFECTS: dict[str, Effect] = {
     "CALL": "write",  # most procedures do
 }
 
+_NAMES_NUMBERS = re.compile(rf"\b{NUMBERS}\b", re.IGNORECASE)
+_MAKES_NUMBERS = re.compile(
+    rf"\bCREATE\s+(?:\w+\s+)*(?:TABLE|VIEW|SEQUENCE)\s+(?:IF\s+NOT\s+EXISTS\s+)?`?{NUMBERS}\b", re.IGNORECASE
+)
 _FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 _WRITING = re.compile(r"\)(?:\s|/\*.*?\*/)*(UPDATE|DELETE)\b", re.DOTALL | re.IGNORECASE)  # not FOR UPDATE
 
@@ -109,20 +114,39 @@ def with_options(
 
 
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
-    """What the workload of this name or file runs on. Raises InputError if its dump cannot be read."""
+    """The dataset that the workload of this name or file runs on.
+
+    Raises InputError if its dump cannot be read.
+    """
+    if workload.dataset == "own":
+        name = hashlib.sha256(name_from(name_or_file).encode())
+        return replace(size.of_kind("own"), digest=name.hexdigest()[:12])
     if not isinstance(workload.dataset, Dump):
-        return size.of(workload.dataset)
+        return size.of_kind(workload.dataset)
     return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
 
 
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
-    """What a dump holds. Raises InputError if it cannot be read."""
+    """What a dump holds. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
+    dump.check(path)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return replace(size.of("dump"), dump=str(path.resolve()), digest=digest)
+    dump.database(path.resolve(), digest)
+    return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
+
+
+def reads_numbers(workload: Workload) -> bool:
+    """Whether an own workload names the table of numbers without making one of this name itself."""
+    if workload.dataset != "own":
+        return False
+    steps = chain.from_iterable(transaction.steps for transaction in workload.transactions)
+    measured = (statement.sql for step in steps for statement in step.statements)
+    checks = (check.sql for check in workload.checks)
+    made = any(map(_MAKES_NUMBERS.search, workload.setup))
+    return not made and any(map(_NAMES_NUMBERS.search, chain(workload.setup, measured, checks)))
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:

@@ -31,3 +31,13 @@ class StatementPlan(Value):
     handlers: dict[str, Difference] = field(default_factory=dict)  # handler counters of one execution
     error: str = ""  # why there is no plan
     warnings: tuple[str, ...] = ()  # the server's, without values
+
+
+class PlanChange(Value):
+    """A kind of statement with a plan of each server, of the same statement."""
+
+    kind: str
+    base: StatementPlan
+    head: StatementPlan
+    changed: bool  # the servers never had the same plan
+    unsteady: bool  # a server had several plans

@@ -16,15 +16,27 @@ from rich.measure import Measurement
 from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from shootout import answer as answers
+from shootout.answer import Answer, Mark
 from shootout.characters import visible
-from shootout.figures import duration
+from shootout.figures import counted, duration
 from shootout.model.run import Progress
+from shootout.model.verdict import Verdict
 from shootout.numbers import plain_percent
 from shootout.writers.judged import Line, Table
 
 BAR_WIDTH = 28  # characters
 LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
 LOG_WIDTH = 132  # columns, if the output is not a terminal
+ROWS_MAX = 12  # of a table; the page has all
+STYLES = {
+    Verdict.REGRESSED: "bold red",
+    Verdict.FAILED: "bold magenta",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNJUDGED: "dim",
+    Verdict.EQUIVALENT: "green",
+    Verdict.IMPROVED: "bold cyan",
+}
 WIDTH_MAX = 1000  # columns of a table; wider than any terminal
 
 
@@ -106,6 +118,38 @@ def console(file: TextIO) -> Console:
     return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
 
 
+def write(console: Console, answer: Answer) -> None:
+    """Print an answer: its headline, its topics, and of each table ROWS_MAX rows."""
+    console.print()
+    _say(console, answer.headline, "bold")
+    if answer.conditions:
+        _say(console, answer.conditions)
+    console.print()
+    for topic in answers.shown(answer):
+        style = "magenta" if topic.is_problem else ""
+        if topic.title:
+            _say(console, topic.title, "bold")
+        for line in topic.lines:
+            _say(console, line, style)
+        for table in topic.tables:
+            _print_whole(console, _fields(table))
+            if (more := len(table.rows) - ROWS_MAX) > 0:
+                _say(console, f"and {counted(more, 'more row')} on the page")
+        for command in topic.commands:
+            _say(console, f"  {command}")
+        console.print()
+
+
+def _fields(table: answers.Table) -> rich.table.Table:
+    """The table, whose verdicts have their colours."""
+    drawn = _empty(zip(table.columns, table.numeric, strict=True))
+    for row in table.rows[:ROWS_MAX]:
+        styles = (STYLES[field.verdict] if isinstance(field, Mark) else "" for field in row)
+        texts = ("" if field is None else answers.text(field) for field in row)
+        drawn.add_row(*map(_text, texts, styles))
+    return drawn
+
+
 def show(console: Console, text: Iterable[Line | Table]) -> None:
     """Print lines as they are, and tables whole."""
     for part in text:
@@ -142,16 +186,23 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _table(table: Table) -> rich.table.Table:
-    """The table, without a header if no column has a name."""
-    drawn = rich.table.Table(
-        box=None, pad_edge=False, header_style="dim", show_header=any(table.columns), expand=False
-    )
-    for name in table.columns:
-        side: Literal["left", "right"] = "right" if name.startswith("#") else "left"
-        drawn.add_column(_text(name.removeprefix("#")), justify=side, no_wrap=True)
+    """The table."""
+    drawn = _empty((name.removeprefix("#"), name.startswith("#")) for name in table.columns)
     for row in table.rows:
         cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
         drawn.add_row(*(_text(cell.text, cell.style) for cell in cells))
+    return drawn
+
+
+def _empty(columns: Iterable[tuple[str, bool]]) -> rich.table.Table:
+    """A table of these columns, with whether each has numbers; without a header if none has a name."""
+    named = [*columns]
+    drawn = rich.table.Table(
+        box=None, pad_edge=False, header_style="dim", show_header=any(name for name, _ in named), expand=False
+    )
+    for name, is_number in named:
+        side: Literal["left", "right"] = "right" if is_number else "left"
+        drawn.add_column(_text(name), justify=side, no_wrap=True)
     return drawn
 
 

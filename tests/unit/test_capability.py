@@ -48,7 +48,6 @@ class GreetingList(ListPage):
 
     every: tuple[Greeting, ...]
     template = "runs"
-    folder = "greetings"
 
     @property
     def runs(self) -> tuple[()]:
@@ -82,7 +81,7 @@ class Greet(Capability):
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """All greetings."""
         every = tuple(GREETINGS.newest_first(results, skip))
-        return Listing("Greetings", GreetingList(every=every), ()) if every else None
+        return Listing("Greetings", GreetingList(every=every, folder="greetings"), ()) if every else None
 
 
 @pytest.fixture(autouse=True)

@@ -12,6 +12,11 @@ from shootout.model.plan import Cell
 from shootout.paths import file_stem
 
 
+def page_of(folder: str, name: str) -> str:
+    """The page of a document of this name, from the site's root."""
+    return f"{folder}/{file_stem(name)}.html"
+
+
 def run_folder(run: str) -> str:
     return f"runs/{file_stem(run)}"
 

@@ -44,7 +44,7 @@ def test_the_weekly_run_names_the_commit_and_proves_it(ours: Hub, lab: Lab, tmp_
         "shards": "1",
         "build": commits.BUILD,
         "built": commits.TREE,
-        "bisect-options": f"--work\n--profile={tmp_path / 'counted.toml'}",
+        "bisect-options": f"--count\n--profile={tmp_path / 'counted.toml'}",
         "hold": "true",
     }
     caller = written(tmp_path, ours.sha, example("weekly"), **inputs)

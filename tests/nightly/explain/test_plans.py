@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 
 from shootout.analysis import plan_changes
-from shootout.analysis.plan_changes import PlanChange
 from shootout.errors import MeasureError
 from shootout.measure import plans, statements
-from shootout.model.statement_plan import StatementPlan
+from shootout.model.statement_plan import PlanChange, StatementPlan
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from tests.support.explain import provoked
@@ -20,7 +19,7 @@ from tests.support.runs import HEAD, a_tree
 
 pytest_plugins = ["tests.support.runs"]
 
-CASES = provoked.of((8, 0))
+CASES = provoked.cases_for((8, 0))
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_ends_that_do_not_build_are_named(lab: Lab, tmp_path: Path) -> None:
     assert "error: #error not finished" in done.stderr
 
 
-@pytest.mark.parametrize("instrument", [(), ("--work",)])
+@pytest.mark.parametrize("instrument", [(), ("--count",)])
 def test_a_build_that_does_nothing_acquits_nobody(
     instrument: tuple[str, ...], lab: Lab, tmp_path: Path
 ) -> None:
@@ -103,13 +103,13 @@ def test_instructions_find_a_commit_that_time_would_not(lab: Lab, tmp_path: Path
     profile, out = tmp_path / "short.toml", tmp_path / "out"
     profile.write_text(SHORT + "starts_min = 4\n\n[policy]\nmargin = 0.005\n", "utf-8")
     done = lab.run(
-        *(SHOOTOUT, "bisect", "--work", "--repo", str(tmp_path / "repository"), "--good", history[0]),
+        *(SHOOTOUT, "bisect", "--count", "--repo", str(tmp_path / "repository"), "--good", history[0]),
         *("--bad", "main", *commits.BUILDING, "--profile", str(profile)),
         *("--out", str(out), "--json"),
     )
     assert done.returncode == 1, done.stderr
     found = json.loads(done.stdout)
-    assert (found["answer"], found["instrument"]) == ("step", "work")
+    assert (found["answer"], found["instrument"]) == ("step", "count")
     assert (found["first"], found["last"]) == (history[1][:10], history[2][:10])
     assert found["size"]["estimate"] > 1.005
     assert "instructions" in Path(found["page"]).read_text("utf-8")

@@ -14,7 +14,7 @@ from tests.unit.count.test_page import built
 
 
 def test_a_phone_has_a_line_for_each_kind_below_the_servers_names(tmp_path: Path, chromium: Browser) -> None:
-    folder = built([judge.compare(counted())], tmp_path).parent / "work"
+    folder = built([judge.compare(counted())], tmp_path).parent / "count"
     tab, faults = opened(chromium, folder / "20261124T100000Z-000001-versions.html", width=390)
     rows = tab.locator(".steps tr").all()
     boxes = [row.bounding_box() for row in rows]

@@ -30,7 +30,7 @@ pytest_plugins = ["tests.support.runs"]
 
 def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
     """What the command prints as JSON."""
-    code = cli.main(["reach", *arguments, "--json"])
+    code = cli.main(["coverage", *arguments, "--json"])
     printed = capsys.readouterr()
     assert code == 0, printed.err
     return json.loads(printed.out)
@@ -76,7 +76,7 @@ def test_what_cannot_be_asked_is_refused(
     arguments: tuple[str, ...], said: str, stored: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = arguments if "--results" in arguments else ("--results", str(stored), *arguments)
-    assert cli.main(["reach", *given]) == 2
+    assert cli.main(["coverage", *given]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -99,7 +99,7 @@ def test_a_run_says_what_the_change_reaches_and_measures_as_without_it(
     document = structs.replace(document, mapped=(server,))
     MAPS.write(tmp_path / "results", document.run, document)
     chosen = Selection.read(workloads="oltp_read_only,oltp_update_index,oltp_point_select")
-    prepared = app.prepare(Request(chosen, tmp_path, reach=f"{repository}:before..after")).plan
+    prepared = app.prepare(Request(chosen, tmp_path, coverage=f"{repository}:before..after")).plan
     assert prepared.cells == steps.plan(chosen).cells
     *_, head = prepared.servers
     remark, one = prepared.told[head]
@@ -120,9 +120,9 @@ def test_a_run_of_a_change_that_cannot_be_read_is_refused(wish: str, said: str, 
 
 def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path: Path) -> None:
     out = ("--out", str(tmp_path))
-    work = [SHOOTOUT, "work", "--servers", BASE, "--workloads", "oltp_point_select"]
-    work += ["--set", "dataset.rows=1000"]
-    done = lab.run(*work, *out, "--budget", "0.01")
+    count = [SHOOTOUT, "count", "--servers", BASE, "--workloads", "oltp_point_select"]
+    count += ["--set", "dataset.rows=1000"]
+    done = lab.run(*count, *out, "--budget", "0.01")
     assert done.returncode == 0, done.stderr
     (path,) = MAPS.find(tmp_path / "results")
     (server,) = MAPS.read(path).mapped
@@ -131,13 +131,13 @@ def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path
     text = "dberr_t row_search_mvcc(byte *buf) {\n  a();\n}\n"
     repository = a_repository(tmp_path / "r", {"a.cc": text}, {"a.cc": text.replace("a()", "b()")})
     asked = ("--repo", str(repository), "--base", "before", "--head", "after", "--json")
-    reach = lab.run(SHOOTOUT, "reach", "--results", str(tmp_path / "results"), *asked)
-    (function,) = json.loads(reach.stdout)["functions"]
+    coverage = lab.run(SHOOTOUT, "coverage", "--results", str(tmp_path / "results"), *asked)
+    (function,) = json.loads(coverage.stdout)["functions"]
     assert 0.05 < function["executions"][0]["share"] < 0.9
 
     markdown = tmp_path / "gate.md"
     gate = (SHOOTOUT, "gate", "--base", BASE, "--head", BASE, "--profile", str(lab.once), *out)
-    done = lab.run(*gate, "--reach", f"{repository}:before..after", "--markdown", str(markdown))
+    done = lab.run(*gate, "--coverage", f"{repository}:before..after", "--markdown", str(markdown))
     assert done.returncode in (0, 4), done.stderr
     assert "The change touches 1 function, executed by" in done.stdout
     assert "The change touches 1 function" in markdown.read_text("utf-8")

@@ -153,7 +153,7 @@ def test_the_first_page_is_short(demo: Path, chromium: Browser, width: int, heig
 
 
 def test_the_demo_has_every_kind_of_page(demo: Path) -> None:
-    for kind in ("soaks", "bisections", "work"):
+    for kind in ("soaks", "bisections", "count"):
         assert [page for page in demo.glob(f"{kind}/*.html") if page.name != "index.html"]
     check_links(demo)
 

@@ -1,4 +1,4 @@
-"""Documents of work with chosen counts."""
+"""Counts with chosen counts."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from shootout.count.values import (
     FRAME,
     MIX,
     TRANSACTION,
-    WorkCount,
-    WorkDocument,
-    WorkFailure,
-    WorkFunctions,
-    WorkKind,
+    CountDocument,
+    CountedFunctions,
+    CountedKind,
+    CountFailure,
+    KindCount,
 )
 from shootout.model.plan import DatasetSize
 from shootout.model.run import ServerRecord, WorkloadRecord
@@ -22,13 +22,13 @@ from shootout.model.workload import Special
 
 UNITS = 100
 KINDS = (
-    WorkKind(workload="w", name="select", per_transaction=10, units=UNITS),
-    WorkKind(workload="w", name="update", per_transaction=1, units=UNITS),
-    WorkKind(workload="w", name=FRAME, per_transaction=1, units=UNITS, less={"update": 1.0}),
-    WorkKind(
+    CountedKind(workload="w", name="select", per_transaction=10, units=UNITS),
+    CountedKind(workload="w", name="update", per_transaction=1, units=UNITS),
+    CountedKind(workload="w", name=FRAME, per_transaction=1, units=UNITS, less={"update": 1.0}),
+    CountedKind(
         workload="w", name=MIX, per_transaction=1, units=1, sums={"select": 10.0, "update": 1.0, FRAME: 1.0}
     ),
-    WorkKind(workload="w", name=TRANSACTION, per_transaction=1, units=UNITS),
+    CountedKind(workload="w", name=TRANSACTION, per_transaction=1, units=UNITS),
 )
 
 PerUnit = Mapping[str, Sequence[int]]  # by kind, for each start
@@ -43,12 +43,12 @@ def server(label: str) -> ServerRecord:
 
 def document(
     counts: Mapping[str, PerUnit],
-    failures: Sequence[WorkFailure] = (),
+    failures: Sequence[CountFailure] = (),
     run: str = "20261124T100000Z-000001",
     workload: str = "w",
-) -> WorkDocument:
+) -> CountDocument:
     """Counts for each server, the base first."""
-    return WorkDocument(
+    return CountDocument(
         format=2,
         run=run,
         started="2026-11-24T10:00:00+00:00",
@@ -59,7 +59,7 @@ def document(
         bar=0.005,
         settings="in-memory",
         options={"innodb-use-native-aio": "0"},
-        datasets=(DatasetSize(tables=1, rows=10_000).of("sbtest"),),
+        datasets=(DatasetSize(tables=1, rows=10_000).of_kind("sbtest"),),
         workloads=(
             WorkloadRecord(
                 name=workload, written=workload, protocol="text", options={}, distribution=Special()
@@ -70,7 +70,7 @@ def document(
         starts=3,
         kinds=tuple(structs.replace(kind, workload=workload) for kind in KINDS),
         counts=tuple(
-            WorkCount(
+            KindCount(
                 server=label,
                 workload=workload,
                 kind=kind,
@@ -83,7 +83,7 @@ def document(
         ),
         functions=("do_command", "memcpy [libc.so.6]"),
         profiles=tuple(
-            WorkFunctions(
+            CountedFunctions(
                 server=label, workload=workload, kind="select", names=(0, 1), exclusive=(60.0, 40.0),
                 inclusive=(100.0, 40.0), allocations=2.5, system_calls=4.0,
             )

@@ -27,8 +27,9 @@ class Cycles(Callgrind):
 
     ratios: Mapping[str, float]  # to the base, by label; 1 for others
     name: str = "cycles"
+    stored: str = "cycles"
     title: str = "cycles"
-    profile: str = "work"
+    profile: str = "count"
     seen: tuple[Counted, ...] = ()
 
     def check(self, plan: Plan) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import structs
 
 from shootout.count import by_version, judge
-from shootout.count.values import MIX, TRANSACTION, WorkDocument
+from shootout.count.values import MIX, TRANSACTION, CountDocument
 from shootout.model.statement_plan import PlanStep, StatementPlan
 from tests.support.count.builders import BASE, document, server, times
 from tests.unit.count.test_page import built, read
@@ -20,7 +20,7 @@ VERSIONS = {
 }
 
 
-def counted() -> WorkDocument:
+def counted() -> CountDocument:
     """Four servers, not in the order of their versions, that need 3, 1, 2 and 1 times as many."""
     of_server = {label: times(factor) for label, factor in zip(VERSIONS, (3.0, 1.0, 2.0, 1.0), strict=True)}
     servers = (
@@ -49,7 +49,7 @@ def test_each_server_stands_beside_the_version_before_it_in_its_family() -> None
 
 
 def test_the_page_marks_steps_and_plans(tmp_path: Path) -> None:
-    folder = built([judge.compare(counted())], tmp_path).parent / "work"
+    folder = built([judge.compare(counted())], tmp_path).parent / "count"
     page = read(folder / "20261124T100000Z-000001-versions.html")
     assert "From version to version, 6 of 6 steps execute more, 0 fewer." in page.text
     assert "relative to middle and maria" in page.text
@@ -58,5 +58,5 @@ def test_the_page_marks_steps_and_plans(tmp_path: Path) -> None:
 
 
 def test_two_servers_have_no_page_of_their_own(tmp_path: Path) -> None:
-    folder = built([judge.compare(document({"base": BASE, "head": times(2.0)}))], tmp_path).parent / "work"
+    folder = built([judge.compare(document({"base": BASE, "head": times(2.0)}))], tmp_path).parent / "count"
     assert not [*folder.glob("*-versions.html")]

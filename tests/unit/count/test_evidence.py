@@ -1,4 +1,4 @@
-"""What counted work says of a run's servers: in words, as JSON, and on the page that explains a cell."""
+"""A count of a run's servers: in words, as JSON, and on the page that explains a cell."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from msgspec import to_builtins
 
 from shootout import numbers
 from shootout.count import evidence, judge
-from shootout.count.instructions import of
+from shootout.count.instructions import compare_workload
 from shootout.report.sections import Section
 from shootout.report.site.render import renderer
 from tests.support.report.site.pages import Document, check_figures
@@ -43,7 +43,7 @@ def test_without_a_count_there_is_the_command_that_counts() -> None:
 
 def test_json_has_every_statement() -> None:
     made = section().value
-    assert made == of(judge.compare(of_run(counted())), WORKLOAD, ("base", "head"))
+    assert made == compare_workload(judge.compare(of_run(counted())), WORKLOAD, ("base", "head"))
     assert next(one["kind"]["name"] for one in to_builtins(made)["statements"]) == "select"
 
 
@@ -57,5 +57,5 @@ def test_the_page_has_statements_and_functions() -> None:
     assert document.open == []
     for words in ("Instructions of each statement", "▼ regressed", "Query_block::prepare", "new_only"):
         assert words in document.text, words
-    assert "../work/20261124T100000Z-000001.html" in document.links
+    assert "../count/20261124T100000Z-000001.html" in document.links
     check_figures(text)

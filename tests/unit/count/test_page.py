@@ -1,4 +1,4 @@
-"""The pages of counted work."""
+"""The pages of counts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from shootout.count import judge
 from shootout.count.page import listing
-from shootout.count.values import WorkComparison, WorkFailure
+from shootout.count.values import CountComparison, CountFailure
 from shootout.report import judged_runs, site
 from shootout.report.judged_runs import JudgedRun
 from tests.support import builders
@@ -17,7 +17,7 @@ from tests.support.count.builders import BASE, document, times
 from tests.support.report.site.pages import Document, check_figures, row_values
 
 
-def built(counted: Sequence[WorkComparison], out: Path, runs: Sequence[JudgedRun] = ()) -> Path:
+def built(counted: Sequence[CountComparison], out: Path, runs: Sequence[JudgedRun] = ()) -> Path:
     """The site's index."""
     listed = listing(counted, [run.comparison for run in runs])
     assert listed is not None
@@ -27,7 +27,7 @@ def built(counted: Sequence[WorkComparison], out: Path, runs: Sequence[JudgedRun
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of these pages in a site."""
-    failure = WorkFailure(server="gone", workload="", reason="<b>it crashed</b>")
+    failure = CountFailure(server="gone", workload="", reason="<b>it crashed</b>")
     counted = [
         judge.compare(document({"base": BASE, "head": times(1.1), "gone": {}}, [failure])),
         judge.compare(document({"alone": BASE}, run="20261123T100000Z-000002")),
@@ -35,7 +35,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     document_, comparison = builders.a_result()
     runs = [judged_runs.in_memory(document_, comparison)]
-    return built(counted, tmp_path_factory.mktemp("site"), runs).parent / "work"
+    return built(counted, tmp_path_factory.mktemp("site"), runs).parent / "count"
 
 
 def read(path: Path) -> Document:
@@ -61,7 +61,7 @@ def test_a_single_server_has_no_chart(folder: Path) -> None:
 def test_the_list_leads_to_every_page(folder: Path) -> None:
     page = read(folder / "index.html")
     for name in ("20261124T100000Z-000001.html", "20261123T100000Z-000002.html"):
-        assert f"../work/{name}" in page.links
+        assert f"../count/{name}" in page.links
     assert row_values(page)[:3] == ["3", "2", "1"]
 
 
@@ -74,12 +74,12 @@ def test_kinds_that_were_counted_again_have_a_line_over_time(folder: Path) -> No
 def test_a_site_without_runs_has_counts_only(tmp_path: Path) -> None:
     index = built([judge.compare(document({"base": BASE, "head": times(1.1)}))], tmp_path)
     found = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.html")}
-    assert found == {"index.html", "work/index.html", "work/20261124T100000Z-000001.html"}
+    assert found == {"index.html", "count/index.html", "count/20261124T100000Z-000001.html"}
     for path in found:
         for link in read(tmp_path / path).links:
             target = (tmp_path / path).parent / link.partition("#")[0]
             assert target.is_file() or link.startswith(("#", "data:")), (path, link)
-    assert "work/20261124T100000Z-000001.html" in read(index).links
+    assert "count/20261124T100000Z-000001.html" in read(index).links
 
 
 def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_throughput_at_one_thread_stands_beside_counts(tmp_path: Path) -> None:
     labels = [server.label for server in run.header.servers]
     counted = judge.compare(document(dict.fromkeys(labels, BASE), workload="oltp_read_write"))
     runs = [judged_runs.in_memory(run, comparison)]
-    folder = built([counted], tmp_path, runs).parent / "work"
+    folder = built([counted], tmp_path, runs).parent / "count"
     page = read(folder / "20261124T100000Z-000001.html")
     recorded = [
         cell.figures.tps.estimate

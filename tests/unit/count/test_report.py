@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from shootout.count import judge, report
-from shootout.count.values import WorkComparison, WorkFailure
+from shootout.count.values import CountComparison, CountFailure
 from shootout.numbers import SPACE
 from tests.support.count.builders import BASE, document, times
 
 
-def compared(factor: float) -> WorkComparison:
+def compared(factor: float) -> CountComparison:
     return judge.compare(document({"base": BASE, "head": times(factor)}))
 
 
@@ -40,7 +40,7 @@ def test_a_single_server_shows_its_counts() -> None:
 
 
 def test_markdown_is_escaped() -> None:
-    failure = WorkFailure(server="head", workload="", reason="a | <b>")
+    failure = CountFailure(server="head", workload="", reason="a | <b>")
     text = report.markdown(judge.compare(document({"base": BASE, "head": {}}, [failure])))
     assert "<b>" not in text
     assert "head could not be compared with base." in text
@@ -49,9 +49,9 @@ def test_markdown_is_escaped() -> None:
 
 def test_what_was_not_counted_is_named() -> None:
     failures = [
-        WorkFailure(server="base", workload="w", kind="select", reason="near 'OVER'", lacks=True),
-        WorkFailure(server="base", workload="w", kind="update", reason="too long"),
-        WorkFailure(server="base", workload="", reason="it died"),
+        CountFailure(server="base", workload="w", kind="select", reason="near 'OVER'", lacks=True),
+        CountFailure(server="base", workload="w", kind="update", reason="too long"),
+        CountFailure(server="base", workload="", reason="it died"),
     ]
     twice = {kind: values[:2] for kind, values in BASE.items()}
     assert report.failures(judge.compare(document({"base": twice}, failures))) == (
@@ -67,7 +67,7 @@ def test_another_base_is_named() -> None:
     found = judge.compare(document({"a": BASE, "b": times(1.25)}), base="b")
     assert report.headline(found).startswith("a executes more instructions than b for 0 of ")
     uncounted = judge.compare(
-        document({"a": {}, "b": BASE}, [WorkFailure(server="a", workload="", reason="it died")])
+        document({"a": {}, "b": BASE}, [CountFailure(server="a", workload="", reason="it died")])
     )
     assert report.heads(uncounted) == ("b",)
     assert report.headline(uncounted) == "b could not be compared with a."

@@ -21,12 +21,12 @@ def plain(text: str) -> str:
     return html.unescape(text).replace(SPACE, " ").replace("\u200b", "")
 
 
-def reached(*functions: Touched, **others: tuple[str, ...]) -> judge.Reach:
-    return judge.reach(a_map(), Touches(functions, **others))  # type: ignore[arg-type]
+def covered(*functions: Touched, **others: tuple[str, ...]) -> judge.ChangeCoverage:
+    return judge.coverage(a_map(), Touches(functions, **others))  # type: ignore[arg-type]
 
 
 def test_kinds_execute_a_function_with_the_largest_share_of_any_server() -> None:
-    (one,) = reached(touched("Item::second")).functions
+    (one,) = covered(touched("Item::second")).functions
     assert [(each.kind, each.server, each.share) for each in one.executions] == [
         (WHOLE, "head", 0.91),
         (POINT, "base", 0.5),
@@ -43,31 +43,31 @@ def test_kinds_execute_a_function_with_the_largest_share_of_any_server() -> None
     ],
 )
 def test_functions_are_found_by_their_names(name: str, symbols: tuple[str, ...]) -> None:
-    (one,) = reached(touched(name)).functions
+    (one,) = covered(touched(name)).functions
     assert one.symbols == symbols
 
 
 def test_what_is_reached_is_said() -> None:
-    reach = reached(touched("fts_sync"), touched("flush"), touched("Item::second", "other signature"))
-    assert report.headline(reach).replace(SPACE, " ") == (
+    coverage = covered(touched("fts_sync"), touched("flush"), touched("Item::second", "other signature"))
+    assert report.headline(coverage).replace(SPACE, " ") == (
         "The change touches 3 functions: 1 executed by 3 kinds of statement (most: Item::second, "
         "91 % of w, transaction), 2 by none."
     )
-    text = plain(report.judged(reach).markdown)
+    text = plain(report.judged(coverage).markdown)
     assert "| Item::second | a.cc | other signature | 3 | 91 % of w, transaction; 50 % of w, point;" in text
     assert "| flush | a.cc | changed | 0 | threads without a connection |" in text
-    assert reach.workloads == {"w"}
+    assert coverage.workloads == {"w"}
 
 
 def test_nothing_is_reached() -> None:
-    assert report.headline(reached(touched("x", "new"))).endswith(f"1 function: {report.NOTHING}.")
-    assert report.headline(reached()) == "The change touches no function in C or C++."
+    assert report.headline(covered(touched("x", "new"))).endswith(f"1 function: {report.NOTHING}.")
+    assert report.headline(covered()) == "The change touches no function in C or C++."
 
 
 def test_what_cannot_be_told_is_said() -> None:
     macros = (("TWICE", "a.h"),)
-    reach = judge.reach(a_map(), Touches((), macros, ("a.h",), ("third",), ("README",)))
-    said = " ".join(report.remarks(reach))
+    coverage = judge.coverage(a_map(), Touches((), macros, ("a.h",), ("third",), ("README",)))
+    said = " ".join(report.remarks(coverage))
     for part in (
         "Macros are touched: TWICE",
         "in a.h: types",
@@ -75,23 +75,23 @@ def test_what_cannot_be_told_is_said() -> None:
         "1 file",
     ):
         assert part in said
-    assert reach.elsewhere
+    assert coverage.elsewhere
 
 
 def test_a_run_says_which_of_its_workloads_execute_none_of_it() -> None:
-    reach = reached(touched("Item::second"))
-    assert report.of_run(reach, ["w"]) == report.headline(reach)
-    assert report.of_run(reach, ["w", "unknown"]).endswith(" The map does not know unknown.")
-    assert report.of_run(reached(touched("x")), ["w"]).endswith(" w executes none of it.")
+    coverage = covered(touched("Item::second"))
+    assert report.of_run(coverage, ["w"]) == report.headline(coverage)
+    assert report.of_run(coverage, ["w", "unknown"]).endswith(" The map does not know unknown.")
+    assert report.of_run(covered(touched("x")), ["w"]).endswith(" w executes none of it.")
 
 
 def test_a_run_names_the_functions_that_are_touched(monkeypatch: pytest.MonkeyPatch) -> None:
-    reach = reached(touched("x"), touched("Item::second"), touched("y"))
-    first, *others = map(plain, report.touched(reach))
+    coverage = covered(touched("x"), touched("Item::second"), touched("y"))
+    first, *others = map(plain, report.touched(coverage))
     assert first.startswith("Item::second (a.cc; changed): 91 % of w, transaction; 50 % of w, point;")
     assert others == [f"{name} (a.cc; changed): none" for name in "xy"]
     monkeypatch.setattr(report, "TOUCHED_MAX", 1)
-    assert [*report.touched(reach)][-1] == "1 more function, by none"
+    assert [*report.touched(coverage)][-1] == "1 more function, by none"
 
 
 def test_a_map_says_what_it_covers() -> None:

@@ -1,6 +1,6 @@
-"""Instructions by kind of statement, one item per kind and head: `test_work[<workload>-<kind>-<server>]`.
+"""Instructions by kind of statement, one item per kind and head: `test_count[<workload>-<kind>-<server>]`.
 
-Only if it is named: `pytest suites/test_work.py --profile work --servers A,B`. An item fails if its kind
+Only if it is named: `pytest suites/test_count.py --profile count --servers A,B`. An item fails if its kind
 needs more instructions than on the base, or could not be counted. pytest-benchmark's extra info
 has the counts.
 """
@@ -16,7 +16,7 @@ from shootout.conclusion import Prepared
 from shootout.count import judge, measure, report
 from shootout.count.documents import COUNTS
 from shootout.count.units import kinds_of, units
-from shootout.count.values import WorkChange, WorkComparison
+from shootout.count.values import CountChange, CountComparison
 from shootout.errors import InputError, MeasureError
 from shootout.harness import suites_of
 from shootout.model.verdict import Verdict
@@ -38,7 +38,7 @@ def _prepared(config: pytest.Config) -> Prepared:
 
 
 @pytest.fixture(scope="session")
-def counted(request: pytest.FixtureRequest) -> WorkComparison:
+def counted(request: pytest.FixtureRequest) -> CountComparison:
     """All counts, made and published once."""
     prepared = _prepared(request.config)
     try:
@@ -52,7 +52,7 @@ def counted(request: pytest.FixtureRequest) -> WorkComparison:
 
 
 @pytest.fixture
-def change(item: tuple[str, str, str], counted: WorkComparison, benchmark: BenchmarkFixture) -> WorkChange:
+def change(item: tuple[str, str, str], counted: CountComparison, benchmark: BenchmarkFixture) -> CountChange:
     """The item's kind on its head, compared with the base."""
     (change,) = (one for one in counted.changes if (one.workload, one.kind, one.server) == item)
     benchmark.extra_info.update(to_builtins(change))
@@ -60,7 +60,7 @@ def change(item: tuple[str, str, str], counted: WorkComparison, benchmark: Bench
     return change
 
 
-def test_work(change: WorkChange) -> None:
+def test_count(change: CountChange) -> None:
     if change.lacks:
         pytest.skip(change.reason)
     more = change.reason or (report.percent(change.ratio) if change.ratio else "")

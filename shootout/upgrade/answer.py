@@ -8,134 +8,125 @@ from pathlib import PurePath
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.analysis.plan_changes import PlanChange
-from shootout.count.report import count
-from shootout.count.values import WorkChange
+from shootout.answer import SYMBOLS, Answer, Field, Figure, Link, Mark, Table, Topic, Whole, factor, joined
+from shootout.answer import change as change_of
+from shootout.count.values import CountChange, CountFigure
 from shootout.figures import counted
+from shootout.model.statement_plan import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
-from shootout.report import circumstances, differing, wording
+from shootout.report import circumstances, differing
+from shootout.report.site.names import page_of, run_folder
 from shootout.settings.table import BY_TIME
 from shootout.upgrade import configuration, configured
-from shootout.upgrade.judge import CHANGED, OFF, Answer, Loss, Restored, Worst
-from shootout.upgrade.topic import Topic
+from shootout.upgrade.judge import CHANGED, OFF, Findings, Loss, Restored, Worst
 from shootout.upgrade.values import LARGE
-from shootout.writers import markdown
-from shootout.writers.judged import Judged, Line, Table
 
 KINDS = "kinds of statement"
 MEANING = ", ".join(
-    f"{wording.SYMBOLS[verdict]} {meaning}"
+    f"{SYMBOLS[verdict]} {meaning}"
     for verdict, meaning in (
         (Verdict.REGRESSED, "slower"), (Verdict.IMPROVED, "faster"),
         (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
     )
 )  # fmt: skip
-SAID_MAX = 12  # rows of a table in terminal and Markdown; the page has all
 
 
-def judged(answer: Answer) -> Judged:
-    """The answer in all its forms."""
-    text: list[Line | Table] = [Line(), Line(headline(answer), "bold"), Line()]
-    for topic in topics(answer):
-        text += [Line(topic.title, "bold"), *map(Line, topic.lines)]
-        if topic.rows:
-            text.append(Table(topic.columns, topic.rows[:SAID_MAX]))
-            text += _more(topic)
-        text += [*(Line(f"  {command}") for command in topic.commands), Line()]
-    code = exit_code(failed=bool(answer.unmeasured), regressed=False)
-    return Judged(tuple(text), value(answer), code, as_markdown(answer))
+def answer(found: Findings) -> Answer:
+    """What an upgrade does, in the order in which people ask."""
+    document = found.document
+    return Answer(
+        name=f"{found.old} to {found.new}",
+        headline=headline(found),
+        topics=topics(found),
+        value=value(found),
+        exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
+        footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
+        listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
+    )
 
 
-def value(answer: Answer) -> dict[str, object]:
+def value(found: Findings) -> dict[str, object]:
     """The answer as JSON has it."""
     return {
-        "upgrade": answer.document.upgrade,
-        "headline": headline(answer),
+        "upgrade": found.document.upgrade,
+        "headline": headline(found),
         "cells": [
             {"runner": run.header.runner.fingerprint, "settings": settings_of(run), "comparison": cell}
-            for run, cell in answer.cells
+            for run, cell in found.cells
         ],
-        "statements": answer.changes,
-        "plans": list(answer.plans.values()),
-        "options": answer.document.options,
-        "variables": answer.variables,
-        "restorations": answer.restorations,
-        "losses": answer.losses,
-        "worst": answer.worst,
-        "explained": answer.explained,
-        "data": answer.document.data,
-        "results": answer.document.results,
-        "left_out": answer.document.left_out,
+        "statements": found.changes,
+        "plans": list(found.plans.values()),
+        "options": found.document.options,
+        "variables": found.variables,
+        "restorations": found.restorations,
+        "losses": found.losses,
+        "worst": found.worst,
+        "explained": found.explained,
+        "data": found.document.data,
+        "results": found.document.results,
+        "left_out": found.document.left_out,
     }
-
-
-def as_markdown(answer: Answer) -> str:
-    """The answer, for a step summary or a ticket."""
-    lines = [f"**{markdown.escaped(headline(answer))}**", ""]
-    for topic in topics(answer):
-        lines += [f"### {markdown.escaped(topic.title)}", ""]
-        lines += [part for line in topic.lines for part in (markdown.escaped(line), "")]
-        if topic.rows:
-            lines += [*markdown.table(topic.columns, topic.rows[:SAID_MAX]), ""]
-            lines += [part for line in _more(topic) for part in (markdown.escaped(line.text), "")]
-        if topic.commands:
-            lines += [*markdown.code("\n".join(topic.commands)), ""]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _more(topic: Topic) -> list[Line]:
-    more = len(topic.rows) - SAID_MAX
-    return [Line(f"and {counted(more, 'more row')} on the page")] if more > 0 else []
 
 
 # --- the answer in a sentence ------------------------------------------------------------------------
 
 
-def headline(answer: Answer) -> str:
-    """The answer, and to what."""
-    return f"{answer.new} in place of {answer.old}: {sentence(answer)}"
+def headline(found: Findings) -> str:
+    """Say what was found, and of which servers."""
+    return f"{found.new} in place of {found.old}: {sentence(found)}"
 
 
-def sentence(answer: Answer) -> str:
+def sentence(found: Findings) -> str:
     """What could not be measured, and why; then the worst and the best change."""
     parts: dict[str, list[str]] = {}
-    for part, why in answer.unmeasured.items():
+    for part, why in found.unmeasured.items():
         parts.setdefault(configuration.cause(why), []).append(part)
     said = [f"could not measure {', '.join(each)} ({why})" for why, each in parts.items()]
-    found = _found(answer)
-    if found and answer.without_settings:
-        found = f"without {PurePath(answer.document.settings).name}, {found}"
-    return "; ".join(filter(None, (*said, found))) or "nothing is measured yet"
+    changed = _ends(found)
+    if changed and found.without_settings:
+        changed = f"without {PurePath(found.document.settings).name}, {changed}"
+    return "; ".join(filter(None, (*said, changed))) or "nothing is measured yet"
 
 
-def _found(answer: Answer) -> str:
+def _ends(found: Findings) -> str:
     """The worst and the best change, each with its interval and its conditions; empty: there is none."""
-    if answer.nothing_changed:
-        judged = [change for change in answer.changes if change.ratio]
+    if found.nothing_changed:
+        judged = [change for change in found.changes if change.ratio]
         kinds = counted(len(judged), "kind of statement", KINDS)
-        compared = [f"slower or faster in none of {counted(len(answer.cells), 'cell')}"] * bool(answer.cells)
-        compared += [f"more or fewer instructions in none of {kinds}"] * bool(judged)
+        compared = []
+        if found.cells:
+            every = counted(len(found.cells), "cell")
+            cells = [cell.verdict for _, cell in found.cells]
+            compared.append(f"slower or faster in none of {every}{_undecided(cells)}")
+        if judged:
+            undecided = _undecided([change.verdict for change in judged])
+            compared.append(f"more or fewer instructions in none of {kinds}{undecided}")
         return f"nothing to report: {', '.join(compared)}"
-    if answer.cells:
-        return f"throughput {'; '.join(_on(answer, machine) for machine in answer.machines)}"
+    if found.cells:
+        return f"throughput {'; '.join(_on(found, machine) for machine in found.machines)}"
     more, fewer = (
-        [change for change in answer.changes if change.verdict is verdict]
+        [change for change in found.changes if change.verdict is verdict]
         for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
     )
     said = [f"{_instructions(each)} for {each.kind} at worst" for each in more[:1]]
     said += [f"{_instructions(each)} for {each.kind} at best" for each in fewer[-1:]]
     if said:
         return ", ".join(said if more else ("no kind of statement certainly needs more instructions", *said))
-    if answer.compares_statements:
+    if found.compares_statements:
         return "no kind of statement certainly needs more or fewer instructions"
     return ""
 
 
-def _on(answer: Answer, machine: str) -> str:
+def _undecided(verdicts: Sequence[Verdict]) -> str:
+    count = verdicts.count(Verdict.INCONCLUSIVE)
+    return f" (undecided in {count})" if count else ""
+
+
+def _on(found: Findings, machine: str) -> str:
     """What became of throughput on a machine."""
-    here = [each for each in answer.cells if each[0].header.runner.fingerprint == machine]
-    where = f"on {machine}" if answer.document.elsewhere else "on this machine"
+    here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
+    where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
         return f"{where} {_worst_and_best(changed)}"
     verdicts = [cell.verdict for _, cell in here]
@@ -155,30 +146,29 @@ def _end(run: Comparison, cell: CellComparison) -> str:
     return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
 
 
-def _change(change: WorkChange | None) -> str:
-    if change is None or change.ratio is None:
-        return ""
-    ratio = change.ratio
-    if 1 / 3 < ratio.estimate < 3:
-        return f"{figures.change(ratio)} ({figures.change_range(ratio)})"
-    return f"{figures.times(ratio)} ({figures.times_range(ratio)})"
+def _change(change: CountChange | None) -> Whole | None:
+    return None if change is None or change.ratio is None else Whole(factor(change.ratio))
 
 
-def _amount(change: WorkChange) -> str:
+def _amount(change: CountChange) -> str:
     """How many more instructions, or fewer."""
     ratio = change.ratio
     assert ratio is not None  # of what is judged
     if not 1 / 3 < ratio.estimate < 3:
-        return f"{_change(change)} as many"
+        return f"{factor(ratio).whole} as many"
     if ratio.low <= 1 <= ratio.high:
-        return _change(change)
+        return factor(ratio).whole
     places = percent_places(ratio.low, ratio.high)
     size, *ends = (number(100 * abs(each - 1), places) for each in (ratio.estimate, ratio.low, ratio.high))
     low, high = ends if ratio.low > 1 else reversed(ends)
     return f"{size}{SPACE}% ({low} to {high}{SPACE}%) {'more' if ratio.low > 1 else 'fewer'}"
 
 
-def _instructions(change: WorkChange) -> str:
+def _instructions_of(figure: CountFigure | None) -> Figure | None:
+    return None if figure is None else Figure(figure.mean, places=0)
+
+
+def _instructions(change: CountChange) -> str:
     return f"{_amount(change)} instructions"
 
 
@@ -190,43 +180,43 @@ def settings_of(run: Comparison) -> str:
 # --- topics --------------------------------------------------------------------------------------------
 
 
-def topics(answer: Answer) -> tuple[Topic, ...]:
+def topics(found: Findings) -> tuple[Topic, ...]:
     """Everything that there is to say, in the order in which people ask."""
     every = (
-        _settable(answer), _workloads(answer), *_statements(answer), _plans(answer),
-        configured.refused(answer), _data(answer), configured.settings(answer), _untested(answer),
+        _settable(found), _workloads(found), *_statements(found), _plans(found),
+        configured.refused(found), _data(found), configured.settings(found), _measured(found),
+        _untested(found),
     )  # fmt: skip
-    return tuple(topic for topic in every if topic is not None)
+    return joined(every)
 
 
-def _settable(answer: Answer) -> Topic | None:
+def _settable(found: Findings) -> Topic | None:
     """Lines for my.cnf, each with the loss that it was counted to restore; the headline's loss first."""
-    if answer.restored is None and answer.worst is None:
+    if found.restored is None and found.worst is None:
         return None
-    every = answer.restorations
+    every = found.restorations
     useful = [each for each in every if each.restores]
-    lines = [f"{_lost(answer.worst)}: {_tried(answer, answer.worst)}."] if answer.worst else []
-    lines += [_restores(answer, each) for each in useful]
-    lines += [_saves(answer, each) for each in every if each.saves and not each.restores]
+    lines = [f"{_lost(found.worst)}: {_tried(found, found.worst)}."] if found.worst else []
+    lines += [_restores(found, each) for each in useful]
+    lines += [_saves(found, each) for each in every if each.saves and not each.restores]
     useless = [each.setting for each in every if not (each.restores or each.saves or each.failed)]
     untimed = [each for each in useless if _by_time(each)]
     if without := [_named(each) for each in useless if each not in untimed]:
-        lines.append(f"No counted loss is restored by {', '.join(without)}.")
+        lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
     if untimed:
         lines.append(
             f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
         )
     lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
-    lines += _explained(answer)
-    left = [_left(loss, loss.left) for loss in answer.losses if loss.left is not None]
-    nothing = "no tested setting restores a loss" if left else "not tested"
+    lines += _explained(found)
+    left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
+    nothing = "no tested setting certainly restores a loss" if left else "not tested"
+    caption = "What statements cost more, and what is left with all of these settings"
     return Topic(
         "What to set" if useful else f"What to set: {nothing}",
         tuple(lines),
-        ("kind", "workload", "#instructions", "#left"),
-        tuple(left),
+        (Table(("kind", "workload", "instructions", "left"), tuple(left), caption),) if left else (),
         ("[mysqld]", *(line for each in useful for line in each.setting.split("+"))) if useful else (),
-        "What statements cost more, and what is left with all of these settings",
     )
 
 
@@ -237,14 +227,14 @@ def _lost(worst: Worst) -> str:
     return f"{_instructions(change)} for {change.kind}"
 
 
-def _tried(answer: Answer, worst: Worst) -> str:
+def _tried(found: Findings, worst: Worst) -> str:
     """What restores the headline's loss, as far as that was tested."""
-    said = "no tested setting restores it"
+    said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
         said += ", not tested in time" * bool(worst.throughput)
     elif not worst.tested:
-        why = answer.document.left_out.get("restoring")
+        why = found.document.left_out.get("restoring")
         said = f"not tested ({why or f'no setting was tried with {worst.workload}'})"
     elif worst.untimed:
         said = "not tested"
@@ -260,53 +250,53 @@ def _by_time(setting: str) -> bool:
     return any(each.partition("=")[0] in BY_TIME for each in setting.split("+"))
 
 
-def _restores(answer: Answer, restored: Restored) -> str:
+def _restores(found: Findings, restored: Restored) -> str:
     """What a setting restores, by the kind that it helps most."""
     best = min(restored.restores, key=_estimate)
     lost = next(
         loss.change
-        for loss in answer.losses
+        for loss in found.losses
         if (loss.change.workload, loss.change.kind) == (best.workload, best.kind)
     )
     others = [each.kind for each in restored.restores if each is not best]
     more = f", and for {', '.join(others)}" if others else ""
-    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind costs more with it"
+    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
     return (
         f"{_named(restored.setting)}: {_instructions(best)} for {best.kind}, which needs {_amount(lost)} "
-        f"on {answer.new}{more}; {costs}."
+        f"on {found.new}{more}; {costs}."
     )
 
 
-def _saves(answer: Answer, restored: Restored) -> str:
+def _saves(found: Findings, restored: Restored) -> str:
     """Why a setting with which kinds need fewer instructions is not recommended."""
     best = min(restored.saves, key=_estimate)
     others = len(restored.saves) - 1
     more = f" and {counted(others, 'other kind')}" if others else ""
-    has_it = restored.setting in answer.document.trials.get(OFF, "").split("+")
-    why = f"{answer.old} has it on, too" if has_it else "none of them costs more"
+    has_it = restored.setting in found.document.trials.get(OFF, "").split("+")
+    why = f"{found.old} has it on, too" if has_it else "none of them costs more"
     said = f"{_instructions(best)} for {best.kind}{more}, but {why}"
     return f"{_named(restored.setting)} is not known to restore a loss: {said}."
 
 
-def _explained(answer: Answer) -> Iterator[str]:
+def _explained(found: Findings) -> Iterator[str]:
     """What is left of the losses with all settings, and how much of them these explain."""
-    left = [loss for loss in answer.losses if loss.left is not None]
+    left = [loss for loss in found.losses if loss.left is not None]
     if not left:
         return
     worst = left[0]
-    off = answer.document.trials[OFF].split("+") if answer.document.trials[OFF] else []
-    own = [_named(each.setting) for each in answer.restorations if each.setting not in off]
-    where = [(off, "both servers"), (own, answer.new)]
+    off = found.document.trials[OFF].split("+") if found.document.trials[OFF] else []
+    own = [_named(each.setting) for each in found.restorations if each.setting not in off]
+    where = [(off, "both servers"), (own, found.new)]
     said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
     if worst.left:
         yield (
             f"With {said}: {_instructions(worst.left)} instead of {_amount(worst.change)} "
             f"for {worst.change.kind}."
         )
-    if answer.explained is not None and answer.worst:
-        share = f"{number(100 * answer.explained, 0)}{SPACE}%" if answer.explained >= 0.005 else "nothing"
+    if found.explained is not None and found.worst:
+        share = f"{number(100 * found.explained, 0)}{SPACE}%" if found.explained >= 0.005 else "nothing"
         yield (
-            f"Settings explain {share} of the instructions that {answer.worst.workload} needs more: all its "
+            f"Settings explain {share} of the instructions that {found.worst.workload} needs more: all its "
             "kinds that cost more, each as often as it sends them."
         )
 
@@ -315,7 +305,7 @@ def _named(setting: str) -> str:
     return ", ".join(setting.split("+"))
 
 
-def _estimate(change: WorkChange) -> float:
+def _estimate(change: CountChange) -> float:
     return change.ratio.estimate if change.ratio else 1.0
 
 
@@ -324,38 +314,30 @@ def _worst(restored: Restored) -> str:
     return f"{_instructions(worst)} for {worst.kind}"
 
 
-def _left(loss: Loss, left: WorkChange) -> tuple[str, ...]:
+def _left(loss: Loss, left: CountChange) -> tuple[Field, ...]:
     return (loss.change.kind, loss.change.workload, _change(loss.change), _change(left))
 
 
-def _workloads(answer: Answer) -> Topic | None:
+def _workloads(found: Findings) -> Topic | None:
     """Throughput, on all machines side by side."""
-    if not answer.cells:
+    if not found.cells:
         return None
-    machines = answer.machines
-    table: dict[tuple[str, ...], dict[str, str]] = {}
-    for run, cell in answer.cells:
+    machines = found.machines
+    table: dict[tuple[str, ...], dict[str, Mark]] = {}
+    for run, cell in found.cells:
         if cell.ratio is not None:
             place = (cell.cell.workload, figures.threads(cell.cell.threads), settings_of(run))
-            said = f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)})"
-            symbol = wording.SYMBOLS[cell.verdict]
-            table.setdefault(place, {})[run.header.runner.fingerprint] = f"{symbol} {said}"
+            said = Mark(cell.verdict, change_of(cell.ratio).whole)
+            table.setdefault(place, {})[run.header.runner.fingerprint] = said
     each = [
         f"{machine}: {runner.cpu}, {counted(runner.cpus, 'CPU')}, {figures.memory(runner.memory_bytes)}"
         for machine, runner in machines.items()
     ]
-    return Topic(
-        "Workloads",
-        (*each, *dict.fromkeys(map(_conditions, answer.runs))),
-        (
-            "workload",
-            "threads",
-            "settings",
-            *(f"#{name if len(machines) > 1 else 'change'}" for name in machines),
-        ),
-        tuple((*place, *(by.get(machine, "") for machine in machines)) for place, by in table.items()),
-        caption=f"Throughput, {answer.old} = 1, with intervals: {MEANING}",
-    )
+    columns = ("workload", "threads", "settings", *(machines if len(machines) > 1 else ("change",)))
+    rows = tuple((*place, *map(by.get, machines)) for place, by in table.items())
+    caption = f"Throughput on {found.new} beside {found.old}, with intervals: {MEANING}"
+    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)))
+    return Topic("Workloads", lines, (Table(columns, rows, caption),))
 
 
 def _conditions(run: Comparison) -> str:
@@ -367,54 +349,59 @@ def _conditions(run: Comparison) -> str:
     return f"{settings_of(run)}: {', '.join((setup, *pool))}"
 
 
-def _statements(answer: Answer) -> Iterator[Topic]:
-    if answer.counted is None:
+def _statements(found: Findings) -> Iterator[Topic]:
+    if found.counted is None:
         return
-    verdicts = [change.verdict for change in answer.changes]
+    verdicts = [change.verdict for change in found.changes]
     certain = sum(verdict in CHANGED for verdict in verdicts)
     same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
-    document = answer.counted.document
+    document = found.counted.document
     lines: tuple[str, ...] = (
         f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
-        f"{same} the same, {open_} undecided, {sum(not each.ratio for each in answer.changes)} not compared. "
+        f"{same} the same, {open_} undecided, {sum(not each.ratio for each in found.changes)} not compared. "
         f"Counted with {document.settings}, "
-        f"{', '.join(map(figures.dataset, document.datasets))}.",
+        f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
-    columns = ("kind", "workload", f"#{answer.old}", f"#{answer.new}", "#change", "plan")
-    differ = [each for each in answer.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
+    columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
+    differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):
         rows = tuple(
             (
-                change.kind, change.workload, count(change.base), count(change.head),
-                f"{'' if change.verdict in CHANGED else '? '}{_change(change)}", answer.plan(change),
+                change.kind, change.workload, _instructions_of(change.base), _instructions_of(change.head),
+                _change(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
             )
             for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
         )  # fmt: skip
         if rows or what == "more":
-            none = "none costs more" if answer.compares_statements else "not compared"
+            none = "none costs more" if found.compares_statements else "not compared"
             title = f"Statements that cost {what}" if rows else f"Statements: {none}"
-            yield Topic(title, lines, columns, rows, caption="Instructions for each execution; ? undecided")
+            table = Table(columns, rows, "Instructions for each execution")
+            yield Topic(title, lines, (table,) if rows else ())
             lines = ()
 
 
-def _plans(answer: Answer) -> Topic | None:
-    if answer.counted is None:
+def _plans(found: Findings) -> Topic | None:
+    if found.counted is None:
         return None
     rows = tuple(
         (
             change.kind, workload, *_accesses(change),
             "; ".join((*differing.rows_read(change), *_news(change))),
         )
-        for (workload, _), change in answer.plans.items()
+        for (workload, _), change in found.plans.items()
     )  # fmt: skip
-    known = {plan.server for plans in answer.counted.document.plans.values() for plan in plans}
-    title = "Plans: none changed" if known.issuperset((answer.old, answer.new)) else "Plans: not compared"
+    compared = found.plans_compared
+    title = f"Plans: none of {counted(compared, 'kind')} changed" if compared else "Plans: not compared"
     if rows:
         title = f"Plans: {counted(len(rows), 'statement')} planned in another way"
-    columns = ("kind", "workload", answer.old, answer.new, "what the new server says")
-    plans = tuple((workload, change) for (workload, _), change in answer.plans.items())
-    return Topic(title, (), columns, rows, caption="How the servers come to their rows", plans=plans)
+    columns = ("kind", "workload", found.old, found.new, "what the new server says")
+    plans = tuple(
+        differing.side_by_side(change, found.old, found.new, f"{change.kind}, {workload}")
+        for (workload, _), change in found.plans.items()
+    )
+    table = Table(columns, rows, "How the servers come to their rows")
+    return Topic(title, (), (table,) if rows else (), details=plans)
 
 
 def _news(change: PlanChange) -> Iterator[str]:
@@ -435,45 +422,45 @@ def _accesses(change: PlanChange) -> tuple[str, ...]:
     )
 
 
-def _data(answer: Answer) -> Topic | None:
-    data = answer.document.data
+def _data(found: Findings) -> Topic | None:
+    data = found.document.data
     if data is None:
         return None
     if not data.started:
         said = (
-            f"{answer.new} cannot be used on a data directory of {answer.old} as it is. Before MySQL 8.0.16 "
+            f"{found.new} cannot be used on a data directory of {found.old} as it is. Before MySQL 8.0.16 "
             "and in MariaDB, a program upgrades the system tables: mysql_upgrade or mariadb-upgrade."
         )
     else:
         rows = "with the same rows" if data.same_rows else "but with other rows"
         took = f"{number(data.seconds, 0)}{SPACE}s"
-        said = f"{answer.new} starts on a data directory of {answer.old} after {took}, {rows}."
+        said = f"{found.new} starts on a data directory of {found.old} after {took}, {rows}."
     return Topic("The old data directory", (said, *data.told))
 
 
-def _untested(answer: Answer) -> Topic:
-    document = answer.document
+def _untested(found: Findings) -> Topic:
+    document = found.document
     lines = [f"{part}: {why}" for part, why in document.left_out.items()]
-    if answer.without_settings:
+    if found.without_settings:
         lines.append(f"Your own settings: everything was measured without {document.settings}.")
-    lines += answer.unreadable
+    lines += found.unreadable
     lines += [
         f"{cell.cell.workload}, {figures.threads(cell.cell.threads)} on {cell.cell.server}: {cell.reason}"
-        for cell in answer.failed
+        for cell in found.failed
     ]
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
-        for failure in (answer.counted.document.failures if answer.counted else ())
+        for failure in (found.counted.document.failures if found.counted else ())
         if not failure.lacks
     ]
-    known = [each.written for each in answer.counted.document.workloads] if answer.counted else []
+    known = [each.written for each in found.counted.document.workloads] if found.counted else []
     if known and document.workload not in ("", *known):
         lines.append(f"Instructions and plans of {document.workload}: the count does not have it.")
     if not document.workload:
         lines.append("Your own statements: learn them from a slow log, and give --workload.")
     if not document.settings:
         lines.append("Your own settings: give --settings my.cnf.")
-    if all(settings_of(run) != LARGE for run in answer.runs):
+    if all(settings_of(run) != LARGE for run in found.runs):
         lines.append("Data larger than memory: a larger --budget, without --settings, measures it.")
     lines += [
         "Replication, backup and connectors.",
@@ -487,3 +474,21 @@ def _untested(answer: Answer) -> Topic:
     given = [part for pair in chosen.items() for part in pair]
     command = shlex.join(["shootout", "upgrade", *document.references, *given])
     return Topic("Not tested", tuple(lines), commands=(command,))
+
+
+def _measured(found: Findings) -> Topic | None:
+    """Lead to the pages of what was measured."""
+    counts = (
+        (found.counted, "Instructions of every kind of statement"),
+        (found.restored, "Instructions with old settings"),
+    )
+    links = [Link(text, page_of("count", each.document.run)) for each, text in counts if each]
+    links += [
+        Link(
+            f"Throughput, {settings_of(run)}",
+            f"{run_folder(run.header.run)}/index.html",
+            f"on {run.header.runner.fingerprint}",
+        )
+        for run in found.runs
+    ]
+    return Topic("Measured", links=tuple(links), page_only=True) if links else None

@@ -12,18 +12,26 @@ from msgspec import structs
 
 from benchmarks.showcase import record as showcase
 from shootout import cli
+from shootout.answer import Topic
+from shootout.answer import text as plain
+from shootout.commands.upgrade import CAPABILITY
 from shootout.count.documents import COUNTS, joined
-from shootout.count.values import WorkFailure
+from shootout.count.values import CountFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
 from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
+from shootout.model.statement_plan import StatementPlan
+from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
-from shootout.upgrade import judge, measure, page, report
+from shootout.report.site.names import page_of
+from shootout.upgrade import judge, measure
+from shootout.upgrade.answer import answer as answered
+from shootout.upgrade.answer import headline, sentence, topics
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.topic import Topic
 from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, UpgradeDocument
+from shootout.writers import markdown
 from tests.support import builders
 from tests.support.count import builders as counts
 from tests.support.report.site.pages import Document
@@ -35,12 +43,12 @@ FATE = OptionFate(
 )
 VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
 EMPTY = UpgradeDocument(
-    format=1, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    format=2, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
     labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
 )  # fmt: skip
 
 
-def found(folder: Path, run: RunDocument | None = None, workload: str = "w") -> UpgradeDocument:
+def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str = "w") -> UpgradeDocument:
     """An upgrade with all its parts: a run, a count in which everything costs 20 % more, and trials."""
     run = run or builders.a_run()
     path = folder / journal.new_name(run.header.run)
@@ -71,8 +79,8 @@ def found(folder: Path, run: RunDocument | None = None, workload: str = "w") -> 
 
 
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
-    answer = judge.read(found(tmp_path), tmp_path)
-    text = report.as_markdown(answer)
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    text = markdown.write(answered(answer))
     assert text.startswith(f"**{NEW} in place of {OLD}&#58; could not measure results &#40;why not&#41;; ")
     assert "; throughput on this machine " in text
     for said in (
@@ -86,19 +94,20 @@ def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
         assert said in text
     (useful,) = [each for each in answer.restorations if each.restores]
     assert useful.setting == "performance_schema=OFF"
-    assert report.judged(answer).exit_code == 3
+    assert answered(answer).exit_code == 3
     setting = what_to_set(answer)
     assert setting.title == "What to set"
     assert setting.commands == ("[mysqld]", "performance_schema=OFF")
-    assert "No counted loss is restored by useless=1." in setting.lines
-    assert {row[3].partition(".")[0] for row in setting.rows} == {"+5"}  # 1.1 / 1.045, both without it
+    assert "No counted loss is certainly restored by useless=1." in setting.lines
+    (table,) = setting.tables
+    assert {plain(row[3]).partition(".")[0] for row in table.rows} == {"+5"}  # 1.1 / 1.045, both without it
     said = " ".join(setting.lines)
     assert "With performance_schema=OFF on both servers, and useless=1 on" in said
     assert "% (5.24 to 5.28 %) more instructions instead of 20.01" in said.replace(SPACE, " ")
 
 
-def what_to_set(answer: judge.Answer) -> Topic:
-    (topic,) = (topic for topic in report.topics(answer) if topic.title.startswith("What to set"))
+def what_to_set(answer: judge.Findings) -> Topic:
+    (topic,) = (topic for topic in topics(answer) if topic.title.startswith("What to set"))
     return topic
 
 
@@ -117,7 +126,7 @@ LOST = "Throughput −24.1 % (−25.1 to −23.2 %; oltp_point_select, 1 thread,
 
 def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
     here, other = (
-        judge.read(found(tmp_path / workload, workload=workload), tmp_path / workload)
+        judge.read(stored_upgrade(tmp_path / workload, workload=workload), tmp_path / workload)
         for workload in ("oltp_point_select", "w")
     )
     for answer, said in (
@@ -126,12 +135,12 @@ def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
     ):
         first, *_ = what_to_set(answer).lines
         assert first.replace(SPACE, " ") == f"{LOST}: {said}"
-        assert LOST.partition(" ")[2].partition(" (")[0] in report.headline(answer).replace(SPACE, " ")
+        assert LOST.partition(" ")[2].partition(" (")[0] in headline(answer).replace(SPACE, " ")
     assert other.explained is None  # of another workload than the loss
     assert here.explained == pytest.approx(1 - (1.1 / 1.045 - 1) / 0.2, abs=0.002)
     missing = judge.read(
         structs.replace(
-            found(tmp_path), trials={}, restoring="", left_out={"restoring": "the budget is spent"}
+            stored_upgrade(tmp_path), trials={}, restoring="", left_out={"restoring": "the budget is spent"}
         ),
         tmp_path,
     )
@@ -145,7 +154,7 @@ def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
 def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None:
     """A loss of a load that writes, with other settings of I/O; no old value needs fewer instructions."""
 
-    def answer(capacity: str) -> judge.Answer:
+    def answer(capacity: str) -> judge.Findings:
         header = builders.a_header(workloads=["oltp_read_write"], threads=[1])
         old, new = header.servers
         settings = [
@@ -164,7 +173,7 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         )
         run = builders.a_run(structs.replace(header, servers=servers), failing=False)
         folder = tmp_path / capacity
-        document = found(folder, run, "oltp_read_write")
+        document = stored_upgrade(folder, run, "oltp_read_write")
         trials = {"old-1": "innodb_io_capacity=200", "old-2": "useless=1", judge.OFF: ""}
         counted = {NEW: counts.times(1.2), "old-1": counts.times(1.2), "old-2": counts.times(1.2)}
         of_trials = counts.document(counted | {judge.OFF: counts.BASE}, workload="oltp_read_write")
@@ -174,13 +183,13 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         return judge.read(structs.replace(document, trials=trials), folder)
 
     same, other = (what_to_set(answer(capacity)) for capacity in ("200", "10000"))
-    assert same.lines[0].endswith(": no tested setting restores it.")
+    assert same.lines[0].endswith(": no tested setting certainly restores it.")
     assert ": not tested. What differs and acts by time" in other.lines[0]
     assert "does not show in instructions: innodb_io_capacity; " in other.lines[0]
     for topic in (same, other):
-        assert topic.title == "What to set: no tested setting restores a loss"
+        assert topic.title == "What to set: no tested setting certainly restores a loss"
         assert topic.commands == ()
-        assert "No counted loss is restored by useless=1." in topic.lines
+        assert "No counted loss is certainly restored by useless=1." in topic.lines
         assert any(
             line.startswith("Not tested in time") and "innodb_io_capacity=200" in line for line in topic.lines
         )
@@ -190,7 +199,9 @@ def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
     """With a feature off that costs both servers the same, all of the loss is left."""
     of_trials = {NEW: counts.times(1.2), "old-1": counts.times(1.08), judge.OFF: counts.times(0.9)}
     again = counts.document(of_trials)
-    document = recounted(tmp_path, found(tmp_path), "restoring", servers=again.servers, counts=again.counts)
+    document = recounted(
+        tmp_path, stored_upgrade(tmp_path), "restoring", servers=again.servers, counts=again.counts
+    )
     trials = {"old-1": "performance_schema=OFF", judge.OFF: "performance_schema=OFF"}
     topic = what_to_set(judge.read(structs.replace(document, trials=trials), tmp_path))
     assert topic.commands == ()
@@ -203,7 +214,7 @@ def test_settings_explain_a_share_of_all_that_a_workload_sends(tmp_path: Path) -
     """One kind's loss is restored, of which the workload sends ten; one of a single kind is not."""
     of_new = {**counts.BASE, **{kind: counts.times(2)[kind] for kind in ("select", "update")}}
     restored = {**counts.BASE, "update": of_new["update"]}
-    document = structs.replace(found(tmp_path), runs=())
+    document = structs.replace(stored_upgrade(tmp_path), runs=())
     first, again = (
         counts.document({OLD: counts.BASE, NEW: of_new}),
         counts.document({NEW: of_new, "old-1": restored, judge.OFF: counts.BASE}),
@@ -231,7 +242,7 @@ def test_fewer_instructions_are_no_loss(tmp_path: Path) -> None:
         both = counts.document({OLD: counts.BASE, NEW: head}, run="-".join(map(str, factors.values())))
         path = COUNTS.write(tmp_path, both.run, both)
         answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
-        return re.sub(r" \([^)]*\)", "", report.headline(answer).partition(": ")[2].replace(SPACE, " "))
+        return re.sub(r" \([^)]*\)", "", headline(answer).partition(": ")[2].replace(SPACE, " "))
 
     assert said(select=0.9) == (
         "no kind of statement certainly needs more instructions, "
@@ -278,33 +289,78 @@ def test_as_many_workloads_with_losses_are_counted_again_as_there_is_time_for(tm
 
 
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
-    answer = judge.read(found(tmp_path), tmp_path)
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     ratios = [cell.ratio.estimate for _, cell in answer.cells if cell.ratio]
     assert ratios == sorted(ratios)
-    assert "on this machine" in report.headline(answer)
-    alone = judge.read(structs.replace(found(tmp_path), runs=()), tmp_path)
-    assert "more instructions for update at worst" in report.headline(alone)
-    assert report.headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+    assert "on this machine" in headline(answer)
+    alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
+    assert "more instructions for update at worst" in headline(alone)
+    assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+
+
+def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> None:
+    def lines(*options: OptionFate) -> list[str]:
+        document = structs.replace(EMPTY, options=options, settings_left_out=("port, because",))
+        every = topics(judge.read(document, tmp_path))
+        return [line for topic in every for line in topic.lines if line.startswith("my.cnf: ")]
+
+    same = OptionFate(option="back_log", value="9", variable="back_log", old="9", new="9")
+    unknown = OptionFate(option="a", value="1", variable="a", old=None, new="2")
+    left_out = "my.cnf: left out: port, because."
+    missing = f"my.cnf: a: {OLD} has no variable of that name, so they are not compared."
+    assert lines(same) == ["my.cnf: the new server takes every option as the old one does.", left_out]
+    assert lines(unknown) == [missing, left_out]
+    kept = "my.cnf: the new server takes the other 1 option as the old one does."
+    assert lines(same, unknown) == [kept, missing, left_out]
+    assert lines(same, structs.replace(same, read_by="old")) == [left_out]
+
+
+def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
+    document = stored_upgrade(tmp_path)
+    answer = judge.read(structs.replace(EMPTY, runs=document.runs), tmp_path)
+    (place, cell), *_ = answer.cells
+
+    def said(*verdicts: Verdict) -> str:
+        cells = tuple((place, structs.replace(cell, verdict=verdict)) for verdict in verdicts)
+        again = dataclasses.replace(answer)
+        vars(again)["cells"] = cells
+        return headline(again).partition(": ")[2]
+
+    open_, same = Verdict.INCONCLUSIVE, Verdict.EQUIVALENT
+    assert said(open_).endswith("slower or faster in none of 1 cell, as fast in 0, undecided in 1")
+    assert said(open_, same) == "nothing to report: slower or faster in none of 2 cells (undecided in 1)"
+    assert said(same) == "nothing to report: slower or faster in none of 1 cell"
+
+
+def test_plans_that_one_server_did_not_tell_are_not_compared(tmp_path: Path) -> None:
+    def title(*plans: StatementPlan) -> str:
+        document = recounted(tmp_path, stored_upgrade(tmp_path), "statements", plans={"w": plans})
+        every = topics(judge.read(document, tmp_path))
+        return next(topic.title for topic in every if topic.title.startswith("Plans"))
+
+    told, empty = a_plan(NEW, "PRIMARY"), structs.replace(a_plan(NEW, "PRIMARY"), steps=(), text="")
+    assert title(a_plan(OLD, "PRIMARY"), told) == "Plans: none of 1 kind changed"
+    assert title(a_plan(OLD, "PRIMARY"), empty) == "Plans: not compared"
 
 
 def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
     partly = {kind: values for kind, values in counts.BASE.items() if kind != "update"}
-    failed = WorkFailure(server=NEW, workload="w", kind="update", reason="no answer")
+    failed = CountFailure(server=NEW, workload="w", kind="update", reason="no answer")
     same = counts.document({OLD: counts.BASE, NEW: partly}, [failed])
     path = COUNTS.write(tmp_path, same.run, same)
     counted = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), results=())
     answer = judge.read(counted, tmp_path)
     said = "nothing to report: more or fewer instructions in none of 1 kind of statement"
-    assert report.headline(answer).endswith(said)
-    *others, untested = report.topics(answer)
+    assert headline(answer).endswith(said)
+    *others, untested = topics(answer)
     assert not any(topic.commands for topic in others)
     assert f"update on {NEW}: no answer" in untested.lines
     for found in ({"options": (FATE,)}, {"results": ("another row",)}, {"variables": VARIABLES}):
-        assert "nothing" not in report.headline(judge.read(structs.replace(counted, **found), tmp_path))
+        assert "nothing" not in headline(judge.read(structs.replace(counted, **found), tmp_path))
 
 
 def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
-    here = found(tmp_path / "first")
+    here = stored_upgrade(tmp_path / "first")
     results = tmp_path / "second"
     document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
     of_new = (results / "upgrades" / document.upgrade / "new.cnf").read_text("utf-8")
@@ -320,11 +376,11 @@ def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     assert answer.changes
     first, other = answer.machines
     assert other == "other"
-    assert f"; throughput on {first} " in report.headline(answer)
-    assert "; on other " in report.headline(answer)
-    (workloads,) = (topic for topic in report.topics(answer) if topic.title == "Workloads")
-    assert workloads.columns[-2:] == (f"#{first}", "#other")
-    assert all(row[-1] == row[-2] for row in workloads.rows)  # the same samples
+    assert f"; throughput on {first} " in headline(answer)
+    assert "; on other " in headline(answer)
+    (workloads,) = (topic for topic in topics(answer) if topic.title == "Workloads")
+    assert workloads.tables[0].columns[-2:] == (first, "other")
+    assert all(row[-1] == row[-2] for row in workloads.tables[0].rows)  # the same samples
 
     (results / name).unlink()
     gone = UPGRADES.write(results, document.upgrade, structs.replace(document, runs=(name,)))
@@ -352,7 +408,7 @@ def test_names_that_lead_elsewhere_are_refused(
 def test_only_documents_are_copied(tmp_path: Path) -> None:
     """Nor do they replace others."""
     first, results = tmp_path / "first", tmp_path / "second"
-    here = found(first)
+    here = stored_upgrade(first)
     secret = first / "upgrades" / here.upgrade / ".my.cnf"
     secret.parent.mkdir(parents=True)
     secret.write_text("[client]\npassword = x\n")
@@ -442,7 +498,9 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(showcase, "SHOWCASE", tmp_path / "showcase")
-    mine = structs.replace(found(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml")
+    mine = structs.replace(
+        stored_upgrade(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml"
+    )
     showcase.upgrade(UPGRADES.write(tmp_path, mine.upgrade, mine))
     showcase.unpacked(tmp_path / "unpacked")
     (path,) = UPGRADES.find(tmp_path / "unpacked")
@@ -451,22 +509,23 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
     assert (there.settings, there.workload) == ("my.cnf", "w.toml")
     answer = judge.read(there, tmp_path / "unpacked")
     assert answer.unreadable == ()
-    assert report.headline(answer) == report.headline(judge.read(mine, tmp_path))
+    assert headline(answer) == headline(judge.read(mine, tmp_path))
 
 
 def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
-    answer = judge.read(structs.replace(EMPTY, statements="work/gone.json"), tmp_path)
+    answer = judge.read(structs.replace(EMPTY, statements="count/gone.json"), tmp_path)
     assert answer.changes == ()
-    (untested,) = (topic for topic in report.topics(answer) if topic.title == "Not tested")
+    (untested,) = (topic for topic in topics(answer) if topic.title == "Not tested")
     assert any("gone.json" in line for line in untested.lines)
 
 
 def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
-    listed = page.listing([judge.read(found(tmp_path), tmp_path)])
+    UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path))
+    listed = CAPABILITY.listing(tmp_path, (), pytest.fail)
     assert listed is not None
     runs = [judged_runs.in_memory(*builders.a_result())]
     site.build(runs, tmp_path / "site", listings=[listed])
-    file = tmp_path / "site" / page.path_of(EMPTY.upgrade)
+    file = tmp_path / "site" / page_of("upgrades", EMPTY.upgrade)
     shown = Document(file.read_text("utf-8"))
     assert "performance_schema=OFF" in shown.text
     assert "Plans: 1 statement planned in another way" in shown.text
@@ -475,15 +534,15 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     assert places == sorted(places)
     front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
     assert front.text.index("What an upgrade does") < front.text.index("Verdicts")
-    assert page.path_of(EMPTY.upgrade) in front.links
-    assert UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path)).exists()
+    assert page_of("upgrades", EMPTY.upgrade) in front.links
+    assert UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path)).exists()
 
 
 LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is not valid\n0 [ERROR] Aborting"
 
 
 def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Path) -> None:
-    failures = [WorkFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
+    failures = [CountFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
     nothing = counts.document({OLD: {}, NEW: {}}, failures)
     path = COUNTS.write(tmp_path, nothing.run, nothing)
     why = {"data": LOG, "results": "the disk is full", "time": AS_ASKED}
@@ -491,9 +550,9 @@ def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Pa
     answer = judge.read(document, tmp_path)
     said = "could not measure data, statements (COLLATION x is not valid); "
     said += "could not measure results (the disk is full)"
-    assert report.sentence(answer) == said
-    assert report.judged(answer).exit_code == 3
-    titles = [topic.title for topic in report.topics(answer)]
+    assert sentence(answer) == said
+    assert answered(answer).exit_code == 3
+    titles = [topic.title for topic in topics(answer)]
     assert "Statements: not compared" in titles
     assert "Plans: not compared" in titles
 
@@ -505,26 +564,26 @@ def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:
     counted = structs.replace(counted, servers=(old, structs.replace(new, warnings=(lost,))))
     path = COUNTS.write(tmp_path, counted.run, counted)
     document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
-    lines = [line for topic in report.topics(judge.read(document, tmp_path)) for line in topic.lines]
+    lines = [line for topic in topics(judge.read(document, tmp_path)) for line in topic.lines]
     assert lines.count(f"{NEW}: d.sql was loaded without A") == 1
 
 
 def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
-    document = structs.replace(found(tmp_path), left_out={"settings": LOG}, options=())
+    document = structs.replace(stored_upgrade(tmp_path), left_out={"settings": LOG}, options=())
     answer = judge.read(document, tmp_path)
     start = (
         "could not measure settings (COLLATION x is not valid); without my.cnf, throughput on this machine "
     )
-    assert report.sentence(answer).startswith(start)
-    assert "takes every option" not in report.as_markdown(answer)
-    *_, untested = report.topics(answer)
+    assert sentence(answer).startswith(start)
+    assert "takes every option" not in markdown.write(answered(answer))
+    *_, untested = topics(answer)
     assert "Your own settings: everything was measured without my.cnf." in untested.lines
 
 
 def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
-    answer = judge.read(found(tmp_path), tmp_path)
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     (failed,) = answer.failed
-    *_, untested = report.topics(answer)
+    *_, untested = topics(answer)
     assert any(line.startswith(failed.cell.workload) and failed.reason in line for line in untested.lines)
     alone = dataclasses.replace(
         answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
