@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from shootout import __version__
 from tests.support.workflows.artifacts import Artifacts, now
 
 PATIENCE_S = 1800.0  # for a step that takes two minutes at most on an idle machine
@@ -376,6 +377,7 @@ class _Runner:
             "GITHUB_ACTOR": "ann",
             "GITHUB_EVENT_PATH": str(folder / "event.json"),
             "GITHUB_REPOSITORY": hub.repository,
+            "GITHUB_REF_NAME": f"v{__version__}",
             "GITHUB_RUN_ID": str(hub.run_id),
             "GITHUB_SERVER_URL": hub.origin.as_uri(),
             "GITHUB_SHA": hub.sha,
@@ -571,6 +573,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "ref": "refs/heads/main",
         "repository": hub.repository,
         "repository_id": "7",
+        "run_attempt": "1",
         "run_id": str(hub.run_id),
         "server_url": "https://github.example",
         "sha": hub.sha,
