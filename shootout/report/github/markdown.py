@@ -10,8 +10,8 @@ from shootout.characters import visible
 from shootout.figures import threads
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
-from shootout.report.sections import NO_SECTIONS, Section, Sections
-from shootout.writers.markdown import code, escaped, folded, span, table
+from shootout.report.sections import NO_SECTIONS, Sections
+from shootout.writers.markdown import code, escaped, folded, points, span, table
 
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 # What .github/actions/request puts before a comment: until then, that run is waited for.
@@ -59,7 +59,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
-        yield from folded(f"Why: {section.title}", _points(section))
+        yield from folded(f"Why: {section.title}", points(section.points))
 
 
 def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
@@ -79,13 +79,6 @@ def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -
     yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
     if command:
         yield f"  - {title}: {span(command)}"
-
-
-def _points(section: Section) -> Iterator[str]:
-    for point in section.points:
-        yield f"- {escaped(point.text)}"
-        yield from (f"  - {escaped(item)}" for item in point.items)
-        yield from (f"  - {span(command)}" for command in point.commands)
 
 
 def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str:
