@@ -179,6 +179,13 @@ class Table:
         return f"and {counted(more, 'more row')} on the page" if more else ""
 
 
+def filled(table: Table) -> Table:
+    """The table without the columns that no row fills."""
+    kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
+
+
 @dataclass(frozen=True)
 class Detail:
     """Texts side by side, shown after a click, such as a statement's plans on two servers."""

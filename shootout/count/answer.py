@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change
+from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change, factor, filled
 from shootout.count import heat
 from shootout.count.evidence import PLACES, by, counted
 from shootout.count.values import (
@@ -53,7 +53,8 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
         conditions=(
             "Instructions that the connection's thread executes for each statement, counted by "
             f"{document.valgrind}. They are work, not time: waiting, caches, contention and the kernel are "
-            "not in them."
+            "not in them. A change is that of equal statements, start by start; the means beside it may have "
+            "another quotient."
         ),
         footer=f"Counted {figures.moment(document.started)} by shootout {document.version}.",
         listed=(figures.moment(document.started), ", ".join(labels)),
@@ -108,7 +109,7 @@ def _of_head(comparison: CountComparison, head: str) -> str:
     if worse:
         most = max(worse, key=lambda each: each.ratio.estimate if each.ratio else 0.0)
         assert most.ratio is not None  # it is judged
-        sentence += f" (most: {change(most.ratio, PLACES)}, {most.kind} of {most.workload})"
+        sentence += f" (most: {factor(most.ratio, PLACES)}, {most.kind} of {most.workload})"
     return f"{sentence}, fewer for {len(better)}."
 
 
@@ -124,13 +125,10 @@ def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Itera
     document, compared = comparison.document, heads(comparison)
     several = len(compared) > 1
     columns = (
-        "kind", *(("server",) * several), "base", "instructions", "change", "interval", "spread of starts",
-        "allocations, base", "allocations", "system calls, base", "system calls", "verdict",
+        "kind", *(("server",) * several), "base", "instructions", "change", "interval", "verdict",
+        "spread of starts", "allocations, base", "allocations", "system calls, base", "system calls",
     )  # fmt: skip
-    caption = (
-        "Instructions for each statement, and how often a transaction has it. A change is that of equal "
-        "statements, start by start; the means beside it may have another quotient."
-    )
+    caption = "Instructions for each statement; ×: how often a transaction has it"
     profiles = {(each.workload, each.kind, each.server): each for each in document.profiles}
     every = [each for each in comparison.changes if each.server in (compared or (comparison.base,))]
     for workload in dict.fromkeys(kind.workload for kind in document.kinds):
@@ -145,13 +143,13 @@ def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Itera
             if each.workload == workload
         )
         whole = len(compared) <= HEADS_MAX
-        counts = Table(columns, rows, caption, sortable=True, whole=whole)
+        counts = filled(Table(columns, rows, caption, sortable=True, whole=whole))
         tables = (counts, *_throughput(document, workload, runs), _functions(document, workload))
         yield Topic(workload, tables=tables)
 
 
 def _kind(name: str, per_transaction: float) -> str:
-    return name if per_transaction in (0, 1) else f"{name} {Figure(per_transaction, form='times')}"
+    return name if per_transaction in (0, 1) else f"{name} ×{per_transaction:g}"
 
 
 def _fields(
@@ -159,12 +157,12 @@ def _fields(
 ) -> Iterator[Field]:
     """The figures of a kind on a server, and its verdict."""
     yield from (counted(each.base), counted(each.head), *by(each.ratio))
+    yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
     yield None if each.spread is None else Figure(100 * each.spread, "%", 2)
     computed = each.kind in (FRAME, MIX)  # from other kinds, which have allocations and system calls
     sides = [profiles.get((each.workload, each.kind, label)) for label in (base, each.server)]
     yield from (None if computed or one is None else Figure(one.allocations, places=1) for one in sides)
     yield from (None if computed or one is None else Figure(one.system_calls, places=1) for one in sides)
-    yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
 
 
 def _functions(document: CountDocument, workload: str) -> Table:
@@ -213,7 +211,12 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     document = comparison.document
     made = max((count.start for count in document.counts), default=0)
     fewer = [f"counted in {made} of {document.starts} starts"] if 0 < made < document.starts else []
-    return (*fewer, *modes_dropped(document), *map(_failure, document.failures))
+    lacking: dict[str, list[CountFailure]] = {}
+    for each in document.failures:
+        if each.lacks:
+            lacking.setdefault(each.server, []).append(each)
+    failed = (_failure(each) for each in document.failures if not each.lacks)
+    return (*fewer, *modes_dropped(document), *failed, *map(_lacking, lacking.values()))
 
 
 def modes_dropped(document: CountDocument) -> list[str]:
@@ -223,10 +226,16 @@ def modes_dropped(document: CountDocument) -> list[str]:
 
 
 def _failure(failure: CountFailure) -> str:
-    place = ", ".join(filter(None, (failure.workload, failure.kind)))
-    if failure.lacks:
-        return f"{failure.server} lacks {place}: {failure.reason}"
-    return ", ".join(filter(None, (failure.server, place))) + f": {failure.reason}"
+    return f"{', '.join(filter(None, (failure.server, failure.workload, failure.kind)))}: {failure.reason}"
+
+
+def _lacking(failures: Sequence[CountFailure]) -> str:
+    """What a server lacks: a statement and why, or the names of several."""
+    first, *others = failures
+    if not others:
+        return f"{first.server} lacks {', '.join(filter(None, (first.workload, first.kind)))}: {first.reason}"
+    names = ", ".join(each.kind or each.workload for each in failures)
+    return f"{first.server} lacks {len(failures)} kinds of statement: {names}"
 
 
 def _servers(document: CountDocument) -> Topic:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shootout import figures
-from shootout.answer import Field, Figure, Link, Mark, Point, Range, Table, Topic, change
+from shootout.answer import Field, Figure, Link, Mark, Point, Range, Table, Topic, factor
 from shootout.count.commands import count_command
 from shootout.count.instructions import Instructions, PartCount, Statement
 from shootout.count.values import CountFigure
@@ -119,7 +119,7 @@ def counted(figure: CountFigure | None) -> Figure | None:
 
 def by(ratio: Interval | None) -> tuple[Field, Field]:
     """A change of instructions, and its interval."""
-    return (None, None) if ratio is None else (change(ratio, PLACES), Range(change(ratio, PLACES)))
+    return (None, None) if ratio is None else (factor(ratio, PLACES), Range(factor(ratio, PLACES)))
 
 
 def _statement(of: Statement) -> str:
@@ -127,7 +127,7 @@ def _statement(of: Statement) -> str:
     if of.change.ratio is None:
         return f"{of.change.kind}: {of.change.reason}"
     head, base = counted(of.change.head), counted(of.change.base)
-    return f"{of.change.kind}: {head} instead of {base}, {change(of.change.ratio, PLACES).whole}"
+    return f"{of.change.kind}: {head} instead of {base}, {factor(of.change.ratio, PLACES).whole}"
 
 
 def _of_whole(count: PartCount, whole: Statement) -> str:

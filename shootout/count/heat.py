@@ -10,7 +10,7 @@ from itertools import groupby
 
 from markupsafe import Markup
 
-from shootout.answer import Figure, Mark, Table, Topic, change
+from shootout.answer import Figure, Mark, Table, Topic, factor
 from shootout.count import by_version
 from shootout.count.by_version import Cost, KindCosts
 from shootout.count.evidence import counted
@@ -106,7 +106,8 @@ class Heat:
             for kind in self.kinds
         )  # fmt: skip
         return Markup(
-            '<div class="scroll" tabindex="0" role="region" aria-label="Kinds of statement by version">'
+            '<div class="scroll tall" tabindex="0" role="region" '
+            'aria-label="Kinds of statement by version">'
             '<table class="sortable heat steps"><caption><span>{}</span></caption><thead><tr>'
             '<th scope="col">kind</th><th scope="col">course</th>{}</tr></thead>'
             "<tbody>{}</tbody></table></div>"
@@ -126,7 +127,7 @@ class Heat:
         if cost.since is None or name in self.references:
             below: object = own if step else ""
         else:
-            below = Figure(cost.since, places=2, form="times")
+            below = Figure(cost.since, form="times")
         return Markup('<td class="num {}" data-name="{}" data-value="{}">{} <small>{}</small></td>').format(
             _tone(step), name, _size(step) if step else instructions, shown, below
         )
@@ -183,7 +184,8 @@ def _size(step: CountChange) -> float:
 
 
 def _by(step: CountChange) -> Figure:
-    return change(_size(step), PLACES)
+    assert step.ratio is not None  # it was counted
+    return factor(step.ratio, PLACES)
 
 
 def _tone(step: CountChange | None) -> str:

@@ -270,8 +270,8 @@ def _per_transaction(change: Change | None) -> tuple[Field, ...]:
 
 
 def _certain(own: Change | None, whole: Change | None) -> str:
-    of = {"by itself": own, "with callees": whole}
-    return ", ".join(where for where, change in of.items() if change and change.certain)
+    sides = bool(own and own.certain), bool(whole and whole.certain)
+    return {(True, True): "both", (True, False): "by itself", (False, True): "with callees"}.get(sides, "")
 
 
 def _plans(explained: Explained) -> Iterator[Topic]:
