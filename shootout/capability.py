@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shootout.errors import Skip
-from shootout.report.site import answers as pages
-from shootout.report.site import names
 
 if TYPE_CHECKING:
     from shootout.answer import Answer, Topic
@@ -54,6 +52,8 @@ class Capability:
 
     def page(self, path: Path) -> str:
         """The page of a document of its kind, from the site's root."""
+        from shootout.report.site import names  # noqa: PLC0415 (--help needs no pages)
+
         return names.page_of(self.folder, path.name.partition(".")[0])
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
@@ -66,6 +66,8 @@ class Capability:
 
     def listed(self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()) -> Listing | None:
         """The pages of these answers, by id, and their list; `topics`: below it. None without any."""
+        from shootout.report.site import answers as pages  # noqa: PLC0415 (--help needs no pages)
+
         every = tuple(pages.AnswerPage(each, self.title, self.folder, name) for name, each in answers)
         front = pages.AnswerListPage(self.title, self.about, self.columns, every, topics, folder=self.folder)
         return pages.listing(front, self.lead)

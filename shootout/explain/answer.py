@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from shootout import figures
-from shootout.analysis.plan_changes import PlanChange
 from shootout.answer import Answer, Detail, Field, Figure, Point, Table, Topic, Whole
 from shootout.count import evidence
 from shootout.count.instructions import Instructions
@@ -15,6 +14,7 @@ from shootout.explain import cause, flame
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.explain.values import Explanation
+from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import Cell
 from shootout.model.verdict import Interval
 from shootout.numbers import number, share
@@ -38,7 +38,7 @@ def answer(explained: Explained, counted: Instructions | None, out: Path | None 
     name = title(explained.explanation)
     return Answer(
         name=name,
-        headline=f"{name}: {cause.of(explained) or 'no certain cause'}",
+        headline=f"{name}: {cause.main_cause(explained) or 'no certain cause'}",
         topics=topics(explained, counted, out),
         value=value(explained, counted),
     )
@@ -51,7 +51,7 @@ def section(explained: Explained, counted: Instructions | None) -> Section:
         about="statements, functions, plans, settings",
         title=title(explained.explanation),
         topics=topics(explained, counted),
-        cause=cause.of(explained),
+        cause=cause.main_cause(explained),
     )
 
 

@@ -58,7 +58,7 @@ class DatasetSize(Value):
     seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded anew
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
-    def of(self, kind: DatasetKind) -> Dataset:
+    def of_kind(self, kind: DatasetKind) -> Dataset:
         """The dataset of the given kind in this size."""
         return Dataset(kind=kind, **structs.asdict(self))
 
@@ -99,6 +99,11 @@ class Dataset(DatasetSize):
     def is_loaded(self) -> bool:
         """Whether it has rows before any set-up."""
         return self.kind != "own" or self.digest == NUMBERS
+
+    @property
+    def files(self) -> str:
+        """A workload's own folder for LOAD DATA and INTO OUTFILE, relative to the data directory."""
+        return f"../tmp/{self.digest or self.kind}"
 
     @property
     def nominal_bytes(self) -> int:

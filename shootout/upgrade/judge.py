@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from shootout import steps
 from shootout.analysis import plan_changes
-from shootout.analysis.plan_changes import PlanChange
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
 from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
+from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences

@@ -36,7 +36,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield ""
     for remark in circumstances.remarks(comparison):
         yield from (escaped(remark), "")
-    if standing := wording.standing(comparison):
+    if standing := wording.explain_gate(comparison):
         yield escaped(standing)
         yield ""
     if (worst := next_steps.worst(comparison)) is not None:
@@ -64,7 +64,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
 
 def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
     """A regression, and what follows it."""
-    steps = next_steps.of(comparison, c)
+    steps = next_steps.steps_after(comparison, c)
     yield from _regression(comparison, c, sections)
     yield f"  - Compared: {escaped(steps.compared)}"
     yield f"  - Measure it again: {span(steps.again)}"
@@ -74,8 +74,9 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
 
 def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
     place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
-    yield f"- {place}: {escaped(c.reason)}"
-    title, causes, command = wording.leading(c, sections.get(c.cell, ()), comparison.header.run)
+    yield f"- {place}: {escaped(wording.change_sentence(c))}"
+    yield f"  - {escaped(c.reason)}"
+    title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
     yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
     if command:
         yield f"  - {title}: {span(command)}"
@@ -111,7 +112,7 @@ def annotate(comparison: Comparison) -> Iterator[str]:
         fails = c.verdict is Verdict.FAILED or gate.counts(c, comparison)
         level = "notice" if c.acknowledged else "error" if fails else "warning"
         title = f"{wording.verdict(c)}: {c.cell.workload}, {threads(c.cell.threads)}"
-        text = f"{c.cell.server}: {c.reason}"
+        text = f"{c.cell.server}: {'. '.join(filter(None, (wording.change_sentence(c), c.reason)))}"
         yield f"::{level} title={_property(title)}::{_data(text)}"
     if more := len(annotated) - len(shown):
         yield f"::warning title={more} more cells::The job's summary lists all that regressed or failed."

@@ -68,7 +68,7 @@ def drawn(drawing: Drawing) -> Markup:
         return Markup('<p class="notice">{}</p>').format(f"{type(error).__name__}: {error}")
 
 
-def rows(table: Table, root: str) -> Markup:
+def answer_rows(table: Table, root: str) -> Markup:
     """The rows of a table; its first column has their names. `root`: the way to the site's root."""
     return Markup("").join(_row(row, table, root) for row in table.rows)
 

@@ -43,7 +43,7 @@ def test_every_key_and_parameter_is_explained() -> None:
 def test_the_message_shown_is_the_one_given(transfer: Path) -> None:
     transfer.write_text(EXAMPLE.replace("WHERE id = {sender}", "WHERE id = {sendr}"))
     with pytest.raises(Exception, match="unknown placeholder") as caught:
-        workload.compile_program("transfer", workload.load(str(transfer)), DatasetSize().of("own"))
+        workload.compile_program("transfer", workload.load(str(transfer)), DatasetSize().of_kind("own"))
     assert f"    shootout: {caught.value}\n" in DOCS
 
 
@@ -65,6 +65,13 @@ def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
         for samples in start.samples:
             assert samples.statements.keys() == {"balance", "note", "move", "read", "begin", "commit"}
             assert samples.writes == samples.other or samples.errors  # two in each BEGIN and COMMIT
+    plans = [plan for start in run.starts for plan in start.plans if plan.steps]
+    assert {(plan.server, plan.kind) for plan in plans} == {
+        (server, kind) for server in (BASE, HEAD) for kind in ("balance", "note", "move", "read")
+    }
+    assert {plan.sql for plan in plans if plan.kind == "balance"} == {
+        "SELECT balance FROM account WHERE id = ?"
+    }
     (page,) = (out / "site" / "runs").glob("*/*t2-mysql-8*.html")
     command = (
         f"--workloads {transfer} --threads 2 --seed 7 --set options.accounts=100 "

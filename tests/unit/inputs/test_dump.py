@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shootout.errors import InputError, MeasureError
-from shootout.inputs import workload
-from shootout.measure import dump
+from shootout.errors import InputError
+from shootout.inputs import dump, workload
 from shootout.model.plan import DatasetSize
 
 # As mysqldump and mariadb-dump write them, and a little worse.
@@ -106,13 +105,6 @@ def test_a_comment_that_is_torn_has_no_delimiter(chunk: int, monkeypatch: pytest
         assert found == [(2, f"SELECT {comment} 1".encode())]
 
 
-def test_a_dump_of_two_databases_is_refused(tmp_path: Path) -> None:
-    file = tmp_path / "d.sql"
-    file.write_text("USE a;\nSELECT 1;\nUSE b;\n")
-    with pytest.raises(MeasureError, match=r"d\.sql, line 3: expected a dump of one database"):
-        list(dump.prepared(file))
-
-
 def sent(folder: Path, text: str) -> list[str]:
     """The statements that are sent of a dump."""
     file = folder / "d.sql"
@@ -142,6 +134,9 @@ def sent(folder: Path, text: str) -> list[str]:
         "SET PERSIST max_connections = 10",
         "SET @@SESSION.SQL_LOG_BIN= 0",
         "SET sql_log_bin = 0",
+        "CREATE USER 'cook'@'%' IDENTIFIED BY PASSWORD '*1'",
+        "GRANT ALL ON *.* TO cook",
+        "CREATE TABLESPACE a ADD DATAFILE '/data/a.ibd'",
         "FLUSH PRIVILEGES",
         "FLUSH TABLES WITH READ LOCK",
         "/*! FLUSH PRIVILEGES */",
@@ -221,6 +216,94 @@ def test_a_definer_is_left_out_however_it_is_quoted(definer: str, tmp_path: Path
 )
 def test_what_belongs_to_the_session_is_sent(statement: str, tmp_path: Path) -> None:
     assert sent(tmp_path, f"{statement};\n") == [statement]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("USE a;\nSELECT 1;\nUSE b;\n", "line 3: expected a dump of one database, found another"),
+        (
+            "USE a;\nDROP TABLE IF EXISTS `b`.`t`;\n",
+            "line 2: expected a dump of one database, found another",
+        ),
+        (
+            "SELECT 1;\nsource more.sql\nSELECT 2;",
+            "line 2: .*, found a command of .*: source more.sql",
+        ),
+        ("\\. more.sql", "line 1: .* a command of the mysql client: "),
+        (
+            "SELECT 1;\nmysqldump: Got error: 2013: Lost\n",
+            "line 2: .* is not whole: mysqldump: Got",
+        ),
+        ("", ": expected a dump, found no statement"),
+        ("-- MySQL dump 10.13\n-- Host: x    Database: a\n", ": expected a dump, found no statement"),
+        ("USE mysql;\nSELECT 1;", ": expected an application's database, found the server's own, mysql"),
+    ],
+)
+def test_what_no_server_could_load_is_refused_before_one_starts(
+    text: str, fault: str, tmp_path: Path
+) -> None:
+    (tmp_path / "d.sql").write_text(text)
+    with pytest.raises(InputError, match=rf"d\.sql.*{fault}"):
+        workload.dump_dataset(tmp_path / "d.sql", DatasetSize())
+
+
+@pytest.mark.parametrize("chunk", [1, 5, 1000])
+def test_lines_of_the_client_need_no_delimiter(chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(dump, "_CHUNK", chunk)
+    text = b"Warning: Using a password; ...\r\nuse kitchen\r\nDROP TABLE a; USE `b`; UPDATE c\nSET d = 1"
+    assert every(text) == [
+        (1, b"Warning: Using a password; ..."),
+        (2, b"use kitchen"),
+        (3, b"DROP TABLE a"),
+        (3, b"USE `b`"),
+        (3, b"UPDATE c\nSET d = 1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("USE kitchen;", "kitchen"),
+        ("use `my-kitchen` ;", "my-kitchen"),
+        ("CREATE DATABASE /*!32312 IF NOT EXISTS*/ `Küche` /*!40100 DEFAULT CHARACTER SET utf8 */;", "Küche"),
+        ("SET NAMES utf8;\nINSERT IGNORE INTO kitchen . pot VALUES (1)", "kitchen"),
+        ('CREATE TABLE IF NOT EXISTS "kitchen"."pot" (id INT)', "kitchen"),
+        (
+            "CREATE ALGORITHM=MERGE DEFINER=`a`@`b` SQL SECURITY DEFINER VIEW `kitchen`.`v` AS x",
+            "kitchen",
+        ),
+        ("-- Host: localhost    Database: kitchen\r\n-- ----\r\nSELECT 1", "kitchen"),
+        ("--\n-- Database: `kitchen`\n--\nSELECT 1", "kitchen"),
+        ("-- Host: localhost    Database: \nSELECT 1", ""),
+        ("INSERT INTO pot SELECT * FROM kitchen.pot", ""),
+        ("USE `it's`", ""),
+    ],
+)
+def test_a_dump_tells_its_databases_name(text: str, name: str, tmp_path: Path) -> None:
+    (tmp_path / "d.sql").write_text(text, "utf-8")
+    assert dump.database(tmp_path / "d.sql", text) == name
+
+
+@pytest.mark.parametrize(
+    ("statement", "named"),
+    [
+        ("INSERT INTO kitchen.pot VALUES (1)", True),
+        ("INSERT INTO pot VALUES ('kitchen.pot')", False),
+        (
+            "CREATE TRIGGER a AFTER INSERT ON pot FOR EACH ROW SET @n = (SELECT 1 FROM `kitchen` .pot)",
+            True,
+        ),
+        ("CREATE VIEW v AS SELECT 1 FROM the_kitchen.pot JOIN a.kitchen.b", False),
+    ],
+)
+def test_statements_name_a_schema(statement: str, named: bool) -> None:
+    assert dump.names(statement.encode(), "kitchen") == named
+
+
+def test_paths_of_another_machine_are_left_out(tmp_path: Path) -> None:
+    table = "CREATE TABLE t (i INT) /*!50100 TABLESPACE ts */ DATA DIRECTORY='/a b/' INDEX DIRECTORY = '/c'"
+    assert sent(tmp_path, table) == ["CREATE TABLE t (i INT) /*!50100 TABLESPACE ts */  "]
 
 
 def test_a_missing_dump_is_reported_before_anything_starts(tmp_path: Path) -> None:

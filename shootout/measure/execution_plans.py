@@ -14,11 +14,13 @@ from pymysql.cursors import Cursor, DictCursor
 
 from shootout.errors import MeasureError, without_literals, without_values
 from shootout.measure.statements import is_answer
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.servers.running import Running
 
 _DETAILED = ("EXPLAIN FORMAT=TREE", "EXPLAIN FORMAT=JSON")  # MySQL 8.0.16; MySQL 5.6 and MariaDB 10.1
-_ROWS = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
+# Statements whose execution counts rows, and can be rolled back; of these, those that change none.
+ANY = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
+READING = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"")
 _REWRITTEN = 1003  # the note that has the statement as the optimizer understood it
@@ -38,28 +40,35 @@ def planned(
     start: int,
     server: str,
     prepared: Mapping[str, Prepared] = NONE,
-) -> Iterator[StatementPlan]:
+    session: Sequence[str] = (),
+    draws: int = DRAWS,
+    executed: re.Pattern[str] | None = ANY,
+) -> Iterator[ExecutionPlan]:
     """How the server executes statements by kind, and what its handlers do; no row changes.
 
     The plan is that of the prepared statement where there is one: of a literal the server knows more.
-    The server samples its statistics again for each of DRAWS plans, so that a plan that hangs by a thread
-    shows all its forms. A statement that it cannot explain has an `error`. Raises MeasureError if the server
-    is gone.
+    The server samples its statistics again for each plan but the first, so that a plan that hangs by a thread
+    shows all its forms. A statement that it cannot explain has an `error`. `executed`: the statements whose
+    handlers count. Raises MeasureError if the server is gone.
     """
     try:
         with closing(instance.connect(database=schema)) as connection:
+            with connection.cursor() as cursor:
+                for statement in session:
+                    cursor.execute(statement)
             _explain_in_rows(connection)
-            for draw in range(DRAWS):
+            for draw in range(draws):
                 if draw:
                     _analyse(connection)
                 for kind, sql in statements.items():
                     asked = _Asked(connection, *prepared.get(kind, (sql, ())))
                     steps, error, said = _traditional(asked)
+                    counts = executed is not None and executed.match(sql)
                     text = _detailed(asked) if not draw or not steps else ""
-                    yield StatementPlan(
+                    yield ExecutionPlan(
                         start=start, server=server, kind=kind, sql=without_literals(sql), steps=steps,
                         text=without_literals(text),
-                        handlers={} if draw else _handlers(connection, sql),
+                        handlers=_handlers(connection, sql) if counts and not draw else {},
                         error="" if text or steps else without_values(error), warnings=said,
                     )  # fmt: skip
     except pymysql.Error as error:
@@ -155,8 +164,6 @@ def _detailed(asked: _Asked) -> str:
 
 def _handlers(connection: Connection[Cursor], sql: str) -> dict[str, float]:
     """Handler counters of one execution, rolled back; none if the statement fails."""
-    if not _ROWS.match(sql):
-        return {}
     try:
         with connection.cursor() as cursor:
             cursor.execute("FLUSH STATUS")  # first: it commits

@@ -19,7 +19,7 @@ class PlanStep(Value):
     extra: tuple[str, ...]  # sorted
 
 
-class StatementPlan(Value):
+class ExecutionPlan(Value):
     """How one server executes one statement."""
 
     start: Start
@@ -31,3 +31,13 @@ class StatementPlan(Value):
     handlers: dict[str, Difference] = field(default_factory=dict)  # handler counters of one execution
     error: str = ""  # why there is no plan
     warnings: tuple[str, ...] = ()  # the server's, without values
+
+
+class PlanChange(Value):
+    """A kind of statement with a plan of each server, of the same statement."""
+
+    kind: str
+    base: ExecutionPlan
+    head: ExecutionPlan
+    changed: bool  # the servers never had the same plan
+    unsteady: bool  # a server had several plans
