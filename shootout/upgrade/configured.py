@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shootout.answer import Table, Topic
-from shootout.count.report import modes_dropped
+from shootout.count.answer import modes_dropped
 from shootout.figures import counted
 from shootout.report import differing
 from shootout.settings.differences import VariableDifference

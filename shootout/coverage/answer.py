@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 
+from shootout.answer import Answer, Field, Figure, Table, Topic
 from shootout.coverage.judge import ChangeCoverage, Execution, FunctionCoverage
 from shootout.coverage.values import MapDocument, MapServer
 from shootout.figures import counted
 from shootout.numbers import number, share
-from shootout.writers import markdown
-from shootout.writers.judged import Judged, Line, Table
 
 KINDS_MAX = 3  # in a cell of a table
 TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page
 BLIND_MAX = 2  # of a part
-COLUMNS = ("function", "file", "touched", "#kinds", "executed by (share of its instructions)")
+COLUMNS = ("function", "file", "touched", "kinds", "executed by (share of its instructions)")
 PART_COLUMNS = (
-    "part", "#functions", "#executed", "#KiB of code", "#in executed functions", "largest blind spots (KiB)",
+    "part", "functions", "executed", "KiB of code", "in executed functions", "largest blind spots (KiB)",
 )  # fmt: skip
 NOTHING = "no workload executes what changed"
 
@@ -72,25 +71,23 @@ def of_run(coverage: ChangeCoverage, workloads: Collection[str]) -> str:
 def touched(coverage: ChangeCoverage) -> Iterator[str]:
     """What executes each function, for a run's page: the executed ones first, then the unseen."""
     for group in (coverage.executed, coverage.unseen):
-        for name, file, how, _, by in map(_row, group[:TOUCHED_MAX]):
-            yield f"{name} ({file}; {how}): {by}"
+        for each in group[:TOUCHED_MAX]:
+            yield f"{each.touched.name} ({each.touched.file}; {_how(each)}): {_by(each)}"
         if (more := len(group) - TOUCHED_MAX) > 0:
             yield f"{counted(more, 'more function')}, {'executed' if group[0].executions else 'by none'}"
 
 
-def judged(coverage: ChangeCoverage) -> Judged:
-    """Give the coverage of a change in all forms."""
-    rows = [_row(each) for each in coverage.functions]
-    said = [headline(coverage), *remarks(coverage), _map(coverage.map)]
-    text: list[Line | Table] = [Line(), Line(said[0], "bold"), Line()]
-    if rows:
-        text += [Table(COLUMNS, tuple(rows)), Line()]
-    text += map(Line, said[1:])
-    lines = [f"**{markdown.escaped(said[0])}**", ""]
-    if rows:
-        lines += [*_markdown(COLUMNS, rows), ""]
-    lines += (f"- {markdown.escaped(line)}" for line in said[1:])
-    return Judged(tuple(text), value(coverage), markdown="\n".join(lines) + "\n")
+def answer(coverage: ChangeCoverage) -> Answer:
+    """Say which statements execute a change."""
+    rows = tuple(map(_row, coverage.functions))
+    table = Table(COLUMNS, rows, whole=True)
+    said = (*remarks(coverage), _map(coverage.map))
+    return Answer(
+        name="Coverage of a change",
+        headline=headline(coverage),
+        topics=(*([Topic(tables=(table,))] if rows else []), Topic(lines=said)),
+        value=value(coverage),
+    )
 
 
 def value(coverage: ChangeCoverage) -> dict[str, object]:
@@ -106,13 +103,22 @@ def value(coverage: ChangeCoverage) -> dict[str, object]:
     }
 
 
-def _row(each: FunctionCoverage) -> tuple[str, ...]:
+def _row(each: FunctionCoverage) -> tuple[Field, ...]:
+    how, by = _how(each), _by(each)
+    executions = Figure(len(each.executions), places=0)
+    return each.touched.name, each.touched.file, how, executions, by
+
+
+def _how(each: FunctionCoverage) -> str:
+    return each.touched.how + (", in a header" if each.touched.header else "")
+
+
+def _by(each: FunctionCoverage) -> str:
+    """The kinds that execute most of a function."""
     shown = [_execution(one) for one in each.executions[:KINDS_MAX]]
     more = len(each.executions) - len(shown)
     by = "; ".join(shown) + (f"; {more} more" if more else "")
-    by = by or ("threads without a connection" if each.beside else "none")
-    how = each.touched.how + (", in a header" if each.touched.header else "")
-    return each.touched.name, each.touched.file, how, str(len(each.executions)), by
+    return by or ("threads without a connection" if each.beside else "none")
 
 
 def _execution(one: Execution) -> str:
@@ -142,34 +148,28 @@ def covered(server: MapServer) -> str:
     )
 
 
-def coverage(document: MapDocument) -> Judged:
-    """Say which parts of each server's program a map covers, and its largest blind spots, in all forms."""
-    text: list[Line | Table] = [Line(), Line(_map(document))]
-    lines = []
-    for server in document.mapped:
-        rows = [*_parts(server)]
-        text += [Line(), Line(covered(server), "bold")]
-        lines += [f"**{markdown.escaped(covered(server))}**", ""]
-        if rows:
-            text += [Line(), Table(PART_COLUMNS, tuple(rows))]
-            lines += [*_markdown(PART_COLUMNS, rows), ""]
+def of_map(document: MapDocument) -> Answer:
+    """Say which parts of each server's program a map covers, and its largest blind spots."""
     said = {server.label: {"parts": server.parts, "blind": server.blind} for server in document.mapped}
-    value = {"map": document.run, "kinds": document.kinds, "servers": said}
-    return Judged(tuple(text), value, markdown="\n".join(lines))
+    return Answer(
+        name=f"Coverage map {document.run}",
+        headline=_map(document),
+        topics=tuple(
+            Topic(covered(server), tables=(Table(PART_COLUMNS, tuple(_parts(server)), whole=True),))
+            for server in document.mapped
+        ),
+        value={"map": document.run, "kinds": document.kinds, "servers": said},
+    )
 
 
-def _parts(server: MapServer) -> Iterator[tuple[str, ...]]:
+def _parts(server: MapServer) -> Iterator[tuple[Field, ...]]:
     for part in server.parts:
         blind = [spot for spot in server.blind if spot.part == part.name][:BLIND_MAX]
         yield (
             part.name,
-            number(part.functions, 0),
-            number(part.executed, 0),
-            number(part.bytes // 1024, 0),
-            share(round(part.executed_bytes / max(part.bytes, 1), 3)),
+            Figure(part.functions, places=0),
+            Figure(part.executed, places=0),
+            Figure(part.bytes // 1024, places=0),
+            Figure(100 * part.executed_bytes / max(part.bytes, 1), "%", 1),
             ", ".join(f"{spot.name} {number(spot.bytes // 1024, 0)}" for spot in blind),
         )
-
-
-def _markdown(columns: Sequence[str], rows: Sequence[Sequence[str | Line]]) -> list[str]:
-    return [*markdown.table(columns, [map(str, row) for row in rows])]
