@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from lab import dumps
 from shootout import command
 from shootout._engine import Engine
 from shootout.errors import InputError
@@ -21,7 +22,6 @@ from shootout.model.plan import DatasetSize
 from shootout.servers.processes import instances
 from shootout.servers.sources import reference
 from shootout.writers import terminal
-from tests.support.measure import dumps
 from tests.support.report.site.pages import Document
 from tests.support.runs import a_tree
 from tests.support.screen import lines_judged
