@@ -12,13 +12,6 @@ NAMED = re.compile(r"docs/[\w-]+(?:/[\w-]+)?\.md")
 CODE = (
     "shootout/**/*.py", "benchmarks/**/*.py", "lab/**/*.py", "fixtures/**/*.toml", "Makefile", "tests/*/*.py",
 )  # fmt: skip
-    "shootout/**/*.py",
-    "benchmarks/**/*.py",
-    "lab/**/*.py",
-    "fixtures/**/*.toml",
-    "Makefile",
-    "tests/*/*.py",
-)
 PLAYED = ROOT / "tests" / "workflows"  # pull requests with files of their own
 
 
