@@ -11,7 +11,6 @@ from tests.support.workflows.repositories import (
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 
 
-
 def test_two_matrices_of_one_workflow_keep_apart(orchestrated: Hub) -> None:
     actions.run(orchestrated, WORKFLOWS / "own-weekly.yml", {})
     for name in ("weekly", "weekly-production"):
