@@ -37,7 +37,7 @@ class Learn(Capability):
     def _run(self, args: argparse.Namespace) -> int:
         if find_spec("sqlglot") is None:
             raise InputError("`shootout learn` needs sqlglot: `pip install 'shootout[learn]'` installs it")
-        from shootout.learn import measure, page, report  # noqa: PLC0415 (they import it)
+        from shootout.learn import answer, measure  # noqa: PLC0415 (they import it)
 
         server = reference.parse(args.server)
         with command.fetching() as observe:
@@ -45,8 +45,9 @@ class Learn(Capability):
                 args.schema, args.queries, args.out, server,
                 variables=args.variables, keep=args.keep_values, observe=observe,
             )  # fmt: skip
-            file = page.write(outcome, args.out)
-        return command.show(report.judged(outcome, file), args)
+            said = answer.answer(outcome)
+            file = answer.write(said, args.out)
+        return command.show(said.at(args.out / measure.REPORT, file), args)
 
 
 CAPABILITY = Learn()
