@@ -37,9 +37,7 @@ def answer(outcome: LearnedWorkload) -> Answer:
         topics=joined(
             (
                 _problem("Not what the server ran", outcome.concerns),
-                Topic(
-                    "Statements", tables=(Table(COLUMNS, rows, caption, whole=True),), details=_texts(learned)
-                ),
+                Topic("Statements", tables=(Table(COLUMNS, rows, caption, whole=True),), details=texts),
                 Topic("Left out", tuple(_left_out(learned))),
                 Topic("Facts", facts=tuple(_facts(outcome)), page_only=True),
                 Topic(lines=(f"workload      {outcome.workload}",)),
