@@ -12,8 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shootout.errors import Skip
-from shootout.report.site import answers as pages
-from shootout.report.site import names
 
 if TYPE_CHECKING:
     from shootout.answer import Answer
@@ -54,6 +52,8 @@ class Capability:
 
     def page(self, path: Path) -> str:
         """The page of a document of its kind, from the site's root."""
+        from shootout.report.site import names  # noqa: PLC0415 (--help needs no pages)
+
         return names.page_of(self.folder, path.name.partition(".")[0])
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
@@ -62,6 +62,8 @@ class Capability:
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """The pages of its documents in a folder, beside those of these runs; None without any."""
+        from shootout.report.site import answers as pages  # noqa: PLC0415 (--help needs no pages)
+
         every = tuple(
             pages.AnswerPage(answer, self.title, self.folder, name)
             for name, answer in self.answers(results, runs, skip)

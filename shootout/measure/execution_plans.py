@@ -40,6 +40,7 @@ def planned(
     start: int,
     server: str,
     prepared: Mapping[str, Prepared] = NONE,
+    session: Sequence[str] = (),
     draws: int = DRAWS,
     executed: re.Pattern[str] | None = ANY,
 ) -> Iterator[ExecutionPlan]:
@@ -52,6 +53,9 @@ def planned(
     """
     try:
         with closing(instance.connect(database=schema)) as connection:
+            with connection.cursor() as cursor:
+                for statement in session:
+                    cursor.execute(statement)
             _explain_in_rows(connection)
             for draw in range(draws):
                 if draw:

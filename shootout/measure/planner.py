@@ -49,11 +49,16 @@ class Planner:
             for _, label, instance in servers:
                 with suppress(MeasureError):
                     yield from execution_plans.planned(
-                        instance, schema_of(instance, bound.dataset), sent, start=start, server=label,
+                        instance,
+                        schema_of(instance, bound.dataset),
+                        sent,
+                        start=start,
+                        server=label,
                         prepared=prepared,
+                        session=bound.program.session,
                         draws=execution_plans.DRAWS if self.thorough and instance.ours else 1,
                         executed=executed if instance.ours else None,
-                    )  # fmt: skip
+                    )
 
         return tuple(plan for plan in asked() if self._is_new(block, plan))
 

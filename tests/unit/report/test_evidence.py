@@ -77,7 +77,7 @@ def test_evidence_stands_in_place_of_a_command_that_looks_for_a_cause() -> None:
     assert wording.leading_causes(known, (), "run") == ("", (), "")
 
 
-A, B = a_step("a", "ALL"), a_step("b", "ref", "k")
+A, B, C = a_step("a", "ALL"), a_step("b", "ref", "k"), a_step("c", "ALL")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,11 @@ A, B = a_step("a", "ALL"), a_step("b", "ref", "k")
         ((A, B), (B, A), "tables in the order a, b → b, a"),
         ((A,), (a_step("a", "ALL", "", "Using filesort"),), "plain → Using filesort"),
         ((A,), (A, B), "a: full scan → a: full scan, b: ref on k"),
+        (
+            (A, B),
+            (B, a_step("a", "eq_ref", "k"), a_step("c", "ALL")),
+            "a: full scan → a: eq_ref on k, c: full scan",
+        ),
         ((a_step("", ""),), (A,), "no table → a: full scan"),
         ((A,), (), "a: full scan → another plan"),
     ],

@@ -313,6 +313,7 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> Non
     kept = "my.cnf: the new server takes the other 1 option as the old one does."
     assert lines(same, unknown) == [kept, missing, left_out]
     assert lines(same, structs.replace(same, read_by="old")) == [left_out]
+    assert lines(structs.replace(same, told="deprecated")) == [left_out]
 
 
 def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
