@@ -105,13 +105,13 @@ def test_the_weekly_matrix_is_built_once_measured_in_shards_merged_and_kept(
     assert not (kept / "site").exists()
     assert not (kept / "results" / "judged").exists()
     assert (kept / "acknowledged.toml").read_text() == KNOWN
-    assert (hub.artifacts / "site" / "index.html").exists()
+    assert (hub.artifacts / "github-pages-1" / "index.html").exists()
 
 
 def test_baselines_are_held_against(weekly: tuple[Hub, GitHub, dict[str, Job]]) -> None:
     hub, _, jobs = weekly
     log = jobs["weekly/merge"].log
-    held = log.index("--- Compare with the accepted baselines")
+    held = log.index("--- Merge\n")
     assert log[held:].count("oltp_point_select") == 2, log
     assert not (
         hub.artifacts / "weekly-merged" / "baselines"
