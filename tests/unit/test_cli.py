@@ -257,7 +257,7 @@ def imported(arguments: Sequence[str], code: str) -> set[str]:
 def test_only_what_answers_is_imported(argument: str) -> None:
     modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")
     assert {name for name in modules if name.startswith("shootout.")} == {
-        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "late", "parser")),
+        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "late", "parser", "signals")),
         *(f"shootout.{name}" for name in capability.NAMES),
     }
     assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & modules
