@@ -15,7 +15,7 @@ from shootout.errors import MeasureError
 from shootout.servers.running import Running
 
 STALL_S = 60.0
-# In that time, of the server and of us together; an idle server of any version uses less than a third of it.
+# In that time, of the server and of us together; idle servers use at most half of it.
 _BUSY = 0.03  # of a CPU
 _BYTES_PER_S = 16 << 10  # read and written
 _PARTS = 10  # of that time: while we are stopped ourselves, only one of them passes
