@@ -11,7 +11,7 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-from shootout import __version__, capability, late
+from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
 from shootout.errors import INTERRUPTED, InputError, MeasureError
 from shootout.parser import Parser
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     chosen = next((each for each in given if not each.startswith("-")), "")
     try:
+        renamed.refuse("command", chosen)
         with interrupting(signal.SIGTERM, signal.SIGHUP):
             args, unknown = parser(chosen).parse_known_args(given)
             if unknown:

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from shootout import files
-from shootout.inputs.opening import opened
+from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import flushing, judge, learning, logs
 from shootout.learn.binding import bind, unqualified
@@ -64,9 +64,11 @@ def learn(
 
     The server starts with the dump loaded, from the cache if it was loaded before.
     """
-    tables = dump_dataset(dump, DatasetSize())
     for file in filter(None, (*queries, variables)):
-        opened(file).close()
+        if not file.exists():
+            raise InputError(f"{file}: no such file")
+    tables = dump_dataset(dump, DatasetSize())
+    logs.require(queries)
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -75,7 +77,7 @@ def learn(
         observe(f"{reference.text}")
         program = installations.find(reference, held)
         options = profiles.compile(
-            layers.of(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
+            layers.combine(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
             program.family,
             program.version,
         ).options

@@ -28,7 +28,7 @@ from shootout.errors import MeasureError, without_values
 from shootout.inputs.dump import database
 from shootout.measure import dump, stalls
 from shootout.measure.rounds import reason
-from shootout.model.plan import Dataset
+from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.run import MODES_DROPPED, Warning
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
@@ -61,6 +61,7 @@ SHUTDOWN_TIMEOUT_S = 3600.0  # of a slow shutdown, which purges and merges all t
 DEFAULT_ENGINE = "default"  # each server's own default
 FICLONE = 0x40049409  # ioctl_ficlone(2)
 FORMAT = 4  # of templates; a new number invalidates all of them
+NUMBERS_MAX = 1_000_000  # in the table of numbers
 
 _FOLDER = FIXTURES / "datasets"
 # Engines that store no rows or have no indexes.
@@ -91,6 +92,8 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
         _analyze(instance, dataset)
         return _left_out(dataset, lacking)
     engine = _storage_engine(instance, dataset.engine)
+    if dataset.digest == NUMBERS:
+        _execute(instance, dataset, _numbers(engine), schema)
     creates, indexes = _statements(dataset)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
     _fill(instance, dataset)
@@ -100,6 +103,11 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
         list(pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes))
     _analyze(instance, dataset)
     return ()
+
+
+def with_rows(datasets: Iterable[Dataset]) -> list[Dataset]:
+    """The datasets that are loaded before any set-up."""
+    return [dataset for dataset in datasets if dataset.is_loaded]
 
 
 def _left_out(dataset: Dataset, lacking: dump.Lacking) -> tuple[Warning, ...]:
@@ -147,6 +155,8 @@ def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
 
 def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]]:
     """The dataset's tables on that server, each with its columns in row order; a dump's names are quoted."""
+    if dataset.digest == NUMBERS:
+        return [(NUMBERS, ["n"])]
     if dataset.kind != "dump":
         return tables(dataset)
     columns: dict[str, list[str]] = {}
@@ -170,7 +180,7 @@ class ChangedError(MeasureError):
 
 def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
     """Verify each dataset; returns one checksum, independent of their order. Raises as `verify` does."""
-    ordered = sorted(datasets, key=lambda dataset: dataset.key)
+    ordered = sorted(with_rows(datasets), key=lambda dataset: dataset.key)
     return hashlib.sha256("".join(verify(instance, tables) for tables in ordered).encode()).hexdigest()[:16]
 
 
@@ -197,7 +207,9 @@ def verify(instance: Running, dataset: Dataset) -> str:
             instance.query("SET time_zone = DEFAULT")  # the load has the server's
             digest.update(repr((table, on_server)).encode())
             continue
-        expected = _engine.checksum(msgspec.json.encode(dataset), number)
+        expected = on_server
+        if dataset.kind != "own":
+            expected = _engine.checksum(msgspec.json.encode(dataset), number)
         if on_server != expected:
             raise ChangedError(
                 f"table {name} of {dataset.key} differs from what was generated: expected "
@@ -226,6 +238,16 @@ def warm(instance: Running, dataset: Dataset) -> None:
         for index, column in first_columns.items():
             scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({quoted(index)})"
             instance.query(scan, SCAN_TIMEOUT_S)
+
+
+def _numbers(engine: str) -> Iterator[str]:
+    """The statements that make the table of numbers: each doubles it."""
+    yield f"CREATE TABLE {NUMBERS} (n INT NOT NULL PRIMARY KEY) ENGINE = {engine}"
+    yield f"INSERT INTO {NUMBERS} VALUES (1)"
+    rows = 1
+    while rows < NUMBERS_MAX:
+        yield f"INSERT INTO {NUMBERS} SELECT n + {rows} FROM {NUMBERS} WHERE n <= {NUMBERS_MAX - rows}"
+        rows *= 2
 
 
 def _storage_engine(instance: Running, name: str) -> str:
@@ -414,7 +436,7 @@ def template(
     Options that do not affect data files share a template, which stays until `held` is closed. Raises
     MeasureError if it cannot be made.
     """
-    every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
+    every = tuple(sorted(set(with_rows(datasets)), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
