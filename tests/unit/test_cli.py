@@ -394,15 +394,15 @@ def test_a_bad_ledger_hides_no_run_and_is_said_once(
     results.mkdir()
     document = a_document()
     path = saved(document, results)
-    saved(a_document(run="20261121T000000Z-beef"), results)
-    assert cli.main(["compare", str(path)]) == 1
+    other = saved(a_document(run="20261121T000000Z-beef"), results)
+    assert cli.main(["compare", str(path), str(path)]) == 1  # named twice, told once
     said = capsys.readouterr().out
     ledger = ledgers.path_of(results / ledgers.FOLDER, document.header.runner.fingerprint)
     ledger.parent.mkdir()
     put(ledger)
     where = ("--results", str(results))
     for arguments, code, shown in (
-        (("compare", str(path), str(path)), 1, said + said),
+        (("compare", str(path), str(other)), 1, said),
         (("history", *where, "--json"), 0, document.header.run),
         (("site", *where, "--out", str(tmp_path / "site")), 0, "index.html"),
     ):
