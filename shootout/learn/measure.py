@@ -66,7 +66,6 @@ def learn(
     for file in filter(None, (dump, *queries, variables)):
         if not file.exists():
             raise InputError(f"{file}: no such file")
-    logs.require(queries)
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)

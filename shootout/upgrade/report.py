@@ -105,7 +105,8 @@ def sentence(answer: Answer) -> str:
     found = _found(answer)
     if found and answer.without_settings:
         found = f"without {PurePath(answer.document.settings).name}, {found}"
-    return "; ".join(filter(None, (*said, found))) or "nothing is measured yet"
+    nothing = "no statement was counted or timed" if answer.document.done else "nothing is measured yet"
+    return "; ".join(filter(None, (*said, found))) or nothing
 
 
 def _found(answer: Answer) -> str:
