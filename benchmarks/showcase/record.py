@@ -14,12 +14,12 @@ from pathlib import Path, PurePath
 import msgspec
 from msgspec.structs import replace
 
+from shootout.count.documents import COUNTS
 from shootout.document import journal, packed
 from shootout.explain.documents import EXPLANATIONS
 from shootout.model.run import RunDocument
 from shootout.paths import REPORTS
 from shootout.upgrade.documents import UPGRADES
-from shootout.work.documents import COUNTS
 
 SHOWCASE = REPORTS / "showcase"
 

@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from benchmarks.showcase import record
-from shootout import numbers
+from shootout import figures, numbers
 from shootout.analysis import claims
 from shootout.document import journal
 from shootout.model.run import RunDocument
 from shootout.model.verdict import ClaimResult, Outcome
 from shootout.paths import ROOT
-from shootout.report import figures, wording
+from shootout.report import wording
 
 FINDINGS = ROOT / "docs" / "versions.md"
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from benchmarks.showcase import screenshot
-from shootout import numbers
+from shootout import figures, numbers
 from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.verdict import CellComparison
 from shootout.paths import REPORTS, ROOT
-from shootout.report import figures, judged_runs, wording
+from shootout.report import judged_runs, wording
 from shootout.report.judged_runs import Whole
 from shootout.report.site.names import run_folder, workload_page
 

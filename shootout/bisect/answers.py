@@ -11,8 +11,8 @@ from shootout.bisect import counts, proof, timed
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
 from shootout.bisect.values import Answer
+from shootout.count import instrument as counting
 from shootout.errors import InputError, Skip
-from shootout.work import instrument as counting
 
 
 def read(path: Path) -> Answer:
@@ -21,7 +21,7 @@ def read(path: Path) -> Answer:
     callgrind = counting.CALLGRIND
     if not bisection.is_exact:
         used, measured = None, timed.measured(bisection, runs(path.parent))
-    elif bisection.instrument == callgrind.name:
+    elif bisection.instrument == callgrind.stored:
         counted = callgrind.counted(path.parent, bisection.revisions[0].label)
         used, measured = callgrind, counts.measured(bisection, counted, callgrind.title)
     else:

@@ -13,8 +13,8 @@ from shootout.analysis import stats
 from shootout.bisect.halving import Pair
 from shootout.bisect.judge import SAME, Attempt, Judged, Measured, left_out
 from shootout.bisect.values import Bisection
+from shootout.count.instrument import Counted
 from shootout.model.verdict import Interval, Verdict
-from shootout.work.instrument import Counted
 
 
 def measured(bisection: Bisection, documents: Mapping[str, Counted], title: str) -> Measured:

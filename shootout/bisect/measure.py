@@ -21,6 +21,7 @@ from shootout.bisect.batches import FIRST, Costs, next_batch
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
 from shootout.bisect.values import FORMAT, TIME, Answer, Bisection, BuildRecord, Revision
+from shootout.count.instrument import Callgrind
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import renewed
@@ -31,7 +32,6 @@ from shootout.model.run import Observe, Progress
 from shootout.paths import cache_folder
 from shootout.servers.sources import builds
 from shootout.servers.sources.builds import BuildError, Source
-from shootout.work.instrument import Callgrind
 
 BATCH_S = 15.0  # estimate: a run besides its starts
 BUILD_S = 600.0  # estimate, before the first build
@@ -62,7 +62,7 @@ class Question:
             revisions=self.revisions,
             given={flag: text for flag, text in self.plan.given.items() if flag != "--servers"},
             link=self.link,
-            instrument=self.instrument.name if self.instrument else TIME,
+            instrument=self.instrument.stored if self.instrument else TIME,
         )
 
     def is_of(self, bisection: Bisection) -> bool:

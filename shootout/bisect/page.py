@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from shootout import numbers
 from shootout.bisect import report
 from shootout.bisect.values import Answer, Revision, RevisionFinding
+from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.paths import file_stem
-from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.page import Listing, ListPage, Page
 
 FOLDER = "bisections"
@@ -90,7 +90,6 @@ class BisectionListPage(ListPage):
 
     every: tuple[BisectionPage, ...]
     template = "bisect/list"
-    folder = FOLDER
 
 
 def path_of(bisection: str) -> str:
@@ -101,7 +100,7 @@ def path_of(bisection: str) -> str:
 def listing(answers: Iterable[Answer]) -> Listing | None:
     """The pages of these bisections, if there are any."""
     every = tuple(map(BisectionPage, answers))
-    return Listing("Bisections", BisectionListPage(every), every) if every else None
+    return Listing("Bisections", BisectionListPage(every=every, folder=FOLDER), every) if every else None
 
 
 def _named(revision: Revision) -> str:

@@ -16,6 +16,7 @@ from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import run_of, try_to_build
 from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
 from shootout.conclusion import Conclusion
+from shootout.count.instrument import Callgrind
 from shootout.document import journal
 from shootout.errors import Skip
 from shootout.explain import changed_cells
@@ -26,7 +27,6 @@ from shootout.model.verdict import Interval
 from shootout.paths import cache_folder
 from shootout.servers.sources import builds
 from shootout.servers.sources.builds import Commit, Source
-from shootout.work.instrument import Callgrind
 
 FOLDER = "proof"
 TIMED = 16  # starts of a proof by time

@@ -6,16 +6,16 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from shootout import numbers
+from shootout import figures, numbers, renamed
 from shootout.analysis.exit_codes import UNMEASURED, exit_code
 from shootout.bisect import proof
 from shootout.bisect.values import FORMAT, Answer, Revision, RevisionFinding
 from shootout.model.history import Regression
 from shootout.model.verdict import Interval, Verdict
-from shootout.report import commands, figures
+from shootout.report import commands
 from shootout.report.github.issues import Origin
-from shootout.report.github.markdown import Markup, code, escaped, folded, span, table
-from shootout.report.judged import Judged, Line, Table
+from shootout.writers.judged import Judged, Line, Table
+from shootout.writers.markdown import Markup, code, escaped, folded, span, table
 
 COLUMNS = ("revision", "step here", "#to the base", "verdict", "#to the one before", "#starts", "what")
 FEW = 12  # revisions: a table lists all of them
@@ -100,7 +100,7 @@ def why(answer: Answer) -> str:
     servers = f"{before.revision.server},{bisection.revisions[last].server}"
     compared = {"--servers": servers, "--workloads": bisection.workload} | given
     if bisection.is_exact:
-        return commands.line(bisection.instrument, compared)
+        return commands.line(renamed.current("command", bisection.instrument), compared)
     return commands.line("run", compared | {"--threads": str(bisection.threads), "--explain": "5"})
 
 
@@ -120,7 +120,7 @@ def again(answer: Answer, changed: Mapping[str, str]) -> str:
         asked = {"--repo": repository, "--good": first.commit, "--bad": last.commit}
     else:
         asked = {"--over": ",".join(revision.server for revision in bisection.revisions)}
-    counted = {f"--{bisection.instrument}": ""} if bisection.is_exact else {}
+    counted = {f"--{renamed.current('command', bisection.instrument)}": ""} if bisection.is_exact else {}
     given = {flag: text for flag, text in bisection.given.items() if flag not in ("--budget", "--resume")}
     return commands.line("bisect", asked | given | counted | {**changed})
 
@@ -192,7 +192,7 @@ def _value(answer: Answer) -> dict[str, object]:
     return {
         "bisection": answer.bisection.id,
         "workload": answer.bisection.workload,
-        "instrument": answer.bisection.instrument,
+        "instrument": renamed.current("command", answer.bisection.instrument),
         "threads": answer.bisection.threads,
         "answer": answer.kind,
         "first": answer.first,

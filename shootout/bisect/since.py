@@ -20,6 +20,7 @@ from shootout import steps
 from shootout.bisect import answers, measure, proof, report
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import FORMAT, TIME, WITHOUT, Answer, Bisection
+from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.inputs.options import Selection, renewed
 from shootout.measure.plan import Plan
@@ -28,7 +29,6 @@ from shootout.model.run import Observe
 from shootout.report.github.issues import Origin
 from shootout.servers.sources import builds
 from shootout.servers.sources.fetch.packages import no_progress
-from shootout.work.instrument import Callgrind
 
 BUDGET_MIN = 60.0
 # Keys of a profile that counts share with runs.
@@ -181,8 +181,8 @@ class Search:
         own = {name for name in given if name != "profile" and getattr(self.args, name, None) is not None}
         changed: dict[str, Any] = {name: text for name, text in given.items() if name not in own}
         changed["set"] = [*(f"{key}={text}" for key, text in keys.items()), *(self.args.set or ())]
-        return steps.plan(Selection.of(self.args, servers=servers, **changed), self.report)
+        return steps.plan(Selection.from_arguments(self.args, servers=servers, **changed), self.report)
 
 
 def _name(instrument: Callgrind | None) -> str:
-    return instrument.name if instrument else TIME
+    return instrument.stored if instrument else TIME

@@ -16,6 +16,8 @@ from shootout.bisect import answers, measure, page, proof, report, since
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import Revision
 from shootout.capability import Capability
+from shootout.count import instrument as counting
+from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
 from shootout.inputs import acknowledgements, texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
@@ -23,10 +25,8 @@ from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
-from shootout.report.judged import Judged
 from shootout.servers.sources import builds
-from shootout.work import instrument as counting
-from shootout.work.instrument import Callgrind
+from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan

@@ -40,8 +40,10 @@ class Learn(Capability):
     def _run(self, args: argparse.Namespace) -> int:
         if find_spec("sqlglot") is None:
             raise InputError("`shootout learn` needs sqlglot: `pip install 'shootout[learn]'` installs it")
-        from shootout.learn import logs  # noqa: PLC0415 (the list of commands needs no engine)
+        from shootout.inputs import dump  # noqa: PLC0415 (the list of commands needs none of these)
+        from shootout.learn import logs  # noqa: PLC0415
 
+        dump.check(args.schema)
         logs.require(args.queries)  # within a second: before slow imports, too
         from shootout.learn import measure, page, report  # noqa: PLC0415 (they import it)
 

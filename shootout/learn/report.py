@@ -7,12 +7,12 @@ from pathlib import Path
 
 from msgspec.structs import asdict
 
+from shootout import figures
 from shootout.learn.judge import Fidelity, StatementPair
 from shootout.learn.learning import LearningReport
 from shootout.learn.measure import LearnedWorkload
 from shootout.numbers import grouped
-from shootout.report import figures
-from shootout.report.judged import Judged, Line, Table
+from shootout.writers.judged import Judged, Line, Table
 
 COLUMNS = (
     "statement",

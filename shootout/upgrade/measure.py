@@ -17,6 +17,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from shootout import __version__, files, steps
+from shootout.count import measure as counting
+from shootout.count.documents import COUNTS
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.inputs.options import Selection
@@ -33,8 +35,6 @@ from shootout.settings.profiles import SettingsProfile
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
-from shootout.work import measure as work
-from shootout.work.documents import COUNTS
 
 PROFILE, STATEMENTS = "upgrade", "statements"
 SHARES: Mapping[Part, float] = {"statements": 0.22, "restoring": 0.15}  # of the budget; time gets the rest
@@ -80,7 +80,7 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
 
 def _profile(settings: str) -> SettingsProfile:
     """The user's my.cnf, with what follows it after a `+`, as in a server reference."""
-    return layers.of("defaults", settings or None)
+    return layers.combine("defaults", settings or None)
 
 
 def _label(text: str) -> str:
@@ -206,7 +206,7 @@ def _answer(session: _Session) -> None:
     session.do("settings", session.settings)
     session.do("data", session.data)
     session.do("statements", session.statements)
-    session.do("results", session.rows)
+    session.do("results", session.compare_rows)
     session.do("restoring", session.restoring)
     session.do("time", session.time)
 
@@ -293,7 +293,7 @@ class _Session:
             catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
             named = ",".join((*catalogue, self._workloads()))
             plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
-            path = work.measure(plan, self.results, self.observe)
+            path = counting.measure(plan, self.results, self.observe)
         self.keep(statements=self._below(path))
 
     def restoring(self) -> None:
@@ -301,7 +301,7 @@ class _Session:
         answer = judge.read(self.document, self.results)
         suspects = answer.suspects[:TRIALS_MAX]
         minutes = self._minutes("restoring")
-        counts = (len(suspects) + 3) * work.STARTS_MIN  # of each kind
+        counts = (len(suspects) + 3) * counting.STARTS_MIN  # of each kind
         kinds_max = 60 * float(minutes) / (COUNT_S * counts)
         losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
@@ -323,10 +323,10 @@ class _Session:
             workloads=",".join(losses),
             budget=minutes,
         )
-        path = work.measure(plan, self.results, self.observe)
+        path = counting.measure(plan, self.results, self.observe)
         self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
 
-    def rows(self) -> None:
+    def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
         plan = self._plan(PROFILE, workloads=self._workloads())
         self.keep(results=tuple(map(str, results.compared(plan, self.observe))))

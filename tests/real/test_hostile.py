@@ -20,12 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from playwright.sync_api import Browser
 
-from shootout import capability, steps
+from shootout import capability, characters, steps
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.inputs import matrix, workload
 from shootout.inputs.options import Selection
-from shootout.report import characters
 from shootout.report.site import downloads
 from shootout.servers.sources import cache, reference
 from shootout.settings import profiles
@@ -92,7 +91,7 @@ def require_answers(kind: Kind, folder: Path, content: bytes) -> None:
 
 
 LEFT_OUT = ("ledger", "profiled run")  # which cost no verdict
-often = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", KINDS)

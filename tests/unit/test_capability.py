@@ -25,9 +25,9 @@ from shootout.model.plan import Cell
 from shootout.model.value import Value
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged, Line, Table
 from shootout.report.sections import Section
 from shootout.report.site.page import Listing, ListPage
+from shootout.writers.judged import Judged, Line, Table
 from tests.support import builders
 from tests.support.report.site.pages import Document
 
@@ -48,7 +48,6 @@ class GreetingList(ListPage):
 
     every: tuple[Greeting, ...]
     template = "runs"
-    folder = "greetings"
 
     @property
     def runs(self) -> tuple[()]:
@@ -82,7 +81,7 @@ class Greet(Capability):
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """All greetings."""
         every = tuple(GREETINGS.newest_first(results, skip))
-        return Listing("Greetings", GreetingList(every=every), ()) if every else None
+        return Listing("Greetings", GreetingList(every=every, folder="greetings"), ()) if every else None
 
 
 @pytest.fixture(autouse=True)

@@ -103,6 +103,11 @@ BAD_COMMANDS = [
     (("rum",), "invalid choice: 'rum' (choose from "),
     ((), "required: COMMAND"),
     (("--nonsense",), "required: COMMAND"),
+    (("work", "--base", "a"), "`work` is now `count`"),
+    (("reach",), "`reach` is now `coverage`"),
+    (("bisect", "--work"), "`--work` is now `--count`"),
+    (("gate", "--reach", ".:a..b"), "`--reach` is now `--coverage`"),
+    (("run", "--profile", "work"), "`work` is now `count`"),
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
@@ -257,7 +262,7 @@ def imported(arguments: Sequence[str], code: str) -> set[str]:
 def test_only_what_answers_is_imported(argument: str) -> None:
     modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")
     assert {name for name in modules if name.startswith("shootout.")} == {
-        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "late", "parser")),
+        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "late", "parser", "renamed")),
         *(f"shootout.{name}" for name in capability.NAMES),
     }
     assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & modules

@@ -17,7 +17,7 @@ import pytest
 from shootout.document import journal
 from shootout.model.plan import Block, Cell
 from shootout.model.run import RunDocument
-from shootout.report import terminal
+from shootout.writers import terminal
 from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab, document_in, until
 
 pytest_plugins = ["tests.support.runs"]

@@ -7,8 +7,8 @@ import pytest
 from shootout.bisect import counts, report
 from shootout.bisect.judge import Found
 from shootout.bisect.values import Answer, BuildRecord
+from shootout.count.instrument import Count, Counted
 from shootout.model.verdict import Interval, Verdict
-from shootout.work.instrument import Count, Counted
 from tests.support.bisect.builders import LABELS, a_bisection
 
 BAR = 0.005

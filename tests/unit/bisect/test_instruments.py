@@ -10,12 +10,12 @@ import pytest
 
 from shootout.bisect import measure
 from shootout.commands.bisect import CAPABILITY
+from shootout.count import instrument as counting
+from shootout.count.instrument import Callgrind, Counted
 from shootout.errors import InputError
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.parser import Parser
-from shootout.work import instrument as counting
-from shootout.work.instrument import Callgrind, Counted
 from tests.support.bisect.builders import a_bisection, written
 from tests.unit.bisect.test_counts import counted
 from tests.unit.bisect.test_measure import a_question
@@ -27,8 +27,9 @@ class Cycles(Callgrind):
 
     ratios: Mapping[str, float]  # to the base, by label; 1 for others
     name: str = "cycles"
+    stored: str = "cycles"
     title: str = "cycles"
-    profile: str = "work"
+    profile: str = "count"
     seen: tuple[Counted, ...] = ()
 
     def check(self, plan: Plan) -> None:

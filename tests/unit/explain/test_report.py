@@ -17,9 +17,9 @@ from shootout.explain import judge, page, report
 from shootout.explain.values import Explanation
 from shootout.model.plan import Cell
 from shootout.paths import REPORTS
-from shootout.report import terminal
 from shootout.report.github import markdown
 from shootout.report.sections import Point, Section
+from shootout.writers import terminal
 from tests.support import builders
 from tests.support.explain.builders import CELL, an_explanation, profiled, written
 
@@ -45,7 +45,7 @@ Functions that locate the change, with what they call (these overlap):
 What others know:
   one thing
 These plans changed:
-  SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000
+  SELECT: const on PRIMARY → full scan; rows read: 1 → 10 000
 These plans were not compared:
   INSERT: it was not seen in the log
 Settings: 4 variables differ, 3 of them known to matter:
@@ -135,5 +135,5 @@ def test_a_run_judged_again_leads_with_the_cause(tmp_path: Path, capsys: pytest.
     written(tmp_path, an_explanation(cell=cell))
     for base, leads in (([], True), (["--base", builders.HEAD], False)):
         cli.main(["compare", str(path), *base])
-        said = f"Cause, {cell.workload}, 1 thread, {cell.server}: plan of SELECT: const access"
+        said = f"Cause, {cell.workload}, 1 thread, {cell.server}: plan of SELECT: const on"
         assert (said in " ".join(capsys.readouterr().out.split())) is leads

@@ -8,7 +8,7 @@ from shootout.learn.judge import compared
 from shootout.learn.learning import LearnedStatement, LearningReport
 from shootout.learn.measure import LearnedWorkload
 from shootout.learn.values import LeftOut
-from shootout.report.judged import Line, Table
+from shootout.writers.judged import Line, Table
 from tests.support.learn.builders import a_log, a_template
 from tests.support.schemas import require_unchanged
 

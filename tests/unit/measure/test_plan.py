@@ -210,6 +210,20 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
     assert [dataset.kind for dataset in part.loaded] == ["sbtest"]  # nobody loads what nobody measures
 
 
+def test_own_workloads_have_a_schema_each_and_numbers_only_if_they_read_them(tmp_path: Path) -> None:
+    made = {}
+    for name, setup in (("plain", "DO 1"), ("numbered", "CREATE TABLE t SELECT n FROM seq"),
+                        ("named", "CREATE TABLE IF NOT EXISTS seq (n INT)")):  # fmt: skip
+        file = tmp_path / f"{name}.toml"
+        file.write_text(
+            f"dataset = 'own'\ntitle = 't'\ndescription = 'd'\nsetup = ['{setup}']\n"
+            "transactions = [{ steps = [{ statements = [{ name = 'a', sql = 'SELECT 1' }] }] }]"
+        )
+        made[name] = planned(workloads=f"{file},{file}.prepared", threads="1").loaded
+    assert [len({dataset.digest for dataset in loaded}) for loaded in made.values()] == [2, 3, 2]
+    assert [dataset.is_loaded for dataset in made["numbered"]] == [False, False, True]
+
+
 def test_seeds_are_new_each_time() -> None:
     assert len({planned().seed for _ in range(5)}) == 5
 
@@ -313,7 +327,9 @@ def test_every_server_has_the_settings_of_a_workload_below_its_own(tmp_path: Pat
     mine.write_text(f"settings = ['sync_binlog=1', 'max_connections=9']\n{text}")
     other.write_text(f"settings = ['sync_binlog=0']\n{text}")
     made = planned(workloads=str(mine), servers=f"{BASE},{HEAD}@max_connections=7")
-    found = [layers.of("defaults", server.reference.settings).options for server in made.servers.values()]
+    found = [
+        layers.combine("defaults", server.reference.settings).options for server in made.servers.values()
+    ]
     assert found == [
         {"sync_binlog": "1", "max_connections": "9"},
         {"sync_binlog": "1", "max_connections": "7"},

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shootout import figures
 from shootout.model.plan import DatasetSize
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import Interval
-from shootout.report import figures
 from tests.support.report.compared import an_interval, plain
 
 
@@ -49,7 +49,7 @@ def test_a_time_that_is_none_stays_as_it_is() -> None:
     ],
 )
 def test_datasets_are_said_in_words(scale: DatasetSize, kind: DatasetKind, expected: str) -> None:
-    assert plain(figures.dataset(scale.of(kind))) == expected
+    assert plain(figures.dataset(scale.of_kind(kind))) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,335 @@
+"""One server under Callgrind: its kinds of statements are tried, warmed up and counted after each start."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import msgspec
+
+from shootout._engine import Engine, LoadError
+from shootout.count import callgrind, planning
+from shootout.count.callgrind import Counter, Dump
+from shootout.count.pace import START, Pace
+from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
+from shootout.count.values import CountFailure, KindCount
+from shootout.errors import MeasureError, without_values
+from shootout.measure import columns, managed, refusals, statements
+from shootout.measure.dataset import Template, schema_of
+from shootout.measure.hooks import Hooks
+from shootout.measure.managed import ManagedServer
+from shootout.measure.plan import Plan
+from shootout.measure.rounds import reason
+from shootout.model.execution_plan import ExecutionPlan
+from shootout.model.program import ProgramColumn
+from shootout.model.run import Progress, ServerRecord
+from shootout.servers.processes import instances
+from shootout.servers.processes.instances import Instance
+from shootout.servers.sources.trees import Tree
+
+TRIED = 3  # executions, the cheapest of which says what one takes
+EXPENSIVE = 5 * INSTRUCTIONS  # from here on, the first one says it: a repetition has the fewest anyway
+ROUNDS = (2, 5)  # repetitions while Callgrind counts: not counted, for what another kind left, and counted
+ROUNDS_OF_EXPENSIVE = (1, 3)
+# With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler
+# whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.3 %.
+READ_VIEW = (
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
+    "START TRANSACTION WITH CONSISTENT SNAPSHOT",
+)
+ANSWER_TIMEOUT_S = 120.0
+PASSES = 2  # over all kinds in each start: priming and counting
+ONCE = 2  # in the first one: trying, and asking for plans
+CLOSING_S = 300.0  # for a connection's rollback
+
+Key = tuple[str, str]  # workload and kind
+
+
+class Watcher:
+    """What looks at the servers while they are counted, and may change what they execute."""
+
+    def starting(self, server: str, tree: Tree, home: Path) -> Tree:
+        """What is started in place of a server's program, which already runs under Callgrind."""
+        return tree
+
+    def sending(self, server: str, unit: Unit, home: Path) -> None:
+        """A server is about to get the statements of a kind."""
+
+
+@dataclass
+class ServerCounts:
+    """What one server gave."""
+
+    record: ServerRecord
+    counts: list[KindCount] = field(default_factory=list)
+    last: dict[Key, Dump] = field(default_factory=dict)
+    shares: dict[Key, dict[str, float]] = field(default_factory=dict)  # of functions, by plain name
+    beside: set[str] = field(default_factory=set)  # functions of other threads
+    failures: list[CountFailure] = field(default_factory=list)
+    costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
+    plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
+
+
+@dataclass
+class Bench:
+    """A server, and what has been counted on it."""
+
+    plan: Plan
+    units: Sequence[Unit]  # in the order in which they are sent
+    server: ManagedServer
+    home: Path
+    watcher: Watcher
+    template: Template | None = field(init=False, default=None)  # None: it could not be loaded
+    counted: ServerCounts = field(init=False)
+    values: dict[str, tuple[ProgramColumn, ...]] = field(init=False, default_factory=dict)  # by workload
+
+    def __post_init__(self) -> None:
+        self.counted = ServerCounts(self.server.record())
+
+    def load(self, held: ExitStack) -> Self:
+        """Load the datasets, or record why that failed."""
+        try:
+            self.template = self.server.load(held)
+            self.counted.record = self.server.record(self.template)
+        except MeasureError as error:
+            self.fail(error)
+        return self
+
+    def begin(self) -> Instance:
+        """Start the server under Callgrind, without waiting for it. Raises MeasureError."""
+        assert self.template is not None
+        self.template.copy_to(self.home)
+        tree = callgrind.under(self.server.program, self.home)
+        return instances.begin(
+            self.watcher.starting(self.server.label, tree, self.home),
+            self.home,
+            {**self.server.compiled.options, **callgrind.OPTIONS},
+            start_timeout_s=callgrind.START_TIMEOUT_S,
+        )
+
+    def fail(self, error: Exception, workload: str = "", kind: str = "") -> None:
+        """Record why the server has no counts: of a kind, of a workload, or at all."""
+        self.counted.failures.append(
+            CountFailure(
+                server=self.server.label,
+                workload=workload,
+                kind=kind,
+                reason=str(error),
+                lacks=workload in self.plan.workloads
+                and self.plan.workloads[workload].workload.may_lack
+                and refusals.code(error) in refusals.LACKING,
+            )
+        )
+
+    def fails(self, workload: str, kind: str = "") -> bool:
+        """Whether the server has refused a kind, or its whole workload."""
+        failed = {(failure.workload, failure.kind) for failure in self.counted.failures}
+        return not failed.isdisjoint(((workload, kind), (workload, "")))
+
+
+@dataclass
+class Session:
+    """A server after one start. Methods raise MeasureError and pymysql.Error."""
+
+    bench: Bench
+    instance: Instance
+    start: int
+    pace: Pace
+    over: bool = field(init=False, default=False)
+
+    def end(self, error: Exception) -> None:
+        """Record why the server has no more counts of this start."""
+        self.over = True
+        self.bench.fail(error)
+
+    @property
+    def _counter(self) -> Counter:
+        bench = self.bench
+        return Counter(self.instance.pid, bench.home, callgrind.restless(bench.server.program))
+
+    def open(self, held: ExitStack) -> None:
+        """Wait until the server is ready, keep it from purging, and set its workloads up."""
+        bench = self.bench
+        self.instance.wait_until_ready()
+        if self.start == 1:
+            bench.counted.record = bench.server.record(bench.template, self.instance)
+        reader = held.enter_context(closing(self.instance.connect()))
+        with reader.cursor() as cursor:
+            for statement in READ_VIEW:
+                cursor.execute(statement)
+        for name, bound in bench.plan.workloads.items():
+            if not bench.fails(name):
+                try:
+                    Hooks(self.instance, bound.workload, bound.dataset).set_up(1)
+                except MeasureError as error:
+                    bench.fail(error, name)
+        self.pace.done(START)
+
+    def try_each(self) -> None:
+        """Find out what an execution of each kind takes; on every server, so that all keep the same rows."""
+        self._counter.begin()
+        self._each(self._try, self.bench.units, "warm-up", 1)
+        self._counter.end()
+
+    def count(self, costs: Mapping[Key, int]) -> None:
+        """Count every kind, as often as what an execution takes allows; last what leaves other rows."""
+        for leaves in (False, True):
+            if units := [unit for unit in self.bench.units if unit.leaves is leaves]:
+                self._prime_and_count(units, costs)
+
+    def _prime_and_count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
+        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
+        self._counter.begin()
+        self._each(lambda unit, show: self._count(unit, costs.get(unit.key), show), units, "measure", 3)
+        self._counter.end()
+
+    def plan(self) -> None:
+        """Ask how the server plans each statement; one that it does not log has no plan.
+
+        After the counts: plans are drawn from new statistics.
+        """
+        sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
+
+        def capture(unit: Unit, _: object) -> None:
+            workload, _kind = unit.key
+            schema = schema_of(self.instance, self.bench.plan.workloads[workload].dataset)
+            with suppress(MeasureError), self._connected(unit, "plans") as send:
+                captured = statements.captured(self.instance, unit.program, lambda: send(1))
+                sent[schema] |= {(workload, kind): sql for kind, sql in captured.items()}
+
+        self._each(capture, self.bench.units, "plans", 1)
+        for schema, captured in sent.items():
+            found = planning.planned(self.instance, self.bench.server.label, schema, captured)
+            self.bench.counted.plans |= found
+
+    def _each(
+        self,
+        measured: Callable[[Unit, Callable[..., None]], None],
+        units: Sequence[Unit],
+        stage: str,
+        number: int,
+    ) -> None:
+        """Do something to every kind that has not failed. A server that has died says why once."""
+        bench = self.bench
+        for unit in units:
+            workload, kind = unit.key
+            progress = Progress(
+                stage=stage,
+                detail="",
+                block=f"{bench.server.label}: {workload}, {kind}",
+                block_number=bench.units.index(unit) + 1,
+                blocks=len(bench.units),
+                start=self.start,
+                starts=bench.plan.profile.sampling.starts_min,
+            )
+
+            def show(round_: int, rounds: int = 0, progress: Progress = progress) -> None:
+                self.pace.show(msgspec.structs.replace(progress, round=round_, rounds=rounds))
+
+            if self.instance.alive() and not bench.fails(workload, kind):
+                show(number)
+                try:
+                    measured(unit, show)
+                except MeasureError as error:
+                    bench.fail(error, workload, kind)
+            self.pace.done()
+
+    def _try(self, unit: Unit, _: object) -> None:
+        if not unit.scaled:
+            return
+        with self._connected(unit, "tried") as send:
+
+            def taken() -> int:
+                send(1)
+                return self._counter.dump().instructions
+
+            self._counter.dump()  # our own queries
+            cost = taken()
+            if cost < EXPENSIVE:  # the first one reads pages, too
+                cost = min(taken() for _ in range(TRIED))
+        self.bench.counted.costs[unit.key] = cost
+
+    def _prime(self, unit: Unit, executions: int) -> None:
+        with self._connected(unit, f"{self.start}/priming") as send:
+            send(executions)
+
+    def _count(self, unit: Unit, cost: int | None, show: Callable[..., None]) -> None:
+        counter, counted = self._counter, self.bench.counted
+        executions = repetition(unit, cost)
+        warm_up, repetitions = ROUNDS if cost is None or cost < EXPENSIVE else ROUNDS_OF_EXPENSIVE
+        with self._connected(unit, str(self.start)) as send:
+            send(warm_up * executions)
+            counter.dump()
+            dumps = []
+            for number in range(1, repetitions + 1):
+                show(number, repetitions)
+                send(executions)
+                dumps.append(counter.dump())
+        counted.last[unit.key] = dumps[-1]
+        counted.counts.append(
+            KindCount(
+                server=self.bench.server.label,
+                workload=unit.kind.workload,
+                kind=unit.kind.name,
+                start=self.start,
+                instructions=tuple(dump.instructions for dump in dumps),
+            )
+        )
+
+    @contextmanager
+    def _connected(self, unit: Unit, seed: str) -> Iterator[Callable[[int], None]]:
+        """Yields what runs a number of the unit on a new connection."""
+        bench, instance = self.bench, self.instance
+        bound = bench.plan.workloads[unit.kind.workload]
+        schema = Hooks(instance, bound.workload, bound.dataset).schema
+        drawn = random.Random(f"{bench.plan.seed}/{seed}/{'/'.join(unit.key)}").getrandbits(64)
+        read = bench.values.get(unit.kind.workload)  # the same after each start, for all kinds
+        if read is None:
+            read = columns.filled(unit.program, schema, instance).columns
+            bench.values[unit.kind.workload] = read
+        program = msgspec.structs.replace(unit.program, columns=read)
+        engines = [managed.engine(program, schema, instance, drawn)]
+        before = _connections(instance)
+        bench.watcher.sending(bench.server.label, unit, bench.home)
+        if unit.open:
+            instance.query("SET GLOBAL autocommit = 0")
+        try:
+            number = managed.connect(engines[0], instance, schema, 1)
+        finally:
+            if unit.open:
+                instance.query("SET GLOBAL autocommit = 1")
+        try:
+            yield lambda count: _send(engines[0], number, instance, count)
+        finally:
+            engines.clear()  # closes the connection
+            _wait_for_rollback(instance, before)
+
+
+def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:
+    try:
+        completed, _, refused = engine.count(number, count, ANSWER_TIMEOUT_S)
+    except LoadError as error:
+        raise MeasureError(reason(error) + instance.post_mortem()) from None
+    if completed != count:
+        said = {f"{without_values(message)} ({code})": None for _, code, _, message in refused}
+        raise MeasureError(
+            f"{completed} of {count} transactions completed; the server refused the others: {', '.join(said)}"
+        )
+
+
+def _connections(instance: Instance) -> int:
+    ((_, number),) = instance.query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
+    return int(number)
+
+
+def _wait_for_rollback(instance: Instance, before: int) -> None:
+    """Until the connection that was closed is gone, and with it its locks."""
+    ends_s = time.monotonic() + CLOSING_S
+    while instance.alive() and _connections(instance) > before and time.monotonic() < ends_s:
+        time.sleep(0.05)

@@ -1,0 +1,134 @@
+"""The functions and macros in which two revisions of a repository differ, and code outside them."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from shootout.coverage import sources
+from shootout.coverage.sources import Form, Source
+from shootout.errors import InputError
+
+How = Literal["changed", "other signature", "new", "deleted", "moved"]
+
+_OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--find-renames", "--ignore-submodules=all")
+
+
+@dataclass(frozen=True)
+class FileDiff:
+    """A file that differs."""
+
+    path: str  # after the change, or before if it is gone
+    blobs: tuple[str, str]  # before and after; zeros: no file
+
+
+@dataclass(frozen=True)
+class Touched:
+    """A function that a change touches."""
+
+    name: str  # with its namespaces and classes
+    file: str
+    how: How
+
+    @property
+    def header(self) -> bool:
+        """Whether several files compile it."""
+        return sources.is_header(self.file)
+
+
+@dataclass(frozen=True)
+class Touches:
+    """All that a change touches."""
+
+    functions: tuple[Touched, ...] = ()
+    macros: tuple[tuple[str, str], ...] = ()  # with their files
+    outside: tuple[str, ...] = ()  # files with other changes: declarations, types, variables
+    comments: tuple[str, ...] = ()  # functions of which only comments or spaces changed
+    others: tuple[str, ...] = ()  # files that are not C or C++
+
+
+def of_repository(folder: Path, base: str, head: str) -> Touches:
+    """Compare two revisions. Raises InputError."""
+    verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
+    commits = [_git(folder, *verify, f"{each}^{{commit}}").decode().strip() for each in (base, head)]
+    files = [*_files(_git(folder, "diff", *_OPTIONS, *commits, "--"))]
+    read = [file for file in files if sources.is_source(file.path)]
+    found = iter(sources.read([_blob(folder, blob) for file in read for blob in file.blobs]))
+    return _touches(
+        [(file.path, next(found), next(found)) for file in read],
+        tuple(file.path for file in files if file not in read),
+    )
+
+
+def _blob(folder: Path, blob: str) -> bytes:
+    return _git(folder, "cat-file", "blob", blob) if blob.strip("0") else b""
+
+
+def _git(folder: Path, *arguments: str) -> bytes:
+    try:
+        done = subprocess.run(("git", "-C", str(folder), *arguments), capture_output=True, check=False)
+    except OSError as error:
+        raise InputError(f"git cannot be run: {error.strerror}") from None
+    if done.returncode != 0:
+        said = done.stderr.decode(errors="replace").strip()
+        raise InputError(f"{folder}: {said or f'no commit {arguments[-1]}'.removesuffix('^{commit}')}")
+    return done.stdout
+
+
+def _files(raw: bytes) -> Iterator[FileDiff]:
+    """Read what `git diff --raw -z` prints."""
+    left = iter(raw.decode("utf-8", errors="replace").split("\0"))
+    for entry in left:
+        if entry:
+            _, _, before, after, status = entry.split(" ")
+            path = next(left)
+            yield FileDiff(next(left) if status[0] == "R" else path, (before, after))
+
+
+def _touches(files: Sequence[tuple[str, Source, Source]], others: tuple[str, ...]) -> Touches:
+    functions: list[Touched] = []
+    macros: list[tuple[str, str]] = []
+    comments: list[str] = []
+    for path, before, after in files:
+        for name in {**before.functions, **after.functions}:
+            forms = before.functions[name], after.functions[name]
+            if (how := _how(*forms)) is not None:
+                functions.append(Touched(name, path, how))
+            elif _texts(forms[0]) != _texts(forms[1]):
+                comments.append(name)
+        for name in sorted({**before.macros, **after.macros}):
+            if _codes(before.macros[name]) != _codes(after.macros[name]):
+                macros.append((name, path))
+    outside = (path for path, before, after in files if before.outside != after.outside)
+    return Touches(_moved(functions), tuple(macros), tuple(outside), tuple(comments), others)
+
+
+def _how(before: Sequence[Form], after: Sequence[Form]) -> How | None:
+    """Say what became of a function; None: its code is as it was."""
+    if not before or not after:
+        return "deleted" if before else "new"
+    if _codes(before) == _codes(after):
+        return None
+    signatures = [sorted(form.signature for form in forms) for forms in (before, after)]
+    return "changed" if signatures[0] == signatures[1] else "other signature"
+
+
+def _codes(forms: Sequence[Form]) -> list[list[str]]:
+    return sorted(form.code for form in forms)
+
+
+def _texts(forms: Sequence[Form]) -> list[list[str]]:
+    return sorted(form.text for form in forms)
+
+
+def _moved(functions: Sequence[Touched]) -> tuple[Touched, ...]:
+    """Make one of a function that one file lost and another got."""
+    lost, got = ({each.name for each in functions if each.how == how} for how in ("deleted", "new"))
+    return tuple(
+        replace(each, how="moved") if each.name in lost & got and each.how == "new" else each
+        for each in functions
+        if each.how != "deleted" or each.name not in got
+    )

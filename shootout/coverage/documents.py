@@ -1,0 +1,108 @@
+"""Coverage maps on disk: `coverage/RUN.json.xz`, where RUN is the count that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from shootout import __version__
+from shootout.coverage.parts import covered
+from shootout.coverage.values import UNUSED, MapDocument, MapKind, MapServer
+from shootout.document.formats import Format
+from shootout.document.store import Store
+from shootout.errors import InputError, MeasureError, Skip
+from shootout.model.run import ServerRecord
+
+
+@dataclass(frozen=True)
+class Executed:
+    """The functions that a server executed while it was counted."""
+
+    server: ServerRecord
+    program: Path
+    # By workload and kind of statement, by plain name of a function: its share of the instructions, with what
+    # it calls.
+    shares: Mapping[tuple[str, str], Mapping[str, float]]
+    beside: Collection[str]  # functions that threads without a connection executed meanwhile
+
+
+def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
+    """The map of what these servers executed."""
+    kinds = [*dict.fromkeys(key for server in servers for key in server.shares)]
+    by_kind = [set(shares) for server in servers for shares in server.shares.values()]
+    functions = sorted(set().union(*by_kind, *(server.beside for server in servers)))
+    return MapDocument(
+        format=1,
+        run=run,
+        started=started,
+        version=__version__,
+        functions=tuple(functions),
+        kinds=tuple(MapKind(workload=workload, name=name) for workload, name in kinds),
+        mapped=tuple(_server(server, functions, kinds) for server in servers),
+    )
+
+
+def _server(executed: Executed, functions: Sequence[str], kinds: Sequence[tuple[str, str]]) -> MapServer:
+    columns = [executed.shares.get(key, {}) for key in kinds]
+    rows = tuple(
+        tuple(min(round(1000 * column[name]), 1000) if name in column else UNUSED for column in columns)
+        for name in functions
+    )
+    known = set().union(*columns)
+    parts, blind = covered(executed.program, known | set(executed.beside))
+    record = executed.server
+    return MapServer(
+        label=record.label,
+        reference=record.reference,
+        version=record.version,
+        build=record.build,
+        commit=record.commit,
+        shares=rows,
+        beside=tuple(
+            index for index, name in enumerate(functions) if name in executed.beside and name not in known
+        ),
+        parts=parts,
+        blind=blind,
+    )
+
+
+def _fault(document: MapDocument) -> str:
+    """Whether a row is missing, or an index points nowhere."""
+    functions, kinds = len(document.functions), len(document.kinds)
+    for server in document.mapped:
+        if len(server.shares) != functions or any(len(row) != kinds for row in server.shares):
+            return f"the shares of {server.label} are damaged"
+        if any(index >= functions for index in server.beside):
+            return f"the functions beside those of {server.label} are damaged"
+        if any(part.executed > part.functions or part.executed_bytes > part.bytes for part in server.parts):
+            return f"the parts of {server.label} are damaged"
+    return "" if document.mapped else "it has no server"
+
+
+MAPS = Store(
+    "a coverage map",
+    "coverage/*.json.xz",
+    MapDocument,
+    "mapped",
+    Format(1),
+    _fault,
+    "reach/*.json.xz",
+)
+
+
+def keep(results: Path, run: str, started: str, servers: Sequence[Executed], skip: Skip) -> None:
+    """Keep the map of a count, if it counted any server; `skip` receives why it cannot be kept."""
+    try:
+        if servers:
+            MAPS.write(results, run, map_of_servers(run, started, servers))
+    except (InputError, MeasureError) as error:
+        skip(f"coverage: {error}")
+
+
+def newest(results: Path, skip: Skip) -> MapDocument:
+    """Read the newest map of a folder. Raises InputError without one."""
+    document = next(MAPS.newest_first(results, skip), None)
+    if document is None:
+        raise InputError(f"{results}: no coverage map; `shootout count` makes one")
+    return document

@@ -1,0 +1,108 @@
+"""Which functions of a server's program its statements execute, by part, and what none executes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections import Counter
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from shootout.analysis import function_names, subsystems
+from shootout.coverage.values import BlindSpot, MapPart
+from shootout.errors import InputError
+
+BLIND_MAX = 100  # in a document
+
+# Code of other projects that is linked in: no part of the server.
+_OTHERS = r"""std:: __gnu __cxa boost:: rapidjson google:: protobuf icu_ u[a-z]*_\d\d\b ZSTD_ HUF_ FSE_ ZDICT_
+    COVER_ LZ4 XXH event_ ev_ evbuffer evhttp evutil bufferevent [Ii]nflate deflate tao:: lz4 abi:: _Z
+    opentelemetry jemalloc fmt:: yaSSL:: TaoCrypt::"""
+_FOREIGN = re.compile("|".join(_OTHERS.split()))
+_LONG = re.compile(r"(?:[\w:&* ]+ )?(?:std|boost|rapidjson|google)::")  # what of it takes long to read
+_PARTS = {
+    "NDB Cluster": r"ndb Ndb NDB ha_ndb Thd_ndb \w*_ndb_",
+    "replication": r"""gcs_ Gcs_ xcom \w*Relay_log \w*relay_log Slave \w*slave Master_info Rpl_ rpl_ Replica
+        group_replication \w*channel start_master Group_ Certif xdr_ task_""",
+    "the X plugin": r"xpl:: Mysqlx:: ngs:: mysqlx",
+    "geometry": r"gis:: Gis_ Geometry Item_func_st_ Item_func_spatial BG_ \w*[Gg]eo",
+    "the data dictionary": r"dd::",
+    "other engines": r"mi_ _mi_ ha_myisam ha_archive ha_tina ha_heap ha_federated ha_blackhole heap_ hp_ "
+    r"maria_ rtree_ _ma_ ha_maria ha_myisammrg myrg_ ft_ ha_perfschema table_\w+::",
+    "full text": r"fts_ Fts FTS ft_",
+    "InnoDB": r"rtr_ ha_innopart lob:: ddl:: i_s_ innodb_ Parallel_reader Btree Tablespace Fil_ Dblwr dblwr",
+    "cloning": r"[Cc]lone_ Ha_clone",
+    "partitions": r"\w*[Pp]artition",
+}
+_PATTERNS = {part: re.compile("|".join(text.split())) for part, text in _PARTS.items()}
+_SYMBOL = re.compile(r"[0-9a-f]+ ([0-9a-f]+) [tTwWi] (?:(?:non-)?virtual thunk to )?(?!_GLOBAL_)(.+)")
+
+
+def covered(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
+    """What these functions, by plain name, are of a program; nothing if its symbols cannot be read."""
+    try:
+        sizes = defined(program)
+    except InputError:
+        return (), ()
+    counts: dict[str, Counter[str]] = {}
+    blind: dict[tuple[str, str], list[int]] = {}
+    seen = {(part_of(name), group(name)) for name in executed}
+    for name, size in sizes.items():
+        part = part_of(name)
+        ran = name in executed
+        counts.setdefault(part, Counter()).update(
+            functions=1, executed=int(ran), bytes=size, executed_bytes=ran * size
+        )
+        if (part, group(name)) not in seen:
+            blind.setdefault((part, group(name)), []).append(size)
+    parts = (MapPart(name=part, **counted) for part, counted in counts.items())
+    spots = (
+        BlindSpot(name=name, part=part, functions=len(each), bytes=sum(each))
+        for (part, name), each in blind.items()
+    )
+    return (
+        tuple(sorted(parts, key=lambda part: -part.bytes)),
+        tuple(sorted(spots, key=lambda spot: -spot.bytes)[:BLIND_MAX]),
+    )
+
+
+def defined(program: Path) -> Counter[str]:
+    """The bytes of code of a server's own functions, by plain name. Raises InputError."""
+    sizes: Counter[str] = Counter()
+    nm = ("nm", "-C", "-S", "--defined-only", str(program))
+    for line in [*_lines(*nm)] or _lines(*nm, "--dynamic"):  # what stripping leaves
+        if match := _SYMBOL.match(line):
+            name = "" if _LONG.match(match[2]) else function_names.plain(match[2])
+            if name and not _FOREIGN.match(name):
+                sizes[name] += int(match[1], 16)
+    if not sizes:
+        raise InputError(f"{program}: no symbols")
+    return sizes
+
+
+def _lines(*command: str) -> Iterator[str]:
+    """Run a program of binutils, and yield the lines that it prints. Raises InputError if it is missing."""
+    try:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                yield line.rstrip("\n")
+    except OSError as error:
+        raise InputError(f"{command[0]} cannot be run: {error.strerror}; apt-get install binutils") from None
+
+
+def part_of(function: str) -> str:
+    """The part of the server that a function belongs to."""
+    for part, pattern in _PATTERNS.items():
+        if pattern.match(function):
+            return part
+    return subsystems.subsystem_of(function)
+
+
+def group(function: str) -> str:
+    """Its class or namespace, or the beginning of its name."""
+    owner = function.rpartition("::")[0]
+    match = re.match(r"_*[^_]*_", function)
+    return f"{owner}::" if owner else match[0] if match else function

@@ -1,0 +1,5 @@
+"""Fixtures that tests/real shares."""
+
+from tests.real.count.test_command import counted
+
+__all__ = ["counted"]

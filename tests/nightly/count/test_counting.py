@@ -1,0 +1,75 @@
+"""What real servers are counted for: the same whatever was counted before, and wherever the server works."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from statistics import fmean, median
+
+import pytest
+
+from shootout import steps
+from shootout.count import measure
+from shootout.count.documents import COUNTS
+from shootout.count.values import CountDocument
+from shootout.inputs.options import Selection
+
+SERVER = "mysql-8.0.33"  # scans for COUNT(*) on threads of their own
+PROFILE = """
+description = "One start of a small table"
+servers = ["{server}"]
+workloads = ["{workload}"]
+threads = [1]
+dataset = {{ tables = 1, rows = {rows} }}
+sampling = {{ starts_min = 1 }}
+policy = {{ margin = 0.005 }}
+"""
+ROWS = 2_000
+LATER = {
+    "update": "UPDATE {table} SET k = k + 1 WHERE id = {id}",
+    "count": "SELECT COUNT(*) FROM {table}",
+}
+EARLIER = {"insert": "INSERT INTO {table} (k, c, pad) VALUES (5, 'x', 'y')"}
+
+
+def counted(folder: Path, sent: Mapping[str, str]) -> CountDocument:
+    lines = ["title = 'Steps'", "description = 'Steps'", "parameters.id = { type = 'row_id' }"]
+    lines += ["[[transactions]]", "skip_trx = 1"]
+    for name, sql in sent.items():
+        lines += ["[[transactions.steps]]", f'statements = [{{ name = "{name}", sql = "{sql}" }}]']
+    workload, profile = folder / "steps.toml", folder / "once.toml"
+    workload.write_text("\n".join(lines), "utf-8")
+    profile.write_text(PROFILE.format(server=SERVER, workload=workload, rows=ROWS), "utf-8")
+    chosen = Selection.read(profile=str(profile), seed="1")
+    document = COUNTS.read(measure.measure(steps.plan(chosen), folder, lambda progress: None))
+    assert not document.failures
+    return document
+
+
+def of_one(document: CountDocument, kind: str) -> float:
+    """Instructions of one execution."""
+    (units,) = (each.units for each in document.kinds if each.name == kind)
+    return fmean(median(each.instructions) for each in document.counts if each.kind == kind) / units
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> CountDocument:
+    return counted(tmp_path_factory.mktemp("alone"), LATER)
+
+
+def test_a_count_does_not_depend_on_the_kinds_before_it(alone: CountDocument, tmp_path: Path) -> None:
+    after = counted(tmp_path, EARLIER | LATER)
+    for kind in LATER:
+        assert of_one(after, kind) == pytest.approx(of_one(alone, kind), rel=0.02), kind
+
+
+def test_a_scan_is_counted_though_a_server_has_threads_for_it(alone: CountDocument) -> None:
+    assert alone.options["loose-innodb-parallel-read-threads"] == "1"
+    counts = [each.instructions for each in alone.counts if each.kind == "count"]
+    assert of_one(alone, "count") > 100 * ROWS
+    assert max(map(max, counts)) < 1.01 * min(map(min, counts))
+
+
+def test_a_repetition_has_fewer_of_what_takes_much(alone: CountDocument) -> None:
+    units = {kind.name: kind.units for kind in alone.kinds}
+    assert units["count"] < 5 < units["update"]

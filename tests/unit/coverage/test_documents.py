@@ -1,0 +1,84 @@
+"""Maps are small files, of all functions that were executed."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from shootout.coverage import documents
+from shootout.coverage.documents import MAPS, Executed
+from shootout.errors import InputError
+from tests.support.builders import a_server
+from tests.support.coverage.builders import a_map
+
+SOURCE = """
+int entry(int v) { return v + 1; }
+int unused(int v) { return v - 1; }
+int row_one(int v) { return v; }
+"""
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library with three functions."""
+    folder = tmp_path_factory.mktemp("built")
+    (folder / "a.c").write_text(SOURCE)
+    compiler = shutil.which("cc")
+    assert compiler is not None, "a C compiler is missing"
+    subprocess.run((compiler, "-shared", "-fPIC", "-o", "lib.so", "a.c"), cwd=folder, check=True)
+    return folder / "lib.so"
+
+
+def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path, tmp_path: Path) -> None:
+    shares = {
+        ("w", "point"): {"entry": 0.12345, "other": 0.0001, "row_one": 0.5},
+        ("w", "all"): {"entry": 1.0000001},
+    }
+    executed = [Executed(a_server("a"), program, shares, {"entry", "flush"})]
+    document = documents.map_of_servers("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
+    assert document.functions == ("entry", "flush", "other", "row_one")
+    (mapped,) = document.mapped
+    assert mapped.shares == ((123, 1000), (-1, -1), (0, -1), (500, -1))
+    assert mapped.beside == (1,)
+    assert {(part.name, part.functions, part.executed) for part in mapped.parts} >= {("InnoDB", 1, 1)}
+    assert "unused" in {spot.name for spot in mapped.blind}
+    path = MAPS.write(tmp_path, document.run, document)
+    assert path.name.endswith(".json.xz")
+    assert MAPS.read(path) == document
+    assert MAPS.owns(path)
+    before = MAPS.write_to(tmp_path / "reach" / "before.json.xz", document)  # the folder's earlier name
+    assert MAPS.find(tmp_path) == (path, before)
+    documents.keep(tmp_path / "kept", document.run, document.started, executed, pytest.fail)
+    assert [MAPS.read(path) for path in MAPS.find(tmp_path / "kept")] == [document]
+    said: list[str] = []
+    documents.keep(path, document.run, document.started, (), said.append)
+    documents.keep(path, document.run, document.started, executed, said.append)
+    assert [reason.partition(": ")[0] for reason in said] == ["coverage"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"mapped": ()},
+        {"functions": ("one",)},
+        {"mapped": (structs.replace(a_map().mapped[0], beside=(99,)),)},
+    ],
+)
+def test_a_damaged_map_is_refused(change: dict[str, object], tmp_path: Path) -> None:
+    path = MAPS.write(tmp_path, "x", structs.replace(a_map(), **change))
+    with pytest.raises(InputError, match="not a coverage map"):
+        MAPS.read(path)
+
+
+def test_a_file_that_is_cut_is_refused(tmp_path: Path) -> None:
+    path = MAPS.write(tmp_path, "x", a_map())
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(InputError, match="cannot be unpacked"):
+        MAPS.read(path)
+    path.write_bytes(lzma.compress(b"{}"))
+    assert not MAPS.owns(path)
