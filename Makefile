@@ -26,7 +26,7 @@ setup: $(INSTALLED)
 # Build the report of recorded runs without measuring anything.
 demo-site: $(INSTALLED)
 	@rm -rf reports/demo
-	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
+	@$(BIN)/python -m lab.showcase.record --unpack reports/demo/results
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site --front showcase
 
 # A test that hangs shows where, and ends. Not in pyproject.toml, with which `shootout run` measures for hours.

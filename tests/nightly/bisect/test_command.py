@@ -6,7 +6,7 @@ import json
 import signal
 from pathlib import Path
 
-from benchmarks.bisect import commits
+from lab import commits
 from shootout.bisect.documents import BISECTIONS
 from tests.real.bisect.test_command import DEAR, SHORT
 from tests.support.runs import SHOOTOUT, Lab, until

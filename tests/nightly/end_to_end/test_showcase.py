@@ -10,7 +10,7 @@ import pytest
 from msgspec import structs
 from playwright.sync_api import Browser
 
-from benchmarks.showcase import record, tables
+from lab.showcase import record, tables
 from shootout import cli, figures, numbers
 from shootout.analysis import compare, metrics
 from shootout.document import journal
@@ -23,7 +23,7 @@ from tests.support.end_to_end import printed
 from tests.support.report.site.pages import check_links
 
 SIZE_MAX = 6_100_000  # bytes of all of them
-REMEDY = "If it is meant: python -m benchmarks.showcase.tables"
+REMEDY = "If it is meant: python -m lab.showcase.tables"
 AMOUNT = re.compile(rf"[+−][\d.]+{numbers.SPACE}[µm]s")
 TITLES = tuple(metrics.TITLES.values())
 WHOLES = re.compile(

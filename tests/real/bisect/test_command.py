@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect import commits
+from lab import commits
 from tests.support.runs import BASE, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs"]

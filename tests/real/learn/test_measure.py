@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from lab import dumps
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
@@ -18,7 +19,6 @@ from shootout.measure.managed import connect
 from shootout.model.plan import DatasetSize
 from shootout.servers.processes import instances
 from shootout.servers.sources import reference
-from tests.support.measure import dumps
 from tests.support.runs import a_tree
 
 SERVER = "mysql-5.7.22"

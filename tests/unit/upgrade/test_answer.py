@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from benchmarks.showcase import record as showcase
+from lab.showcase import record as showcase
 from shootout import cli
 from shootout.answer import Topic
 from shootout.answer import text as plain

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from benchmarks.engine.values import Memory, Point, Report, Turn, mean
+from lab.engine.values import Memory, Point, Report, Turn, mean
 from shootout.model.verdict import Interval
 from shootout.numbers import number
 

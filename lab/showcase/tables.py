@@ -1,6 +1,6 @@
 """The charts and tables of docs/versions.md, from the recorded run of the profile `showcase`.
 
-Usage: `make demo-site`, then `python -m benchmarks.showcase.tables`: shoots the charts, prints the tables.
+Usage: `make demo-site`, then `python -m lab.showcase.tables`: shoots the charts, prints the tables.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from benchmarks.showcase import screenshot
+from lab.showcase import screenshot
 from shootout import figures, numbers
 from shootout.analysis import compare
 from shootout.document import journal

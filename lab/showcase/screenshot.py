@@ -1,13 +1,13 @@
 """Take README's screenshot from the site of `make demo-site`, and for `tables` those of docs/versions.md.
 
-Usage: `python -m benchmarks.showcase.screenshot`
+Usage: `python -m lab.showcase.screenshot`
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks import browser
+from lab import browser
 from shootout.paths import REPORTS, ROOT
 
 PAGE = REPORTS / "demo" / "site" / "runs" / "20261125T061217Z-e84e2b" / "index.html"  # as `make bench` ends

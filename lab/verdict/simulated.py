@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.verdict.judging import CHANGED
+from lab.verdict.judging import CHANGED
 from shootout.analysis import gate, shrinkage, stats, verdicts
 from shootout.analysis.pairs import Change
 from shootout.analysis.stats import Effect

@@ -1,6 +1,6 @@
 """Print the tables of docs/versions.md: the published claims that hold on our machine, or do not.
 
-Usage: `python -m benchmarks.showcase.repetitions [DOC …]`
+Usage: `python -m lab.showcase.repetitions [DOC …]`
 
 Records the given documents, runs of profiles that repeat a published comparison, in reports/showcase/ without
 latencies of statement kinds; then prints the tables of all that are recorded.
@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks.showcase import record
+from lab.showcase import record
 from shootout import figures, numbers
 from shootout.analysis import claims
 from shootout.document import journal

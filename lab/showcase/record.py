@@ -1,6 +1,6 @@
 """Record documents of runs, explanations and upgrades for the repository, without the machine's folders.
 
-Usage: `python -m benchmarks.showcase.record DOC…`; they go to reports/showcase
+Usage: `python -m lab.showcase.record DOC…`; they go to reports/showcase
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from benchmarks.engine.values import Turn
+from lab.engine.values import Turn
 from shootout._engine import Engine
 from shootout.errors import MeasureError
 from shootout.inputs import workload

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import preload
+from lab import preload
 
 BUILD, TREE = "make", "out"
 BUILDING = ("--build", BUILD, "--set", f"build.tree={TREE}")
