@@ -74,7 +74,8 @@ fuzz:
 	done
 
 # For users without Rust: the engine, built for any recent Linux, and the files that a checkout has next to the
-# package: not in .gitignore, as maturin would leave them out. Zig provides the old glibc to link with.
+# package: not in .gitignore, as maturin would leave them out. Zig provides the old glibc to link with. And beside it
+# the lock of what it needs, for `pip install --require-hashes --requirement requirements.txt` in dist/.
 PACKED := shootout/_data
 wheel: $(INSTALLED)
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes -r requirements-release.lock
@@ -82,6 +83,7 @@ wheel: $(INSTALLED)
 	@cp -R conftest.py fixtures pyproject.toml suites templates $(PACKED)
 	@PATH="$(CURDIR)/$(BIN):$$PATH" maturin build --release --zig --compatibility manylinux_2_28 --out dist; \
 		code=$$?; rm -rf $(PACKED); exit $$code
+	@.ci/lock
 
 # What docs/results.md and other pages quote: `make bench-NAME` runs benchmarks/NAME.py or the package of that
 # name, `make bench-NAME-PART` a module of it; ARGS takes its options. Its docstring says what it shows, how long it

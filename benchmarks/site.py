@@ -300,7 +300,9 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
 
 
 def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
-    return ledger.of(comparison.header, comparison.policy, comparison.cells, comparison.aa_controls)
+    return ledger.entries_of_run(
+        comparison.header, comparison.policy, comparison.cells, comparison.aa_controls
+    )
 
 
 if __name__ == "__main__":

@@ -24,7 +24,7 @@ SYMBOLS = {
     Verdict.UNJUDGED: "○",
 }
 
-Form = Literal["number", "change", "times"]  # 0.76 as 0.76, as −24 %, as ×0.76
+Form = Literal["number", "signed", "change", "times"]  # 0.76 as 0.76, as +0.76, as −24 %, as ×0.76
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,9 @@ class Figure:
     def _end(self, value: float) -> str:
         if self.form == "times":
             return f"×{number(value, self.places)}"
-        if self.form == "number":
-            return number(value, self.places)
+        if self.form in ("number", "signed"):
+            text = number(value, self.places)
+            return f"+{text}" if self.form == "signed" and value > 0 and text.strip("0.") else text
         change = 100 * (value - 1)
         places = self.places if self.places is not None else 1 if abs(change) < 100 else 0
         rounded = round(change, places)
@@ -229,7 +230,8 @@ def joined(parts: Iterable[Topic | None]) -> tuple[Topic, ...]:
 
 
 def shown(answer: Answer) -> Iterator[Topic]:
-    """The topics that terminal and Markdown have."""
+    """The topics that terminal and Markdown have, without empty tables."""
     for topic in answer.topics:
         if not topic.page_only:
-            yield replace(topic, tables=tuple(each for each in topic.tables if not each.page_only))
+            tables = tuple(each for each in topic.tables if each.rows and not each.page_only)
+            yield replace(topic, tables=tables)

@@ -101,7 +101,7 @@ def request(args: argparse.Namespace, **changed: Any) -> Request:
     Raises InputError.
     """
     return Request(
-        Selection.of(args, **changed),
+        Selection.from_arguments(args, **changed),
         args.out.resolve(),
         getattr(args, "acknowledged", ACKNOWLEDGED.default),
         getattr(args, "markdown", None),

@@ -105,7 +105,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
         "rule": comparison.rule,
         "says": [headline.text for headline in headlines.of_heads(comparison)],
         **{key: str(path) for key, path in places.items() if path is not None},
-        "standing": gate.standing(comparison),
+        "standing": gate.judge_false_alarms(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
         "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
         "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),

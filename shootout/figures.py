@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import lru_cache
 
 from shootout.model.plan import Dataset
+from shootout.model.run import ServerRecord
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE, grouped, number, percent_places
 
@@ -156,6 +157,13 @@ def dataset(dataset: Dataset) -> str:
             return "a dump, loaded as it is"
     engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
     return f"{what}, {engine}, seed {dataset.seed}"
+
+
+def server(record: ServerRecord) -> str:
+    """A server's version, settings and comment."""
+    comment = "" if "://" in record.comment else record.comment  # MariaDB asks for stars on GitHub
+    said = f"{record.version}, settings {record.settings_name}"
+    return f"{said}; {comment}" if comment else said
 
 
 def threads(count: int) -> str:

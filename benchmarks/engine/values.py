@@ -31,7 +31,9 @@ class Point(Value):
     client_cpu: Interval
 
     @classmethod
-    def of(cls, workload: str, protocol: str, connections: int, pairs: Sequence[tuple[Turn, Turn]]) -> Point:
+    def from_pairs(
+        cls, workload: str, protocol: str, connections: int, pairs: Sequence[tuple[Turn, Turn]]
+    ) -> Point:
         """Needs at least one pair; a single pair's intervals are unbounded."""
         ours, sysbench = zip(*pairs, strict=True)
         return cls(

@@ -30,10 +30,12 @@ from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.servers.processes import children, instances
 from shootout.servers.processes.instances import Instance
-from shootout.soak import judge, measure, report
+from shootout.soak import judge, measure
+from shootout.soak.answer import answer
 from shootout.soak.curves import Curve, curves
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
+from shootout.writers import markdown
 from tests.support.soak.curves import (
     curve,
     decided,
@@ -177,13 +179,7 @@ def main() -> None:
         for number in range(1, args.times + 1):
             results = args.out / f"{part}-{number}" / "results"
             result = _known(results) or _with_faults(args, results, part.split(","))
-            print(f"\n{part} {number}: {report.headline(result)} {report.conditions(result.document.header)}")
-            for each in result.comparisons:
-                print(
-                    f"\n| finding | {each.base} | {each.head} | difference | verdict |\n|---|---|---|---|---|"
-                )
-                for row, _ in report.rows(result, each):
-                    print(f"| {' | '.join(row)} |", flush=True)
+            print(f"\n{part} {number}:", markdown.write(answer(result)), flush=True)
 
 
 def simulated() -> None:

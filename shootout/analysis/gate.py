@@ -42,7 +42,7 @@ def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
     )
 
 
-def standing(comparison: Comparison) -> Standing:
+def judge_false_alarms(comparison: Comparison) -> Standing:
     """What the runner's A/A cells say of how many gates alarm falsely.
 
     Proven: it is at most the policy's, as the upper end of its interval is. Refuted: it is higher, as the
@@ -62,7 +62,7 @@ def counts(cell: CellComparison, comparison: Comparison) -> bool:
     """
     if cell.verdict is not Verdict.REGRESSED or cell.acknowledged is not None:
         return False
-    state = standing(comparison)
+    state = judge_false_alarms(comparison)
     return state == "proven" or any(beyond_doubt(each, BEYOND_DOUBT[state]) for each in cell.judged)
 
 

@@ -181,7 +181,7 @@ class Search:
         own = {name for name in given if name != "profile" and getattr(self.args, name, None) is not None}
         changed: dict[str, Any] = {name: text for name, text in given.items() if name not in own}
         changed["set"] = [*(f"{key}={text}" for key, text in keys.items()), *(self.args.set or ())]
-        return steps.plan(Selection.of(self.args, servers=servers, **changed), self.report)
+        return steps.plan(Selection.from_arguments(self.args, servers=servers, **changed), self.report)
 
 
 def _name(instrument: Callgrind | None) -> str:

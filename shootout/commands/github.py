@@ -31,7 +31,7 @@ def _github_annotate(args: argparse.Namespace) -> int:
 
 
 def _github_comment(args: argparse.Namespace) -> int:
-    repository, link = Repository.of(os.environ), _link(args)
+    repository, link = Repository.from_environment(os.environ), _link(args)
     if not repository.is_open(args.pull, args.branch, args.sha, args.into):
         asked = f"{args.branch} into {args.into} at {args.sha}"
         missing = f"{args.pull} is no open pull request of {asked}: nothing written"
@@ -53,7 +53,7 @@ def _github_comment(args: argparse.Namespace) -> int:
 
 
 def _github_issues(args: argparse.Namespace) -> int:
-    repository, link = Repository.of(os.environ), _link(args)
+    repository, link = Repository.from_environment(os.environ), _link(args)
     unread: list[str] = []
     found = app.open_regressions(args.results, args.anchor, args.acknowledged, unread.append)
     for reason in unread:

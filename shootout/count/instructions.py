@@ -89,7 +89,7 @@ class Statement:
         sums[BELOW] = [base.mean, head.mean]
         for function in self.functions:
             for at, own in enumerate((function.own.base, function.own.head)):
-                sums[subsystems.of(function.own.name)][at] += own
+                sums[subsystems.subsystem_of(function.own.name)][at] += own
                 sums[BELOW][at] -= own
         counts = (PartCount(name, *values) for name, values in sums.items() if any(values))
         return tuple(sorted(counts, key=lambda count: -abs(count.difference)))
@@ -120,11 +120,11 @@ def find(documents: Iterable[CountDocument], header: RunHeader) -> Instructions 
         pair = _pair(document, header.servers[:2])
         workload = _workload(document, header)
         if pair and workload and engines == {header.profile.dataset.engine.lower()}:
-            return of(compare(document, pair[0]), workload, pair)
+            return compare_workload(compare(document, pair[0]), workload, pair)
     return None
 
 
-def of(comparison: CountComparison, workload: str, pair: tuple[str, str]) -> Instructions:
+def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str, str]) -> Instructions:
     """What a comparison says of a workload; `pair`: the labels of base and head."""
     document = comparison.document
     changes = {

@@ -61,7 +61,9 @@ class Callgrind:
         for document in COUNTS.newest_first(results, lambda reason: None):
             if {older, newer} <= {count.server for count in document.counts}:
                 workload = document.workloads[-1].name
-                found = instructions.of(judge.compare(document, older), workload, (older, newer))
+                found = instructions.compare_workload(
+                    judge.compare(document, older), workload, (older, newer)
+                )
                 return tuple(report.differences(found))
         return ()
 

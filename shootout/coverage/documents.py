@@ -27,7 +27,7 @@ class Executed:
     beside: Collection[str]  # functions that threads without a connection executed meanwhile
 
 
-def of(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
+def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
     """The map of what these servers executed."""
     kinds = [*dict.fromkeys(key for server in servers for key in server.shares)]
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
@@ -95,7 +95,7 @@ def keep(results: Path, run: str, started: str, servers: Sequence[Executed], ski
     """Keep the map of a count, if it counted any server; `skip` receives why it cannot be kept."""
     try:
         if servers:
-            MAPS.write(results, run, of(run, started, servers))
+            MAPS.write(results, run, map_of_servers(run, started, servers))
     except (InputError, MeasureError) as error:
         skip(f"coverage: {error}")
 

@@ -14,7 +14,7 @@ from shootout.numbers import SPACE
 from shootout.report import differing, wording
 
 
-def of(explained: Explained) -> str:
+def main_cause(explained: Explained) -> str:
     """What explains most of the change: a setting that was tried, a plan, a wait, or a function.
 
     Empty if nothing of it is certain.

@@ -82,7 +82,7 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
     ratios = {c.cell.server: c.ratio for c in compare.compare(document).cells}
-    paths = call_paths.of(explanation.tree, explanation.profiles, base, head)
+    paths = call_paths.paths_of_servers(explanation.tree, explanation.profiles, base, head)
     profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
     inclusive = functions.changes(paths, policy.confidence, inclusive=True) if profiled else []

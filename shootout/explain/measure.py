@@ -48,7 +48,7 @@ class Question:
         return base_of(self.document.header, self.cell)
 
     @property
-    def tried(self) -> dict[str, str]:
+    def trial_by_label(self) -> dict[str, str]:
         """The settings to try, by the label of the head that has it."""
         return {f"tried{number}": trial for number, trial in enumerate(self.trials, 1)}
 
@@ -82,7 +82,7 @@ def plan(
     if missing := base.absent or head.absent:
         raise InputError(missing)
     servers = [f"{BASE}={base.reference}", f"{HEAD}={head.reference}"]
-    for label, trial in question.tried.items():
+    for label, trial in question.trial_by_label.items():
         if "=" not in trial:
             raise InputError(f"--try {trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
         tried = reference.parse(head.reference)
@@ -138,7 +138,7 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
         profiles=tuple(watcher.profiles(starts)),
         plans=tuple(plan for start in starts for plan in start.plans),
         variables=watcher.variables,
-        tried=question.tried,
+        tried=question.trial_by_label,
     )
     return EXPLANATIONS.replace(question.results, explanation)
 
@@ -208,7 +208,7 @@ class _Watcher:
     def failed(self, server: str, reason: str) -> None:
         """Raises MeasureError, or InputError if the setting to try is what the server does not like."""
         label = self.question.base if server == BASE else self.question.cell.server
-        if trial := self.question.tried.get(server):
+        if trial := self.question.trial_by_label.get(server):
             raise InputError(f"--try {trial}: {label} fails with it: {reason.partition('; its')[0]}")
         raise MeasureError(f"{label} failed while it was profiled: {reason}")
 

@@ -68,5 +68,5 @@ def section(explained: Explained, evidence: tuple[Section, ...]) -> Section:
         points=tuple(report.points(explained, evidence)),
         template="explain/section",
         context=ExplanationSection(explained, evidence),
-        cause=cause.of(explained),
+        cause=cause.main_cause(explained),
     )

@@ -234,7 +234,7 @@ class Selection:
         return cls(**values, written=written)
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, **changed: str | Sequence[str]) -> Self:
+    def from_arguments(cls, parsed: argparse.Namespace, **changed: str | Sequence[str]) -> Self:
         """Parse the texts that argparse or pytest has read, some of them changed. Raises InputError."""
         return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING} | changed)
 

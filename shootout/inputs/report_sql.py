@@ -9,8 +9,8 @@ from io import BytesIO
 from pathlib import Path
 
 from shootout.errors import InputError
+from shootout.inputs.dump import statements
 from shootout.inputs.placeholders import FILES
-from shootout.inputs.sql_file import statements
 from shootout.model.workload import Step, Transaction, Workload, WorkloadStatement
 
 _MEASURE = re.compile(r"^[ \t]*--[ \t]+measure[ \t]*$", re.MULTILINE | re.IGNORECASE)

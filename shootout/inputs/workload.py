@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias, get_args
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.inputs import report_sql, toml
+from shootout.inputs import dump, report_sql, toml
 from shootout.inputs.placeholders import FILES, NATURAL, QUOTED, THREAD, FieldError, Scope
 from shootout.model.plan import NUMBERS, Dataset, DatasetSize, Load
 from shootout.model.program import (
@@ -123,20 +123,22 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
     """
     if workload.dataset == "own":
         name = hashlib.sha256(name_from(name_or_file).encode())
-        return replace(size.of("own"), digest=name.hexdigest()[:12])
+        return replace(size.of_kind("own"), digest=name.hexdigest()[:12])
     if not isinstance(workload.dataset, Dump):
-        return size.of(workload.dataset)
+        return size.of_kind(workload.dataset)
     return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
 
 
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
-    """What a dump holds. Raises InputError if it cannot be read."""
+    """What a dump holds. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
+    dump.check(path)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return replace(size.of("dump"), dump=str(path.resolve()), digest=digest)
+    dump.database(path.resolve(), digest)
+    return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
 
 
 def reads_numbers(workload: Workload) -> bool:

@@ -162,7 +162,7 @@ def compared(
     `kinds`: the statements that the workload has; `completed`: transactions sent; `refusals`: a statement's
     name, the server's code, how often, a message.
     """
-    sides = _Sides.of(_by_text(log), _by_text(sent), names, kinds, refusals)
+    sides = _Sides.from_logs(_by_text(log), _by_text(sent), names, kinds, refusals)
     pairs = [sides.pair(text) for text in sorted(sides.before, key=lambda text: -sides.before[text].count)]
     errors: Counter[str] = Counter()
     for _, code, count, _ in refusals:
@@ -196,7 +196,7 @@ class _Sides:
     said: Mapping[str, str]
 
     @classmethod
-    def of(
+    def from_logs(
         cls,
         before: Mapping[str, Template],
         after: Mapping[str, Template],

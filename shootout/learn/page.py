@@ -35,5 +35,5 @@ def write(outcome: LearnedWorkload, folder: Path) -> Path:
     """Write the page to the folder, as one file; returns its whole path. Raises InputError."""
     page = FidelityPage(outcome)
     file = folder / page.path
-    files.write(file, single.of(page, renderer()))
+    files.write(file, single.inline(page, renderer()))
     return file.resolve()

@@ -68,7 +68,7 @@ class Bench:
         program, instances = self._with_values(block, instances, start)
         if not instances:
             return None
-        client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
+        client, cpus = self.runner.placement.cpus(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         bound = self.plan.workloads[block.workload]
         hooks: dict[Participant, Hooks] = {}

@@ -222,7 +222,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     """The newest run, if it was cut short, or was asked for the same; None: a new one begins."""
     if not plan.resume:
         return None
-    before = found(plan, results, lambda reason: _say(observe, f"left out: {reason}"))
+    before = find_unfinished(plan, results, lambda reason: _say(observe, f"left out: {reason}"))
     if before is not None and resume.is_finished(before):
         run = before.header.run
         if not _is_asked(plan, before.header):
@@ -233,7 +233,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     return before
 
 
-def found(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
+def find_unfinished(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
     """The run in `results` that the plan would continue; `skip` receives why documents are left out."""
     return resume.find(results, plan.given.get("--shard"), skip, partial(_is_asked, plan))
 

@@ -25,6 +25,7 @@ from pymysql.cursors import Cursor
 from shootout import _engine
 from shootout._engine import LoadError
 from shootout.errors import MeasureError, without_values
+from shootout.inputs.dump import database
 from shootout.measure import dump
 from shootout.measure.rounds import reason
 from shootout.model.plan import NUMBERS, Dataset
@@ -47,8 +48,14 @@ SCHEMAS: Mapping[DatasetKind, str] = {
     "dump": "shootout_dump",
 }
 # While loading, when a crash just discards the data: streams into one table do not wait for each other's ids,
-# and no page is written twice.
-LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
+# and no page is written twice. A dump's statements may be as long as any server allows, and its functions
+# need not be fit for a binary log.
+LOADING = {
+    "loose-innodb-autoinc-lock-mode": "2",
+    "loose-innodb-doublewrite": "0",
+    "max-allowed-packet": "1G",
+    "loose-log-bin-trust-function-creators": "1",
+}
 SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
 SHUTDOWN_TIMEOUT_S = 3600.0  # of a slow shutdown, which purges and merges all that loading has left
 DEFAULT_ENGINE = "default"  # each server's own default
@@ -73,13 +80,14 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     Raises MeasureError with the server's message if it refuses.
     """
     schema = schema_of(instance, dataset)
-    _execute(instance, dataset, instance.creating(schema), None)
+    removing = instance.removing(schema) if dataset.kind == "dump" else ()  # old servers have a schema `test`
+    _execute(instance, dataset, (*removing, *instance.creating(schema)), None)
     if dataset.kind == "dump":
+        foreign = "" if instance.ours else dumped(dataset)
         with _cursor(instance, dataset, schema) as cursor:
-            lacking = dump.load(Path(dataset.dump), cursor)
+            lacking = dump.load(Path(dataset.dump), cursor, foreign)
         _analyze(instance, dataset)
-        text = f"{Path(dataset.dump).name} was loaded without the session modes that the server lacks: "
-        return (Warning(code=MODES_DROPPED, text=f"{text}{', '.join(lacking)}"),) if lacking else ()
+        return _left_out(dataset, lacking)
     engine = _storage_engine(instance, dataset.engine)
     if dataset.digest == NUMBERS:
         _execute(instance, dataset, _numbers(engine), schema)
@@ -99,13 +107,27 @@ def with_rows(datasets: Iterable[Dataset]) -> list[Dataset]:
     return [dataset for dataset in datasets if dataset.is_loaded]
 
 
+def _left_out(dataset: Dataset, lacking: dump.Lacking) -> tuple[Warning, ...]:
+    parts = {"session modes": lacking.modes, "variables": lacking.variables}
+    texts = " and ".join(f"{kind} that the server lacks: {', '.join(of)}" for kind, of in parts.items() if of)
+    told = f"{Path(dataset.dump).name} was loaded without the {texts}"
+    return (Warning(code=MODES_DROPPED, text=told),) if texts else ()
+
+
+def dumped(dataset: Dataset) -> str:
+    """The name of the database that was dumped; "" if the dump does not tell it."""
+    return database(Path(dataset.dump), dataset.digest)
+
+
 def unload(instance: Running, dataset: Dataset) -> None:
     """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 
 def schema_of(instance: Running, dataset: Dataset) -> str:
-    """The dataset's schema on that server."""
+    """The dataset's schema on that server: on one of ours, a dump's has the name that its statements know."""
+    if dataset.kind == "dump" and instance.ours and (own := dumped(dataset)):
+        return own
     return f"{SCHEMAS[dataset.kind]}{dataset.digest and '_' + dataset.digest}{instance.suffix}"
 
 
@@ -167,7 +189,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
     """
     digest = hashlib.sha256(f"{dataset.key} {dataset.seed}".encode())
     for number, (table, columns) in enumerate(tables_on(instance, dataset)):
-        name = f"{schema_of(instance, dataset)}.{table}"
+        name = f"{quoted(schema_of(instance, dataset))}.{table}"
         if dataset.kind == "dump":
             unlike = _documents(instance, dataset, table)
             instance.query(dump.UTC)
@@ -198,7 +220,7 @@ def warm(instance: Running, dataset: Dataset) -> None:
     """Read every row of each table, and every page of its indexes that queries may use, once."""
     unusable = ("YES",) if family_of(instance.version) == "mariadb" else ("NO",)  # Ignored, else Visible
     for table, columns in tables_on(instance, dataset):
-        name = f"{schema_of(instance, dataset)}.{table}"
+        name = f"{quoted(schema_of(instance, dataset))}.{table}"
         # No index covers a generated table's last column.
         needed = columns if dataset.kind == "dump" else columns[-1:]
         lengths = (f"SUM(LENGTH({column}))" for column in needed)
@@ -311,7 +333,7 @@ def _analyze(instance: Running, dataset: Dataset) -> None:
 
 def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str]:
     """A table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
-    ((_, create),) = instance.query(f"SHOW CREATE TABLE {schema_of(instance, dataset)}.{table}")
+    ((_, create),) = instance.query(f"SHOW CREATE TABLE {quoted(schema_of(instance, dataset))}.{table}")
     names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
     return frozenset(json or checked for json, checked in names)
 
@@ -325,8 +347,10 @@ def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
 
     Those of a dump are in its file, after its settings.
     """
-    if dataset.kind in ("own", "dump"):
-        return [*dump.SETTINGS] if dataset.kind == "dump" else [], []
+    if dataset.kind == "dump":
+        return [*dump.SETTINGS, f"USE {dumped(dataset)}"], []
+    if dataset.kind == "own":
+        return [], []
     lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("--"))
     numbers = range(1, dataset.tables + 1 if dataset.kind == "sbtest" else 2)

@@ -88,7 +88,7 @@ class ExternalServer:
         family = family_of(f"{server.version} {comment}")
         compiled = Compiled()
         if reference.settings is not None:
-            profile = layers.of(NO_SETTINGS, reference.settings)
+            profile = layers.combine(NO_SETTINGS, reference.settings)
             compiled = profiles.compile(profile, family, numbers_of(server.version), plan.loaded)
         claimed = cls(label, reference, server, claim, identity, family, comment, compiled, plan.loaded)
         held.callback(claimed.leave)

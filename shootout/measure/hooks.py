@@ -52,14 +52,14 @@ class Hooks:
                 for statement in (*removing, *creating):
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             if workload.uses_files(self.workload) and isinstance(self.instance, Instance):
                 folder = (self.instance.directory / "data" / self.dataset.files).resolve()
                 shutil.rmtree(folder, ignore_errors=True)
                 folder.mkdir()
             if workload.reads_numbers(self.workload):
                 numbers = schema_of(self.instance, structs.replace(self.dataset, digest=NUMBERS))
-                cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM {numbers}.{NUMBERS}")
+                cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM `{numbers}`.{NUMBERS}")
             for statement in statements:
                 with self._named(f"setup: {statement}"):
                     cursor.execute(statement)
@@ -70,7 +70,7 @@ class Hooks:
         if not checks:
             return
         with self._cursor() as cursor:
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             for check in checks:
                 with self._named(f"check {check.name}"):
                     cursor.execute(check.sql)

@@ -50,7 +50,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
     if port is not None:
         instances.require_port(port)
     with workplace(f"session-{os.getpid()}-{secrets.token_hex(2)}", loads=False) as (directory, held):
-        profile = layers.of(settings_name, reference.settings)
+        profile = layers.combine(settings_name, reference.settings)
         fitting.require_memory(reference.settings or settings_name, profile)
         program = installations.find(reference, held)
         plugins = program.plugins if isinstance(program, Tree) else frozenset()

@@ -58,7 +58,7 @@ class DatasetSize(Value):
     seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded anew
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
-    def of(self, kind: DatasetKind) -> Dataset:
+    def of_kind(self, kind: DatasetKind) -> Dataset:
         """The dataset of the given kind in this size."""
         return Dataset(kind=kind, **structs.asdict(self))
 

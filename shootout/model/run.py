@@ -37,7 +37,7 @@ class Placement(Value):
     single: int  # for one reading thread: client and server take turns, so they share a CPU
     reading: tuple[int, ...] = ()  # the servers' for several reading threads; (): `servers`
 
-    def of(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def cpus(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The client's and the servers' CPUs in a block."""
         if threads > 1:
             return self.client, self.servers if writes else self.reading or self.servers

@@ -67,7 +67,7 @@ def overall(comparison: Comparison) -> Headline:
         return of_heads(here if every else comparison)[0]
     cells = _cells(every, here)
     claim, why = _claim(every, cells)
-    said = (no_effect.of(here, head).line(head) for head in every)
+    said = (no_effect.settings_without_effect(here, head).line(head) for head in every)
     return Headline(claim, tuple(filter(None, (why, *_lines(cells, comparison), *said))))
 
 
@@ -75,7 +75,7 @@ def _of_head(head: str, comparison: Comparison) -> Headline:
     cells = _cells((head,), comparison)
     claim, why = _claim((head,), cells)
     detail = _detail(cells, comparison.policy, why)
-    nothing = no_effect.of(comparison, head)
+    nothing = no_effect.settings_without_effect(comparison, head)
     if nothing.itself:
         details = (*nothing.sentences, f"{claim}, {detail}")
         return Headline(f"{nothing.itself} was compared with itself", details)

@@ -47,8 +47,8 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     if more := wording.more_minutes(comparison):
         yield Line(more)
     if (worst := next_steps.worst(comparison)) is not None:
-        yield from _next(worst, next_steps.of(comparison, worst))
-    if standing := wording.standing(comparison):
+        yield from _next(worst, next_steps.steps_after(comparison, worst))
+    if standing := wording.explain_gate(comparison):
         yield Line(standing, "yellow")
     for failure in wording.failures(comparison):
         yield Line()
@@ -79,7 +79,7 @@ def _causes(c: CellComparison, sections: Sequence[Section], run: str) -> Iterato
     if c.verdict is Verdict.REGRESSED or evidence.evidence(c):
         yield Line(f"{wording.symbol(c)} {name}: {said}", "bold" if c.verdict is Verdict.REGRESSED else "")
     if c.verdict is Verdict.REGRESSED or (c.causes and c.verdict is not Verdict.IMPROVED):
-        title, causes, command = wording.leading(c, sections, run)
+        title, causes, command = wording.leading_causes(c, sections, run)
         if title:
             yield Line(f"{title}, {name}: {'; '.join(causes) or command}".removesuffix(": "), "dim")
 

@@ -106,7 +106,7 @@ def reading(cell: CellComparison) -> str:
     return f"likely {cell.leaning}, unproven" if cell.leaning else cell.verdict
 
 
-def far(cells: Sequence[CellComparison]) -> str:
+def far_from_baseline(cells: Sequence[CellComparison]) -> str:
     """Which cells are how far from their baselines, the worst first."""
     first, *others = worst_first(cells)
     more = f", and {counted(len(others), 'other cell')}" if others else ""
@@ -151,9 +151,9 @@ def more_minutes(comparison: Comparison) -> str:
     )
 
 
-def standing(comparison: Comparison) -> str:
+def explain_gate(comparison: Comparison) -> str:
     """Which regressions fail a gate, and why; empty if all do."""
-    state = gate.standing(comparison)
+    state = gate.judge_false_alarms(comparison)
     if state == "proven" or not heads(comparison):
         return ""
     rate, policy = comparison.false_alarms, comparison.policy
@@ -190,7 +190,7 @@ def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
     """Why a regression does not fail the gate; empty if it does."""
     if (accepted := c.acknowledged) is not None:
         return f"acknowledged by {accepted.owner} until {accepted.expires}: {accepted.reason}"
-    return "" if gate.counts(c, comparison) else standing(comparison)
+    return "" if gate.counts(c, comparison) else explain_gate(comparison)
 
 
 def properties(c: CellComparison) -> dict[str, str]:
@@ -242,7 +242,9 @@ def change_sentence(c: CellComparison) -> str:
     return "; ".join((size, *evidence.evidence(c)))
 
 
-def leading(c: CellComparison, sections: Iterable[Section], run: str) -> tuple[str, tuple[str, ...], str]:
+def leading_causes(
+    c: CellComparison, sections: Iterable[Section], run: str
+) -> tuple[str, tuple[str, ...], str]:
     """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
 
     Explanations come first; without one, the likely causes. All are empty where the evidence is enough.

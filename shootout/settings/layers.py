@@ -15,7 +15,7 @@ ONLY = "only:"  # before a file that replaces the run's settings instead of addi
 _VARIABLE = re.compile(r"[\w.-]+ *=")
 
 
-def of(run: str, added: str | None = None) -> SettingsProfile:
+def combine(run: str, added: str | None = None) -> SettingsProfile:
     """The settings of a server, from those of its run and what follows the `@` of its reference.
 
     `added` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE

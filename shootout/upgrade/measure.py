@@ -79,7 +79,7 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
 
 def _profile(settings: str) -> SettingsProfile:
     """The user's my.cnf, with what follows it after a `+`, as in a server reference."""
-    return layers.of("defaults", settings or None)
+    return layers.combine("defaults", settings or None)
 
 
 def _label(text: str) -> str:
@@ -205,7 +205,7 @@ def _answer(session: _Session) -> None:
     session.do("settings", session.settings)
     session.do("data", session.data)
     session.do("statements", session.statements)
-    session.do("results", session.rows)
+    session.do("results", session.compare_rows)
     session.do("restoring", session.restoring)
     session.do("time", session.time)
 
@@ -326,7 +326,7 @@ class _Session:
         path = counting.measure(plan, self.results, self.observe)
         self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
 
-    def rows(self) -> None:
+    def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
         plan = self._plan(PROFILE, workloads=self._workloads())
         self.keep(results=tuple(map(str, results.compared(plan, self.observe))))

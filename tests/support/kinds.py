@@ -199,7 +199,7 @@ def explained(results: Path, *, whole: bool) -> None:
 
 def ledgered() -> list[Any]:
     judged = compare.compare(RUN)
-    entries = ledger.of(RUN.header, judged.policy, judged.cells, judged.aa_controls)
+    entries = ledger.entries_of_run(RUN.header, judged.policy, judged.cells, judged.aa_controls)
     return [plain(replace(each, run="2025")) for each in entries]
 
 
@@ -215,7 +215,7 @@ def bisected(results: Path) -> None:
 
 
 def upgraded(results: Path) -> None:
-    upgrades.found(results)
+    upgrades.stored_upgrade(results)
 
 
 def place(owner: str) -> str:
@@ -227,7 +227,7 @@ def place(owner: str) -> str:
 
 def an_upgrade() -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
-        return [plain(upgrades.found(Path(folder)))]
+        return [plain(upgrades.stored_upgrade(Path(folder)))]
 
 
 def runs() -> list[Any]:
@@ -238,7 +238,7 @@ def runs() -> list[Any]:
 DOCUMENTS = {
     "run": Kind(runs, "results/run.jsonl", then=(*PUBLISH, *OF_RUNS), encode=sealed),
     "baseline": Kind(
-        lambda: [plain(each) for each in baseline.of(compare.compare(RUN))],
+        lambda: [plain(each) for each in baseline.baselines_of_run(compare.compare(RUN))],
         "baseline.json",
         first=(run("compare", "--baseline={}", "{results}/run.jsonl"),),
         then=(),

@@ -18,7 +18,7 @@ def a_point(connections: int, *, tps: float = 1.3, cpu: float = 0.4, cpu_s: floa
 
     noises = (0.9, 1.0, 1.1, 1.2)
     pairs = [(turn(tps * 1000 * n, cpu_s * n), turn(1000 * n, cpu_s / cpu * n)) for n in noises]
-    return Point.of("oltp_point_select", "text", connections, pairs)
+    return Point.from_pairs("oltp_point_select", "text", connections, pairs)
 
 
 def verdicts(*points: Point, **measured: object) -> dict[str, bool]:

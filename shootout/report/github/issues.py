@@ -46,7 +46,7 @@ class Issue:
     confirmed: bool  # by what was found out about it
 
 
-def of(
+def group_regressions(
     regressions: Iterable[Regression], link: str | None = None, origin: Find = unknown
 ) -> tuple[Issue, ...]:
     """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
@@ -75,7 +75,9 @@ def sync(
     calls open the rest. Raises MeasureError as Repository does.
     """
     lasting = tuple(regressions)
-    issues = of([regression for regression in lasting if regression.acknowledged is None], link, origin)
+    issues = group_regressions(
+        [regression for regression in lasting if regression.acknowledged is None], link, origin
+    )
     wanted = {issue.key: issue for issue in issues}
     keys = {regression.issue for regression in lasting}
     existing: dict[str, Text] = {}

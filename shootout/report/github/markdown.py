@@ -36,7 +36,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield ""
     for remark in circumstances.remarks(comparison):
         yield from (escaped(remark), "")
-    if standing := wording.standing(comparison):
+    if standing := wording.explain_gate(comparison):
         yield escaped(standing)
         yield ""
     if (worst := next_steps.worst(comparison)) is not None:
@@ -64,7 +64,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
 
 def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
     """A regression, and what follows it."""
-    steps = next_steps.of(comparison, c)
+    steps = next_steps.steps_after(comparison, c)
     yield from _regression(comparison, c, sections)
     yield f"  - Compared: {escaped(steps.compared)}"
     yield f"  - Measure it again: {span(steps.again)}"
@@ -76,7 +76,7 @@ def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -
     place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
     yield f"- {place}: {escaped(wording.change_sentence(c))}"
     yield f"  - {escaped(c.reason)}"
-    title, causes, command = wording.leading(c, sections.get(c.cell, ()), comparison.header.run)
+    title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
     yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
     if command:
         yield f"  - {title}: {span(command)}"

@@ -59,7 +59,7 @@ def listing(front: AnswerListPage, lead: str = "") -> Listing | None:
     return Listing(front.title, front, front.pages, lead) if front.pages else None
 
 
-def rows(table: Table, root: str) -> Markup:
+def answer_rows(table: Table, root: str) -> Markup:
     """The rows of a table; its first column has their names. `root`: the way to the site's root."""
     return Markup("").join(_row(row, table, root) for row in table.rows)
 

@@ -240,10 +240,10 @@ class CellPage(RunPage):
         }
 
     def _figures(
-        self, of: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
+        self, figures: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
     ) -> tuple[Row, ...]:
-        here = of(self.comparison.figures) if self.comparison.figures else {}
-        there = of(self.comparison.base_figures) if self.comparison.base_figures else {}
+        here = figures(self.comparison.figures) if self.comparison.figures else {}
+        there = figures(self.comparison.base_figures) if self.comparison.base_figures else {}
         return tuple(
             Row(
                 name=name,

@@ -85,14 +85,14 @@ def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Cha
 def over_threads(
     cells: Sequence[CellComparison],
     series: Sequence[Series],
-    of: Callable[[CellFigures], float | None],
+    figure: Callable[[CellFigures], float | None],
     *,
     log: bool = False,
 ) -> Chart | None:
     """One figure over threads, a line per server; None if no cell has it. Starts at zero unless `log`."""
     lines = []
     for one in series:
-        shown = tuple(point for point in points(cells, one.label, of) if point[1] > 0 or not log)
+        shown = tuple(point for point in points(cells, one.label, figure) if point[1] > 0 or not log)
         if shown:
             lines.append(Line(one, shown))
     counts = sorted({c.cell.threads for c in cells})
@@ -118,11 +118,13 @@ def throughput_and_cpus(
 
 
 def points(
-    cells: Iterable[CellComparison], server: str, of: Callable[[CellFigures], T | None]
+    cells: Iterable[CellComparison], server: str, figure: Callable[[CellFigures], T | None]
 ) -> list[tuple[int, T]]:
     """One of a server's figures at each number of threads, ascending, where it is known."""
     figures = {c.cell.threads: c.figures for c in cells if c.cell.server == server and c.figures}
-    return [(threads, value) for threads in sorted(figures) if (value := of(figures[threads])) is not None]
+    return [
+        (threads, value) for threads in sorted(figures) if (value := figure(figures[threads])) is not None
+    ]
 
 
 def _with_intervals(one: Series, points: Sequence[tuple[int, Interval]]) -> Line:

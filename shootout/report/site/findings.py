@@ -41,13 +41,13 @@ class Finding:
 
     @property
     def next(self) -> NextSteps:
-        return next_steps.of(self.run.comparison, self.comparison)
+        return next_steps.steps_after(self.run.comparison, self.comparison)
 
     @property
     def why(self) -> tuple[str, tuple[str, ...], str]:
         """A title, why the cell changed, and the command that looks for a cause, if none is known."""
         c = self.comparison
-        return wording.leading(c, self.run.sections.get(c.cell, ()), self.run.id)
+        return wording.leading_causes(c, self.run.sections.get(c.cell, ()), self.run.id)
 
     @property
     def other_changes(self) -> tuple[str, ...]:

@@ -113,7 +113,7 @@ class Table:
         return tuple(style.label for style in self.styles)
 
     @cached_property
-    def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
+    def points_by_run(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
         """Runs, newest first: one point that identifies the run, then each series' own point."""
         by_run = [{point.run: point for point in series.points} for series in self.series]
         runs = {run: point for points in by_run for run, point in points.items()}

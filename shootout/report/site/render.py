@@ -44,7 +44,7 @@ def strength(c: CellComparison) -> int:
 
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
-    answers.field, answers.rows, zip,
+    answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
     wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
@@ -52,7 +52,8 @@ FILTERS: tuple[Callable[..., object], ...] = (
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
     figures.rounded, circumstances.about, wording.false_alarms, wording.sentence,
-    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed, wording.standing,
+    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
+    wording.explain_gate,
     wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
     workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
@@ -65,8 +66,24 @@ FUNCTIONS: tuple[Callable[..., object], ...] = (
 
 
 @cache
+def compiled() -> None:
+    """Compile all templates, which takes 0.3 s: processes that fork from this one then need not."""
+    for name in _environment().list_templates(extensions=["j2"]):
+        _environment().get_template(name)
+
+
 def renderer() -> Render:
-    """The renderer of `templates/`; compiling them takes 0.3 s, so all sites of a process share it."""
+    """Make the renderer of `templates/`."""
+
+    def render(template: str, **values: object) -> str:
+        return _environment().get_template(f"{template}.j2").render(values)
+
+    return render
+
+
+@cache
+def _environment() -> Environment:
+    """The environment of `templates/`, which all sites of a process share."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         auto_reload=False,
@@ -111,11 +128,7 @@ def renderer() -> Render:
         return Markup(text)
 
     environment.filters["section"] = section_html
-
-    def render(template: str, **values: object) -> str:
-        return environment.get_template(f"{template}.j2").render(values)
-
-    return render
+    return environment
 
 
 def _visible(value: object) -> object:

@@ -215,7 +215,7 @@ class Run:
         header = self.document.header
         ran_on = {block.dataset for block in header.blocks}
         dumped = any(key.startswith("dump-") for key in ran_on)
-        datasets = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
+        datasets = (header.profile.dataset.of_kind(kind) for kind in get_args(DatasetKind))
         return tuple(data for data in datasets if data.key in ran_on or (data.kind == "dump" and dumped))
 
     @cached_property

@@ -103,7 +103,7 @@ class RunnerPage(Page):
     def false_alarms(self) -> FalseAlarms:
         """Its false alarms in gates like its newest run."""
         settings = self.shares[0].judged.comparison.header.profile.settings
-        return ledger.standing(self.entries, self.policy, settings)
+        return ledger.false_alarms_of_gates(self.entries, self.policy, settings)
 
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
@@ -121,7 +121,7 @@ class RunnerPage(Page):
         return tuple(f"loss of {numbers.share(float(loss))}" for loss in self.kinds[0].noise.power)
 
     def _floor(self, noise: CellNoise) -> float:
-        of_estimate = ledger.Noise(noise.spread, noise.lasting).of(doctor.STARTS)
+        of_estimate = ledger.Noise(noise.spread, noise.lasting).deviation(doctor.STARTS)
         return -math.expm1(-stats.quantile(self.policy.confidence) * of_estimate)
 
     @cached_property

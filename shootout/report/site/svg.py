@@ -54,7 +54,7 @@ class Span:
     log: bool
 
     @classmethod
-    def of(cls, axis: Axis, values: Sequence[float]) -> Span:
+    def covering(cls, axis: Axis, values: Sequence[float]) -> Span:
         """The span of an axis: its own ends, or fitted to the values."""
         if axis.ends:
             low, high = map(math.log10, axis.ends) if axis.log else axis.ends
@@ -82,13 +82,13 @@ class Drawing:
     @cached_property
     def x(self) -> Span:
         """Positions from left to right."""
-        return Span.of(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
+        return Span.covering(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
 
     @cached_property
     def y(self) -> Span:
         """Positions from bottom to top."""
         values = [y for line in self.chart.lines for _, y in line.points if y is not None]
-        return Span.of(
+        return Span.covering(
             self.chart.y,
             [*values, *(end for line in self.chart.lines for ends in line.intervals for end in ends)],
         )

@@ -19,7 +19,7 @@ from tests.support.runs import HEAD, a_tree
 
 pytest_plugins = ["tests.support.runs"]
 
-CASES = provoked.of((8, 0))
+CASES = provoked.cases_for((8, 0))
 
 
 @pytest.fixture(scope="module")

@@ -43,7 +43,7 @@ def test_every_key_and_parameter_is_explained() -> None:
 def test_the_message_shown_is_the_one_given(transfer: Path) -> None:
     transfer.write_text(EXAMPLE.replace("WHERE id = {sender}", "WHERE id = {sendr}"))
     with pytest.raises(Exception, match="unknown placeholder") as caught:
-        workload.compile_program("transfer", workload.load(str(transfer)), DatasetSize().of("own"))
+        workload.compile_program("transfer", workload.load(str(transfer)), DatasetSize().of_kind("own"))
     assert f"    shootout: {caught.value}\n" in DOCS
 
 

@@ -139,7 +139,7 @@ def test_samples_reach_pytest_benchmark(lab: Lab, tmp_path: Path) -> None:
     (block,) = run.header.blocks
     assert block == Block(
         workload="oltp_point_select",
-        dataset=run.header.profile.dataset.of("sbtest").key,
+        dataset=run.header.profile.dataset.of_kind("sbtest").key,
         threads=2,
         servers=(BASE, HEAD),
     )

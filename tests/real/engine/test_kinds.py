@@ -66,10 +66,10 @@ _CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, funct
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
 
-def of(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
+def compiled_kinds(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
     """A workload, and a program for each of its kinds: each is a step."""
     profile = Profile(description="", workloads=(name,), threads=(1,))
-    bound = BoundWorkload.of(name, name, workload.load(name), profile)
+    bound = BoundWorkload.bind(name, name, workload.load(name), profile)
     (transaction,) = bound.program.transactions
     kinds = {}
     for step in transaction.steps:
@@ -81,7 +81,7 @@ def of(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
 
 
 def names() -> list[str]:
-    return [kind for name in WORKLOADS for kind in of(name)[1]]
+    return [kind for name in WORKLOADS for kind in compiled_kinds(name)[1]]
 
 
 def test_each_kind_has_a_name_of_its_own() -> None:
@@ -100,7 +100,7 @@ def test_the_profile_has_all_workloads_and_the_page_all_kinds() -> None:
     page = (ROOT / "docs" / "statements.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)` \| (`[^|]+) \|$", page, re.MULTILINE))
     assert {f"statements_{name}": re.findall(r"`(\w+)`", kinds) for name, kinds in rows.items()} == {
-        name: list(of(name)[1]) for name in WORKLOADS
+        name: list(compiled_kinds(name)[1]) for name in WORKLOADS
     }
 
 
@@ -126,7 +126,7 @@ class Seen:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     options = {"innodb-flush-log-at-trx-commit": "0", "skip-log-bin": "", "innodb-buffer-pool-size": "256M"}
-    bound, _ = of(WORKLOADS[0])
+    bound, _ = compiled_kinds(WORKLOADS[0])
     with loaded("mysql-8.0.33", tmp_path_factory.mktemp("server"), options, bound.dataset) as instance:
         instance.query("SET GLOBAL autocommit = 0")  # a savepoint needs a transaction
         yield instance
@@ -135,7 +135,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 def test_no_two_kinds_are_similar(server: Instance) -> None:
     kinds = []
     for name in WORKLOADS:
-        bound, programs = of(name)
+        bound, programs = compiled_kinds(name)
         hooks = Hooks(server, bound.workload, bound.dataset)
         hooks.set_up(1)
         with closing(server.connect(database=hooks.schema, autocommit=False)) as connection:
@@ -225,7 +225,7 @@ def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: 
 def test_each_transaction_of_the_connecting_kind_has_a_connection(
     server: Instance, protocol: Protocol
 ) -> None:
-    bound, programs = of(f"statements_connect.{protocol}")
+    bound, programs = compiled_kinds(f"statements_connect.{protocol}")
     engine = managed.engine(programs["connect_select"], schema_of(server, bound.dataset), server, 1)
     number = managed.connect(engine, server, schema_of(server, bound.dataset), 2)
     before, quit_before = (int(server.status()[name]) for name in ("Connections", "Aborted_clients"))
@@ -247,5 +247,5 @@ def test_what_is_similar_is_told_from_what_differs() -> None:
 
 
 def test_a_family_names_a_dump_that_is_there() -> None:
-    dumps = {of(name)[0].dataset.dump for name in WORKLOADS}
+    dumps = {compiled_kinds(name)[0].dataset.dump for name in WORKLOADS}
     assert [Path(dump).name for dump in dumps] == ["statements.sql"]

@@ -134,7 +134,7 @@ def test_kept_values_are_in_the_file(tmp_path: Path) -> None:
 
 
 def test_files_that_are_not_there_are_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nothing\.sql: no such file"):
+    with pytest.raises(InputError, match=r"nothing\.sql: cannot be read: No such file"):
         learned(tmp_path / "nothing.sql", tmp_path / "log", tmp_path / "out")
 
 

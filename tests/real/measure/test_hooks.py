@@ -23,8 +23,8 @@ from tests.support.still import standing_still
 from tests.unit.inputs.test_workload import a_step, a_workload
 
 OPTIONS = {"innodb-log-file-size": "16M", "skip-log-bin": ""}
-OWN = DatasetSize(engine="MyISAM").of("own")
-SBTEST = DatasetSize(tables=1, rows=10).of("sbtest")
+OWN = DatasetSize(engine="MyISAM").of_kind("own")
+SBTEST = DatasetSize(tables=1, rows=10).of_kind("sbtest")
 
 
 @pytest.fixture(scope="module")

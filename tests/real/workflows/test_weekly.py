@@ -47,7 +47,7 @@ def weekly(
     header = structs.replace(
         builders.a_header(workloads=(measured,)), workloads=(builders.a_record(measured),)
     )
-    accepted = baseline.of(compare.compare(builders.a_run(header, failing=False)))
+    accepted = baseline.baselines_of_run(compare.compare(builders.a_run(header, failing=False)))
     baselines.accept(before / "baselines", accepted)
     (before / "results" / "why" / "20200101T000000Z-0ld0").mkdir(parents=True)
     (before / "results" / "why" / "20200101T000000Z-0ld0" / "cell.json").write_text("{}")

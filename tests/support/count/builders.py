@@ -59,7 +59,7 @@ def document(
         bar=0.005,
         settings="in-memory",
         options={"innodb-use-native-aio": "0"},
-        datasets=(DatasetSize(tables=1, rows=10_000).of("sbtest"),),
+        datasets=(DatasetSize(tables=1, rows=10_000).of_kind("sbtest"),),
         workloads=(
             WorkloadRecord(
                 name=workload, written=workload, protocol="text", options={}, distribution=Special()

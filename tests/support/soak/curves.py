@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import accumulate
 
 import numpy as np
-from scipy.signal import lfilter
 
 from shootout.model.verdict import Verdict
 from shootout.soak.curves import Curve
@@ -18,7 +18,8 @@ Generator = np.random.Generator
 
 def curve(generator: Generator, seconds: int = SECONDS, shifts: float = 0.5) -> Curve:
     """Autocorrelated noise of 4 %, so many shifts of about 2 % in ten minutes; memory that fills a pool."""
-    noise = 0.04 * lfilter([0.8], [1, -0.6], generator.standard_normal(seconds + 50))[50:]
+    steps = (0.8 * generator.standard_normal(seconds + 50)).tolist()
+    noise = 0.04 * np.array([*accumulate(steps, lambda level, step: 0.6 * level + step)])[50:]
     for _ in range(generator.poisson(shifts * seconds / 600)):
         noise[generator.integers(seconds) :] += generator.normal(0, 0.02)
     pool = 7e8 * -np.expm1(-np.arange(seconds) / 120)

@@ -48,7 +48,7 @@ def statement(kind: str, base_ms: float, head_ms: float, half: float = 0.1) -> S
     return StatementTime(kind=kind, base_s=base_ms / 1000, head_s=head_ms / 1000, difference_s=by)
 
 
-def found(
+def causes_found(
     *parts: MetricComparison | StatementTime,
     verdict: Verdict = Verdict.REGRESSED,
     decided_by: Metric = "throughput",
@@ -71,7 +71,7 @@ def found(
 
 
 def names(*parts: MetricComparison | StatementTime, **how: object) -> list[str]:
-    return [each.name for each in found(*parts, **how)]  # type: ignore[arg-type]
+    return [each.name for each in causes_found(*parts, **how)]  # type: ignore[arg-type]
 
 
 CPU = work("server_cpu", 0.0005, 0.0006)
@@ -88,7 +88,7 @@ def test_causes_are_ranked_by_how_much_of_a_transaction_they_take() -> None:
     """0.1 ms of CPU, 0.3 ms of updates, two waits of 1 ms, and 0.1 ms of reads, all of about 1 ms."""
     update, reads = statement("update", 0.5, 0.8), statement("select", 0.1, 0.15)
     waits, pages = work("lock_waits", 1.0, 3.0), work("buffer_pool_reads", 1.0, 3.0)
-    ranked = found(CPU, reads, update, pages, waits)
+    ranked = causes_found(CPU, reads, update, pages, waits)
     assert [(each.kind, each.name) for each in ranked] == [
         ("work", "lock_waits"), ("statement", "update"), ("work", "buffer_pool_reads"),
         ("work", "server_cpu"), ("statement", "select"),
@@ -162,7 +162,7 @@ def test_work_that_changed_is_told_where_throughput_is_not(verdict: Verdict) -> 
 def test_where_many_wait_for_the_cpu_its_time_weighs_as_much_as_throughput_says() -> None:
     """32 threads on two CPUs: a tenth of the CPU's time is a tenth of throughput, not of a latency."""
     busy = a_pair(a_samples(tps=4000.0, threads=32), threads=32)
-    (cause,) = found(CPU, pair=busy)
+    (cause,) = causes_found(CPU, pair=busy)
     assert cause.share == pytest.approx(0.0001 * 4000 / CPUS, rel=0.05)
 
 

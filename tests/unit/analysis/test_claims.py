@@ -46,10 +46,10 @@ def a_claim(low: float | None = None, high: float | None = None, threads: tuple[
 def pools(**tps: float) -> RunDocument:
     """Exact throughputs: `pool_16` is the pool's at 16 threads; all others are 100."""
 
-    def of(label: str, workload: str, threads: int) -> float:
+    def tps_of(label: str, workload: str, threads: int) -> float:
         return tps.get(f"{'pool' if label == POOL_LABEL else 'single'}_{threads}", 100.0)
 
-    return a_repetition("thread-pool", of, spread=0.0, starts=3, threads="1,4,16,64", scale=None)
+    return a_repetition("thread-pool", tps_of, spread=0.0, starts=3, threads="1,4,16,64", scale=None)
 
 
 @cache

@@ -14,7 +14,7 @@ from shootout.bisect.values import Answer, Revision
 from shootout.report import judged_runs, site
 from shootout.report.judged_runs import JudgedRun
 from tests.support import builders
-from tests.support.bisect.builders import LABELS, a_bisection, a_run, found
+from tests.support.bisect.builders import LABELS, a_bisection, a_run, found_by_time
 from tests.support.report.site.pages import Document, check_figures, check_links, row_values
 from tests.unit.bisect.test_counts import counted
 
@@ -27,9 +27,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of these pages in a site."""
     versions = tuple(Revision(label=label, server=label) for label in LABELS)
     answers = [
-        found(a_bisection(link="https://example.org/{commit}"), a_run(STEP)).answer,
-        found(a_bisection(id="20261123T100000Z-000002")).answer,
-        found(a_bisection(id="20261122T100000Z-000003", revisions=versions), a_run(SEVERAL)).answer,
+        found_by_time(a_bisection(link="https://example.org/{commit}"), a_run(STEP)).answer,
+        found_by_time(a_bisection(id="20261123T100000Z-000002")).answer,
+        found_by_time(a_bisection(id="20261122T100000Z-000003", revisions=versions), a_run(SEVERAL)).answer,
     ]
     runs = [judged_runs.in_memory(*builders.a_result())]
     return built(answers, tmp_path_factory.mktemp("site"), runs).parent / "bisections"

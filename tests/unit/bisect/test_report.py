@@ -5,13 +5,13 @@ from shootout.bisect.values import Answer, BuildRecord, Proof, Revision
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
 from shootout.writers.judged import Line, Table
-from tests.support.bisect.builders import LABELS, a_bisection, a_run, found
+from tests.support.bisect.builders import LABELS, a_bisection, a_run, found_by_time
 
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: <b>no</b>")
 
 
 def an_answer(levels: dict[str, float], **changes: object) -> Answer:
-    return found(a_bisection(**changes), a_run(levels)).answer  # type: ignore[arg-type]
+    return found_by_time(a_bisection(**changes), a_run(levels)).answer  # type: ignore[arg-type]
 
 
 STEP = {label: (-0.05 if label >= "e" else 0.0) for label in LABELS}
@@ -21,14 +21,14 @@ def test_the_headline_says_what_is_known() -> None:
     assert report.headline(an_answer(STEP)).startswith("reads, 4 threads: 5.0")
     assert "slower (" in report.headline(an_answer(STEP))
     assert ") since e." in report.headline(an_answer(STEP))
-    assert "not decided" in report.headline(found(a_bisection()).answer)
-    equal = found(a_bisection(), a_run(dict.fromkeys(LABELS, 0.0), starts=24)).answer
+    assert "not decided" in report.headline(found_by_time(a_bisection()).answer)
+    equal = found_by_time(a_bisection(), a_run(dict.fromkeys(LABELS, 0.0), starts=24)).answer
     assert f"no step of 2{SPACE}% or more between a and h" in report.headline(equal)
 
 
 def test_a_bisection_has_a_row_for_each_revision() -> None:
     run = a_run({label: level for label, level in STEP.items() if label != "c"}, noise=0.0)
-    answer = found(a_bisection(builds={"c": BROKEN}), run).answer
+    answer = found_by_time(a_bisection(builds={"c": BROKEN}), run).answer
     _, headline, _, table, _, *_, note, why = report.judged(answer).text
     assert headline == Line(report.headline(answer), "bold")
     assert isinstance(table, Table)
@@ -44,7 +44,7 @@ def test_a_bisection_has_a_row_for_each_revision() -> None:
 
 
 def test_an_undecided_bisection_says_how_to_go_on() -> None:
-    undecided = found(a_bisection(given={"--workloads": "reads", "--budget": "3"})).answer
+    undecided = found_by_time(a_bisection(given={"--workloads": "reads", "--budget": "3"})).answer
     asked = f"shootout bisect --repo /r --good {'a' * 40} --bad {'h' * 40} --workloads reads --resume"
     assert report.go_on(structs.replace(undecided, spent_s=110.0)) == f"{asked} --budget 4"
     assert report.judged(undecided).text[-1] == Line(f"go on         {report.go_on(undecided)}")
@@ -52,7 +52,7 @@ def test_an_undecided_bisection_says_how_to_go_on() -> None:
     revisions = [
         structs.replace(each, commit="", server=f"mysql-{each.label}") for each in a_bisection("ab").revisions
     ]
-    counted = found(a_bisection(revisions=tuple(revisions), instrument="work")).answer
+    counted = found_by_time(a_bisection(revisions=tuple(revisions), instrument="work")).answer
     asked = "shootout bisect --over mysql-a,mysql-b --count --resume --budget "
     assert report.go_on(counted).startswith(asked)
 
@@ -104,7 +104,7 @@ def test_a_merge_says_how_to_go_on() -> None:
         type(each)(**{name: getattr(each, name) for name in each.__struct_fields__} | {"parents": 2})
         for each in bisection.revisions
     )
-    answer = found(a_bisection(revisions=merged), a_run(STEP)).answer
+    answer = found_by_time(a_bisection(revisions=merged), a_run(STEP)).answer
     assert any(note.startswith("e is a merge") for note in report.notes(answer))
 
 

@@ -46,7 +46,7 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
 def test_a_dump_may_lie_elsewhere_on_each_machine(tmp_path: Path) -> None:
     paths = []
     for label in "ab":
-        dump = structs.replace(DatasetSize().of("dump"), dump=f"/{label}/tables.sql", digest="d")
+        dump = structs.replace(DatasetSize().of_kind("dump"), dump=f"/{label}/tables.sql", digest="d")
         counted = structs.replace(document({label: BASE}, run=f"r-{label}"), datasets=(dump,))
         paths.append(COUNTS.write(tmp_path, label, counted))
     assert [each.label for each in joined(paths).servers] == ["a", "b"]
@@ -60,7 +60,7 @@ def test_a_dump_may_lie_elsewhere_on_each_machine(tmp_path: Path) -> None:
         (structs.replace(document({"b": BASE}), starts=2), "another number of starts"),
         (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
         (
-            structs.replace(document({"b": BASE}), datasets=(DatasetSize(rows=7).of("sbtest"),)),
+            structs.replace(document({"b": BASE}), datasets=(DatasetSize(rows=7).of_kind("sbtest"),)),
             "other datasets",
         ),
         (

@@ -6,7 +6,7 @@ from msgspec import to_builtins
 
 from shootout import numbers
 from shootout.count import evidence, judge
-from shootout.count.instructions import of
+from shootout.count.instructions import compare_workload
 from shootout.report.sections import Section
 from shootout.report.site.render import renderer
 from tests.support.report.site.pages import Document, check_figures
@@ -43,7 +43,7 @@ def test_without_a_count_there_is_the_command_that_counts() -> None:
 
 def test_json_has_every_statement() -> None:
     made = section().value
-    assert made == of(judge.compare(of_run(counted())), WORKLOAD, ("base", "head"))
+    assert made == compare_workload(judge.compare(of_run(counted())), WORKLOAD, ("base", "head"))
     assert next(one["kind"]["name"] for one in to_builtins(made)["statements"]) == "select"
 
 

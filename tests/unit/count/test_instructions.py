@@ -36,12 +36,12 @@ def counted(head: float = 1.1, text: str = "") -> CountDocument:
     return structs.replace(made, functions=tuple(name + text for name in NAMES), profiles=tuple(profiles))
 
 
-def found(made: CountDocument) -> Instructions:
-    return instructions.of(judge.compare(made), WORKLOAD, ("base", "head"))
+def instructions_found(made: CountDocument) -> Instructions:
+    return instructions.compare_workload(judge.compare(made), WORKLOAD, ("base", "head"))
 
 
 def test_every_statement_has_its_change_and_the_whole_comes_last() -> None:
-    each = found(counted())
+    each = instructions_found(counted())
     assert [statement.kind.name for statement in each.statements] == [
         "select", "update", "begin + commit", "sum of kinds", TRANSACTION,
     ]  # fmt: skip
@@ -49,7 +49,7 @@ def test_every_statement_has_its_change_and_the_whole_comes_last() -> None:
 
 
 def test_functions_that_changed_in_the_same_direction_explain_it() -> None:
-    whole = found(counted()).whole
+    whole = instructions_found(counted()).whole
     assert [(each.name, each.difference) for each in whole.explaining] == [
         ("new_only", 1600.0), ("Query_block::prepare", 400.0),
     ]  # fmt: skip
@@ -58,24 +58,24 @@ def test_functions_that_changed_in_the_same_direction_explain_it() -> None:
 
 
 def test_what_needs_fewer_instructions_is_explained_by_those_that_are_gone() -> None:
-    assert [each.name for each in found(counted(0.9)).whole.explaining] == ["old_only"]
+    assert [each.name for each in instructions_found(counted(0.9)).whole.explaining] == ["old_only"]
 
 
 def test_nothing_explains_no_change() -> None:
-    whole = found(counted(1.001)).whole
+    whole = instructions_found(counted(1.001)).whole
     assert whole.explaining == ()
     assert whole.changed
 
 
 def test_parts_add_up_to_the_whole() -> None:
-    whole = found(counted()).whole
+    whole = instructions_found(counted()).whole
     assert sum(each.difference for each in whole.parts) == pytest.approx(whole.difference)
     assert {each.name for each in whole.parts} >= {instructions.BELOW, "libraries", "the network"}
     assert (whole.unnamed.base, whole.unnamed.head) == (100, 700)
 
 
 def test_computed_kinds_have_no_functions() -> None:
-    (frame,) = (each for each in found(counted()).statements if each.kind.less)
+    (frame,) = (each for each in instructions_found(counted()).statements if each.kind.less)
     assert (frame.functions, frame.parts, frame.explaining, frame.unnamed.head) == ((), (), (), 0)
 
 
@@ -103,10 +103,12 @@ def header(**changes: object) -> RunHeader:
 def test_the_servers_of_a_cell_are_known_by_build_and_settings() -> None:
     made = of_run(counted())
     other = structs.replace(made, run="another", servers=made.servers[:1], counts=())
-    assert instructions.find([other, made, structs.replace(made, run="older")], header()) == found(made)
+    assert instructions.find(
+        [other, made, structs.replace(made, run="older")], header()
+    ) == instructions_found(made)
     assert instructions.find([made], header(settings_name="durable")) is None
     assert instructions.find([made], header(build="another")) is None
-    other = structs.replace(made, datasets=(DatasetSize(engine="MyISAM").of("sbtest"),))
+    other = structs.replace(made, datasets=(DatasetSize(engine="MyISAM").of_kind("sbtest"),))
     assert instructions.find([other], header()) is None
     assert instructions.find([], header()) is None
 

@@ -40,7 +40,7 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
         ("w", "all"): {"entry": 1.0000001},
     }
     executed = [Executed(a_server("a"), program, shares, {"entry", "flush"})]
-    document = documents.of("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
+    document = documents.map_of_servers("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
     assert document.functions == ("entry", "flush", "other", "row_one")
     (mapped,) = document.mapped
     assert mapped.shares == ((123, 1000), (-1, -1), (0, -1), (500, -1))

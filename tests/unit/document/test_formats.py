@@ -148,7 +148,7 @@ def test_a_calibrated_run_had_slices_of_its_calibration() -> None:
 
 def test_baselines_and_ledgers_of_old_are_read(tmp_path: Path) -> None:
     """A cell had one run, keys of datasets had a seed, and a server's build was that of one binary."""
-    (new,) = baseline.of(compare.compare(journal.read(FORMER)))
+    (new,) = baseline.baselines_of_run(compare.compare(journal.read(FORMER)))
     current = json.loads(msgspec.json.encode(new))
     (cell,) = current["cells"]
     (run,) = cell.pop("runs")

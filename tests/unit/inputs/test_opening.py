@@ -81,7 +81,7 @@ def test_a_cut_text_in_utf_16_is_named(tmp_path: Path) -> None:
     [
         (b"PK\3\4 and more", "a ZIP archive: unpack it first"),
         (b"\xfebin\0\0\0\0", "a binary log"),
-        (gzip.compress(b"PGDMP\1"), "a dump of PostgreSQL"),
+        (gzip.compress(b"PGDMP\1", mtime=0), "a dump of PostgreSQL"),
         (b"\x7fELF\2\1\1\0\0\0\0\0", "binary data"),
     ],
 )

@@ -32,7 +32,7 @@ def learned(folder: Path, *templates: Template, known: Schema | None = None) -> 
     """The file that is written for these statements, and what the reader makes of it."""
     known, log = known or a_schema(), a_log(*templates)
     bound = [bind(template, known) for template in log.templates]
-    (folder / "dump.sql").write_text("")
+    (folder / "dump.sql").write_text("SELECT 1")
     file = folder / "workload.toml"
     text, _ = learning.learn(log, bound, known, values, server="8.0", dump="dump.sql", logs=["slow.log"])
     file.write_text(text)

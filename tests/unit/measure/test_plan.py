@@ -327,7 +327,9 @@ def test_every_server_has_the_settings_of_a_workload_below_its_own(tmp_path: Pat
     mine.write_text(f"settings = ['sync_binlog=1', 'max_connections=9']\n{text}")
     other.write_text(f"settings = ['sync_binlog=0']\n{text}")
     made = planned(workloads=str(mine), servers=f"{BASE},{HEAD}@max_connections=7")
-    found = [layers.of("defaults", server.reference.settings).options for server in made.servers.values()]
+    found = [
+        layers.combine("defaults", server.reference.settings).options for server in made.servers.values()
+    ]
     assert found == [
         {"sync_binlog": "1", "max_connections": "9"},
         {"sync_binlog": "1", "max_connections": "7"},

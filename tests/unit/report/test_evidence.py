@@ -73,8 +73,8 @@ def test_only_amounts_that_go_with_the_change_are_said(
 
 def test_evidence_stands_in_place_of_a_command_that_looks_for_a_cause() -> None:
     unknown, known = a_cell(0.5, (1, 1)), a_cell(0.5, (1, 1), SCANNED)
-    assert wording.leading(unknown, (), "run")[0] == "No cause found yet"
-    assert wording.leading(known, (), "run") == ("", (), "")
+    assert wording.leading_causes(unknown, (), "run")[0] == "No cause found yet"
+    assert wording.leading_causes(known, (), "run") == ("", (), "")
 
 
 A, B, C = a_step("a", "ALL"), a_step("b", "ref", "k"), a_step("c", "ALL")

@@ -49,7 +49,7 @@ def test_a_time_that_is_none_stays_as_it_is() -> None:
     ],
 )
 def test_datasets_are_said_in_words(scale: DatasetSize, kind: DatasetKind, expected: str) -> None:
-    assert plain(figures.dataset(scale.of(kind))) == expected
+    assert plain(figures.dataset(scale.of_kind(kind))) == expected
 
 
 @pytest.mark.parametrize(

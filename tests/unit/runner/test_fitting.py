@@ -20,7 +20,7 @@ def test_buffers_that_a_machine_cannot_hold_are_said_with_smaller_ones() -> None
         "more than this machine's memory, 8 GiB\n"
         "To measure with smaller ones: big.cnf+innodb_buffer_pool_size=1638M+key_buffer_size=409M"
     )
-    smaller = layers.of("defaults", str(caught.value).partition("+")[2])
+    smaller = layers.combine("defaults", str(caught.value).partition("+")[2])
     fitting.require_memory("", smaller, 8 << 30)
 
 

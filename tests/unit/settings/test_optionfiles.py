@@ -17,11 +17,11 @@ Read = Callable[[str], OptionFile]
 
 @pytest.fixture
 def read(tmp_path: Path) -> Read:
-    def of(text: str) -> OptionFile:
+    def option_file(text: str) -> OptionFile:
         (tmp_path / "my.cnf").write_text(text)
         return optionfiles.read(tmp_path / "my.cnf")
 
-    return of
+    return option_file
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_everything_left_out_is_said_once(read: Read, tmp_path: Path) -> None:
         "2 lines of my.cnf before the first group",
         "in my.cnf what is no option, on line 5, 6",
     )
-    compiled = profiles.compile(layers.of("defaults", str(tmp_path / "my.cnf")), "mysql", (8, 0, 12))
+    compiled = profiles.compile(layers.combine("defaults", str(tmp_path / "my.cnf")), "mysql", (8, 0, 12))
     (warning,) = readback.compare(compiled, {})[1]
     assert warning.text.startswith("Left out: port, because shootout places servers itself; !include /etc")
 
@@ -96,7 +96,7 @@ def test_a_group_of_a_version_counts_for_that_version_alone_in_the_order_of_the_
     for version, connections in (((8, 0, 33), "80"), ((10, 11, 2), "1011"), ((8, 4, 0), "5")):
         options = profiles.compile(profile, "mysql", version).options
         assert options == {"max_connections": connections, "back_log": "70"}
-    added = layers.of("in-memory", f"{tmp_path / 'my.cnf'}+max_connections=1")
+    added = layers.combine("in-memory", f"{tmp_path / 'my.cnf'}+max_connections=1")
     for version in ((5, 7, 22), (8, 4, 0)):
         assert profiles.compile(added, "mysql", version).verbatim["max_connections"] == "1"
 
@@ -170,8 +170,8 @@ def test_files_of_any_name_and_encoding_are_read(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path(name).write_bytes(content)
-    assert layers.of("defaults", name).options == {"max_connections": "7"}
-    assert layers.of("in-memory", f"{name}+back_log=8").settings
+    assert layers.combine("defaults", name).options == {"max_connections": "7"}
+    assert layers.combine("in-memory", f"{name}+back_log=8").settings
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,7 @@ def test_in_memory_is_the_same_on_both_sides_of_8_0() -> None:
 
 def test_no_collation_of_ours_stands_beside_a_character_set_of_the_users(write: Write) -> None:
     def given(line: str) -> set[tuple[str, str]]:
-        profile = layers.of("in-memory", write("my.cnf", f"[mysqld]\n{line}\n"))
+        profile = layers.combine("in-memory", write("my.cnf", f"[mysqld]\n{line}\n"))
         every = profiles.compile(profile, "mysql", (8, 0, 33)).options.items()
         return {
             (option.replace("-", "_"), value)
@@ -153,7 +153,7 @@ def test_the_file_of_a_server_in_production_makes_a_server_that_is_alone(write: 
         "init_connect": '"SET NAMES utf8mb4; /* ours */"',
         "ft_boolean_syntax": "'+ -><()~*:\"\"&|'",
     }
-    layered = layers.of("defaults", write("my.cnf", PRODUCTION))
+    layered = layers.combine("defaults", write("my.cnf", PRODUCTION))
     _, (warning,) = readback.compare(profiles.compile(layered, "mysql", (5, 7, 22)), {})
     assert warning.code == "settings-left-out"
     for option in ("datadir", "slow-query-log-file", "read_only"):

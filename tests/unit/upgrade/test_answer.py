@@ -48,7 +48,7 @@ EMPTY = UpgradeDocument(
 )  # fmt: skip
 
 
-def found(folder: Path, run: RunDocument | None = None, workload: str = "w") -> UpgradeDocument:
+def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str = "w") -> UpgradeDocument:
     """An upgrade with all its parts: a run, a count in which everything costs 20 % more, and trials."""
     run = run or builders.a_run()
     path = folder / journal.new_name(run.header.run)
@@ -79,7 +79,7 @@ def found(folder: Path, run: RunDocument | None = None, workload: str = "w") -> 
 
 
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
-    answer = judge.read(found(tmp_path), tmp_path)
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     text = markdown.write(answered(answer))
     assert text.startswith(f"**{NEW} in place of {OLD}&#58; could not measure results &#40;why not&#41;; ")
     assert "; throughput on this machine " in text
@@ -126,7 +126,7 @@ LOST = "Throughput −24.1 % (−25.1 to −23.2 %; oltp_point_select, 1 thread,
 
 def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
     here, other = (
-        judge.read(found(tmp_path / workload, workload=workload), tmp_path / workload)
+        judge.read(stored_upgrade(tmp_path / workload, workload=workload), tmp_path / workload)
         for workload in ("oltp_point_select", "w")
     )
     for answer, said in (
@@ -140,7 +140,7 @@ def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
     assert here.explained == pytest.approx(1 - (1.1 / 1.045 - 1) / 0.2, abs=0.002)
     missing = judge.read(
         structs.replace(
-            found(tmp_path), trials={}, restoring="", left_out={"restoring": "the budget is spent"}
+            stored_upgrade(tmp_path), trials={}, restoring="", left_out={"restoring": "the budget is spent"}
         ),
         tmp_path,
     )
@@ -173,7 +173,7 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         )
         run = builders.a_run(structs.replace(header, servers=servers), failing=False)
         folder = tmp_path / capacity
-        document = found(folder, run, "oltp_read_write")
+        document = stored_upgrade(folder, run, "oltp_read_write")
         trials = {"old-1": "innodb_io_capacity=200", "old-2": "useless=1", judge.OFF: ""}
         counted = {NEW: counts.times(1.2), "old-1": counts.times(1.2), "old-2": counts.times(1.2)}
         of_trials = counts.document(counted | {judge.OFF: counts.BASE}, workload="oltp_read_write")
@@ -199,7 +199,9 @@ def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
     """With a feature off that costs both servers the same, all of the loss is left."""
     of_trials = {NEW: counts.times(1.2), "old-1": counts.times(1.08), judge.OFF: counts.times(0.9)}
     again = counts.document(of_trials)
-    document = recounted(tmp_path, found(tmp_path), "restoring", servers=again.servers, counts=again.counts)
+    document = recounted(
+        tmp_path, stored_upgrade(tmp_path), "restoring", servers=again.servers, counts=again.counts
+    )
     trials = {"old-1": "performance_schema=OFF", judge.OFF: "performance_schema=OFF"}
     topic = what_to_set(judge.read(structs.replace(document, trials=trials), tmp_path))
     assert topic.commands == ()
@@ -212,7 +214,7 @@ def test_settings_explain_a_share_of_all_that_a_workload_sends(tmp_path: Path) -
     """One kind's loss is restored, of which the workload sends ten; one of a single kind is not."""
     of_new = {**counts.BASE, **{kind: counts.times(2)[kind] for kind in ("select", "update")}}
     restored = {**counts.BASE, "update": of_new["update"]}
-    document = structs.replace(found(tmp_path), runs=())
+    document = structs.replace(stored_upgrade(tmp_path), runs=())
     first, again = (
         counts.document({OLD: counts.BASE, NEW: of_new}),
         counts.document({NEW: of_new, "old-1": restored, judge.OFF: counts.BASE}),
@@ -287,11 +289,11 @@ def test_as_many_workloads_with_losses_are_counted_again_as_there_is_time_for(tm
 
 
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
-    answer = judge.read(found(tmp_path), tmp_path)
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     ratios = [cell.ratio.estimate for _, cell in answer.cells if cell.ratio]
     assert ratios == sorted(ratios)
     assert "on this machine" in headline(answer)
-    alone = judge.read(structs.replace(found(tmp_path), runs=()), tmp_path)
+    alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
     assert "more instructions for update at worst" in headline(alone)
     assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
 
@@ -314,7 +316,7 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> Non
 
 
 def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
-    document = found(tmp_path)
+    document = stored_upgrade(tmp_path)
     answer = judge.read(structs.replace(EMPTY, runs=document.runs), tmp_path)
     (place, cell), *_ = answer.cells
 
@@ -332,7 +334,7 @@ def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path
 
 def test_plans_that_one_server_did_not_tell_are_not_compared(tmp_path: Path) -> None:
     def title(*plans: StatementPlan) -> str:
-        document = recounted(tmp_path, found(tmp_path), "statements", plans={"w": plans})
+        document = recounted(tmp_path, stored_upgrade(tmp_path), "statements", plans={"w": plans})
         every = topics(judge.read(document, tmp_path))
         return next(topic.title for topic in every if topic.title.startswith("Plans"))
 
@@ -358,7 +360,7 @@ def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
 
 
 def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
-    here = found(tmp_path / "first")
+    here = stored_upgrade(tmp_path / "first")
     results = tmp_path / "second"
     document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
     of_new = (results / "upgrades" / document.upgrade / "new.cnf").read_text("utf-8")
@@ -406,7 +408,7 @@ def test_names_that_lead_elsewhere_are_refused(
 def test_only_documents_are_copied(tmp_path: Path) -> None:
     """Nor do they replace others."""
     first, results = tmp_path / "first", tmp_path / "second"
-    here = found(first)
+    here = stored_upgrade(first)
     secret = first / "upgrades" / here.upgrade / ".my.cnf"
     secret.parent.mkdir(parents=True)
     secret.write_text("[client]\npassword = x\n")
@@ -496,7 +498,9 @@ def test_a_recorded_upgrade_comes_with_all_that_it_names(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(showcase, "SHOWCASE", tmp_path / "showcase")
-    mine = structs.replace(found(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml")
+    mine = structs.replace(
+        stored_upgrade(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml"
+    )
     showcase.upgrade(UPGRADES.write(tmp_path, mine.upgrade, mine))
     showcase.unpacked(tmp_path / "unpacked")
     (path,) = UPGRADES.find(tmp_path / "unpacked")
@@ -516,7 +520,7 @@ def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
 
 
 def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
-    UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path))
+    UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path))
     listed = CAPABILITY.listing(tmp_path, (), pytest.fail)
     assert listed is not None
     runs = [judged_runs.in_memory(*builders.a_result())]
@@ -531,7 +535,7 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
     assert front.text.index("What an upgrade does") < front.text.index("Verdicts")
     assert page_of("upgrades", EMPTY.upgrade) in front.links
-    assert UPGRADES.write(tmp_path, EMPTY.upgrade, found(tmp_path)).exists()
+    assert UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path)).exists()
 
 
 LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is not valid\n0 [ERROR] Aborting"
@@ -565,7 +569,7 @@ def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:
 
 
 def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
-    document = structs.replace(found(tmp_path), left_out={"settings": LOG}, options=())
+    document = structs.replace(stored_upgrade(tmp_path), left_out={"settings": LOG}, options=())
     answer = judge.read(document, tmp_path)
     start = (
         "could not measure settings (COLLATION x is not valid); without my.cnf, throughput on this machine "
@@ -577,7 +581,7 @@ def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
 
 
 def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
-    answer = judge.read(found(tmp_path), tmp_path)
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     (failed,) = answer.failed
     *_, untested = topics(answer)
     assert any(line.startswith(failed.cell.workload) and failed.reason in line for line in untested.lines)

@@ -130,4 +130,4 @@ def test_a_document_names_no_file_to_read(
 )
 def test_an_environment_that_is_no_workflows_is_named(name: str, value: str, said: str, hub: GitHub) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
-        Repository.of(hub.environment | {name: value})
+        Repository.from_environment(hub.environment | {name: value})
