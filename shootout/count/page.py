@@ -9,6 +9,7 @@ from functools import cached_property
 from shootout import numbers
 from shootout.chart import NAME_MAX, Axis, Chart, Line, Series, readouts
 from shootout.count import judge, report
+from shootout.count.findings import findings
 from shootout.count.values import (
     COMMIT,
     FRAME,
@@ -142,6 +143,14 @@ class CountPage(Shown, Page):
         """Where a change's allocations and system calls are; None for what is computed from other kinds."""
         computed = change.kind in (FRAME, MIX)
         return None if computed else self._profiles.get((change.workload, change.kind, change.server))
+
+    @cached_property
+    def _findings(self) -> Mapping[tuple[str, str, str], tuple[str, ...]]:
+        return findings(self.comparison)
+
+    def findings(self, change: CountChange) -> tuple[str, ...]:
+        """Other plans, and more system calls or allocations."""
+        return self._findings.get((change.workload, change.kind, change.server), ())
 
     @property
     def failures(self) -> tuple[str, ...]:

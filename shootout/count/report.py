@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
 from shootout.count.commands import count_command
+from shootout.count.findings import findings
 from shootout.count.instructions import Instructions, PartCount, Statement
 from shootout.count.values import (
     CountChange,
@@ -43,7 +44,7 @@ def headline(comparison: CountComparison) -> str:
 
 
 def judged(comparison: CountComparison) -> Judged:
-    """The result, the table, and why counts are missing."""
+    """The result, the table, what goes with the counts, and why some are missing."""
     verdicts = {change.verdict for change in comparison.changes}
     rows: list[tuple[str | Line, ...]] = []
     for change in shown(comparison):
@@ -55,6 +56,7 @@ def judged(comparison: CountComparison) -> Judged:
             Line(headline(comparison), "bold"),
             Line(),
             Table(COLUMNS, tuple(rows)),
+            *map(Line, finding_lines(comparison)),
             *(Line(failure, "magenta") for failure in failures(comparison)),
             Line(),
         ),
@@ -66,6 +68,12 @@ def judged(comparison: CountComparison) -> Judged:
         ),
         markdown=markdown(comparison),
     )
+
+
+def finding_lines(comparison: CountComparison) -> Iterator[str]:
+    """A line for each kind with findings: other plans, more system calls or allocations."""
+    for (workload, kind, server), texts in findings(comparison).items():
+        yield f"{workload}, {kind}, {server}: {'; '.join(texts)}"
 
 
 def history(series: Sequence[CountSeries]) -> Judged:
@@ -224,6 +232,10 @@ def value(comparison: CountComparison) -> dict[str, object]:
         "run": document.run,
         "bar": document.bar,
         "changes": comparison.changes,
+        "findings": [
+            {"workload": workload, "kind": kind, "server": server, "texts": texts}
+            for (workload, kind, server), texts in findings(comparison).items()
+        ],
         "failures": document.failures,
     }
 
@@ -232,7 +244,8 @@ def markdown(comparison: CountComparison) -> str:
     """The table, for a step summary."""
     lines = ["## Instructions for each kind of statement", "", escaped(headline(comparison)), ""]
     lines += table(COLUMNS, map(row, shown(comparison)))
-    lines += ["", *(f"- {escaped(failure)}" for failure in failures(comparison))]
+    told = (*finding_lines(comparison), *failures(comparison))
+    lines += ["", *(f"- {escaped(each)}" for each in told)]
     return "\n".join(lines).rstrip() + "\n"
 
 
