@@ -9,6 +9,7 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change, factor, filled
 from shootout.count import heat
 from shootout.count.evidence import PLACES, by, counted
+from shootout.count.findings import findings
 from shootout.count.values import (
     FRAME,
     MIX,
@@ -42,6 +43,7 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
         headline=headline(comparison) if table is None else table.headline,
         topics=(
             *(_workloads(comparison, runs) if table is None else [table.topic]),
+            *_findings(comparison),
             *_failures(comparison),
             _servers(document),
         ),
@@ -68,6 +70,10 @@ def value(comparison: CountComparison) -> dict[str, object]:
         "run": document.run,
         "bar": document.bar,
         "changes": comparison.changes,
+        "findings": [
+            {"workload": workload, "kind": kind, "server": server, "texts": texts}
+            for (workload, kind, server), texts in findings(comparison).items()
+        ],
         "failures": document.failures,
     }
 
@@ -199,6 +205,17 @@ def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, 
         if c.figures and c.cell.workload == workload
         if c.cell.threads == 1 and c.cell.server in labels
     }
+
+
+def _findings(comparison: CountComparison) -> Iterator[Topic]:
+    """Say which kinds have other plans, or more system calls or allocations."""
+    several = len(heads(comparison)) > 1
+    lines = tuple(
+        f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"
+        for (workload, kind, server), texts in findings(comparison).items()
+    )
+    if lines:
+        yield Topic("Other plans, and more system calls or allocations", lines)
 
 
 def _failures(comparison: CountComparison) -> Iterator[Topic]:

@@ -46,8 +46,8 @@ def answer(outcome: LearnedWorkload) -> Answer:
         value=asdict(outcome),
         exit_code=UNFAITHFUL if outcome.concerns else 0,
         conditions=(
-            f"The learned workload ran for some seconds on {learned.server}, which held the dump, and its own "
-            "log was learned again."
+            f"The learned workload ran for some seconds on {learned.server} with the dump; its own log was "
+            "learned again."
         ),
         footer=f"The workload is in {outcome.workload}.",
     )
