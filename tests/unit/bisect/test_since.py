@@ -106,7 +106,7 @@ def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pyt
         asked.append(([each.cell.server for each in conclusion.comparison.cells], budget_min))
 
     def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section]]:
-        known = Section("explain", "", "", (), "", None, cause="parse() +2 µs")
+        known = Section("explain", "", "", cause="parse() +2 µs")
         return dict.fromkeys(cells, (known,)) if asked else {}
 
     monkeypatch.setattr(changed_cells, "explain", explain)
