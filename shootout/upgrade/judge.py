@@ -213,8 +213,8 @@ class Findings:
 
     @property
     def fates(self) -> tuple[OptionFate, ...]:
-        """The options of the user's my.cnf that the new server takes in another way, or not."""
-        return tuple(fate for fate in self.document.options if not is_kept(fate))
+        """The options of the user's my.cnf that the new server takes in another way, warns of, or refuses."""
+        return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
         """Workloads with kinds that cost more, as the command line names them.

@@ -10,13 +10,10 @@ from shootout.characters import visible
 from shootout.figures import threads
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
+from shootout.report.github.request import BEFORE, MARKER, WAITING
 from shootout.report.sections import NO_SECTIONS, Sections
 from shootout.writers.markdown import code, escaped, folded, points, span, table
 
-MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
-# What .github/actions/request puts before a comment: until then, that run is waited for.
-WAITING = "<!-- shootout: waiting for run {} -->"
-BEFORE = "<!-- shootout: before -->\n"
 ROWS_SHOWN = 6  # of the table of verdicts; the others are folded
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from benchmarks.showcase import record as showcase
+from lab.showcase import record as showcase
 from shootout import cli
 from shootout.answer import Topic
 from shootout.answer import text as plain
@@ -296,6 +296,8 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
     assert "more instructions for update at worst" in headline(alone)
     assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+    settings = structs.replace(EMPTY, done=("settings",))
+    assert headline(judge.read(settings, tmp_path)).endswith("no statement was counted or timed")
 
 
 def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> None:
@@ -313,6 +315,7 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> Non
     kept = "my.cnf: the new server takes the other 1 option as the old one does."
     assert lines(same, unknown) == [kept, missing, left_out]
     assert lines(same, structs.replace(same, read_by="old")) == [left_out]
+    assert lines(structs.replace(same, told="deprecated")) == [left_out]
 
 
 def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
