@@ -53,10 +53,9 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
             regressed=Verdict.REGRESSED in verdicts,
         ),
         conditions=(
-            "Instructions that the connection's thread executes for each statement, counted by "
-            f"{document.valgrind}. They are work, not time: waiting, caches, contention and the kernel are "
-            "not in them. A change is that of equal statements, start by start; the means beside it may have "
-            "another quotient."
+            f"Instructions of the connection's thread for each statement, counted by {document.valgrind}: "
+            "work, not time. A change compares equal statements start by start, so the quotient of the "
+            "printed means may differ."
         ),
         footer=f"Counted {figures.moment(document.started)} by shootout {document.version}.",
         listed=(figures.moment(document.started), ", ".join(labels)),
@@ -162,11 +161,12 @@ def _fields(
     each: CountChange, base: str, profiles: Mapping[tuple[str, str, str], CountedFunctions]
 ) -> Iterator[Field]:
     """The figures of a kind on a server, and its verdict."""
-    yield from (counted(each.base), counted(each.head), *by(each.ratio))
+    beside = "" if each.server == base else base
+    yield from (counted(each.base) if beside else None, counted(each.head), *by(each.ratio))
     yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
     yield None if each.spread is None else Figure(100 * each.spread, "%", 2)
     computed = each.kind in (FRAME, MIX)  # from other kinds, which have allocations and system calls
-    sides = [profiles.get((each.workload, each.kind, label)) for label in (base, each.server)]
+    sides = [profiles.get((each.workload, each.kind, label)) for label in (beside, each.server)]
     yield from (None if computed or one is None else Figure(one.allocations, places=1) for one in sides)
     yield from (None if computed or one is None else Figure(one.system_calls, places=1) for one in sides)
 

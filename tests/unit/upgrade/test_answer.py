@@ -34,8 +34,8 @@ from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, 
 from shootout.writers import markdown
 from tests.support import builders
 from tests.support.count import builders as counts
+from tests.support.count.builders import a_plan
 from tests.support.report.site.pages import Document
-from tests.unit.count.test_by_version import a_plan
 
 OLD, NEW = builders.BASE, builders.HEAD
 FATE = OptionFate(
