@@ -26,9 +26,9 @@ from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.program import ProgramColumn
 from shootout.model.run import Progress, ServerRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources.trees import Tree
@@ -73,7 +73,7 @@ class ServerCounts:
     beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
-    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
+    plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
 
 
 @dataclass

@@ -18,8 +18,7 @@ _CHECKED = 1 << 20  # bytes of a dump that are looked at before anything starts
 # Lines that need no delimiter: commands of the mysql client, and what a dump's program told its user.
 _PROGRAMS = rb"(?:mysqldump|mysqlpump|mariadb-dump)"
 _LINE = re.compile(rb"(?:(?:USE|SOURCE)\s|\\\.|(?P<told>Warning: |%b: ))[^\n]*" % _PROGRAMS, re.IGNORECASE)
-_FIRSTS = (b"DELIMITER", b"USE ", b"SOURCE ", b"\\.", b"WARNING: ")
-_FIRSTS += (b"MYSQLDUMP: ", b"MYSQLPUMP: ", b"MARIADB-DUMP: ")
+_FIRSTS = b"DELIMITER|USE |SOURCE |\\.|WARNING: |MYSQLDUMP: |MYSQLPUMP: |MARIADB-DUMP: ".split(b"|")
 _SOURCE = re.compile(rb"SOURCE\s|\\\.", re.IGNORECASE)
 _BROKEN = re.compile(rb"%b: (?:Got error|Couldn't)" % _PROGRAMS, re.IGNORECASE)
 

@@ -30,7 +30,8 @@ Row = Mapping[str, bytes | None]
 def begin(head: bytes) -> bool:
     """Whether a file that begins so has digests."""
     first = head.lstrip().partition(b"\n")[0]
-    return first.startswith((b"[", b"{")) or _TEXT.encode() in first.upper().split(b"\t")
+    array = first.startswith((b"[", b"{")) and f'"{_TEXT}"'.encode() in head.upper()
+    return array or _TEXT.encode() in first.upper().split(b"\t")
 
 
 def add(reader: LogReader, data: bytes, path: Path) -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 import msgspec
 
 from shootout import files
-from shootout.inputs.opening import opened
+from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import flushing, judge, learning, logs
 from shootout.learn.binding import bind, unqualified
@@ -24,7 +24,7 @@ from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
-from shootout.measure.workplace import interrupting, workplace
+from shootout.measure.workplace import workplace
 from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
@@ -33,6 +33,7 @@ from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
+from shootout.signals import interrupting
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
 SETTINGS = "defaults"
@@ -63,9 +64,11 @@ def learn(
 
     The server starts with the dump loaded, from the cache if it was loaded before.
     """
-    tables = dump_dataset(dump, DatasetSize())
     for file in filter(None, (*queries, variables)):
-        opened(file).close()
+        if not file.exists():
+            raise InputError(f"{file}: no such file")
+    tables = dump_dataset(dump, DatasetSize())
+    logs.require(queries)
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)

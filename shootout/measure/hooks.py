@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from shootout.inputs import workload
 from shootout.measure.dataset import cursor_on, schema_of
 from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.workload import Workload
+from shootout.servers.processes.instances import Instance
 from shootout.servers.running import Running
 
 STATEMENT_TIMEOUT_S = 600.0  # for one statement of a setup or a check
@@ -51,6 +53,10 @@ class Hooks:
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
             cursor.execute(f"USE `{self.schema}`")
+            if workload.uses_files(self.workload) and isinstance(self.instance, Instance):
+                folder = (self.instance.directory / "data" / self.dataset.files).resolve()
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
             if workload.reads_numbers(self.workload):
                 numbers = schema_of(self.instance, structs.replace(self.dataset, digest=NUMBERS))
                 cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM `{numbers}`.{NUMBERS}")

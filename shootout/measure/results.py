@@ -134,6 +134,8 @@ def _answers(
         hooks = Hooks(instance, bound.workload, bound.dataset)
         hooks.set_up(1)
         with closing(instance.connect(database=hooks.schema)) as connection, connection.cursor() as cursor:
+            for statement in bound.program.session:
+                cursor.execute(statement)
             for kind, sent in by_kind.items():
                 yield (name, kind), [_answer(cursor, sql) for sql in sent]
 

@@ -101,6 +101,11 @@ class Dataset(DatasetSize):
         return self.kind != "own" or self.digest == NUMBERS
 
     @property
+    def files(self) -> str:
+        """A workload's own folder for LOAD DATA and INTO OUTFILE, relative to the data directory."""
+        return f"../tmp/{self.digest or self.kind}"
+
+    @property
     def nominal_bytes(self) -> int:
         """Approximate size of rows and indexes in InnoDB, equal for all servers. 0: not known in advance."""
         match self.kind:

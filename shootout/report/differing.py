@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shootout import figures
 from shootout.analysis import plan_changes
 from shootout.answer import Detail
-from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
 
@@ -53,7 +53,11 @@ def ways(change: PlanChange) -> str:
     base, head = change.base.steps, change.head.steps
     theirs, own = ({step.table: _way(step) for step in steps} for steps in (base, head))
     if theirs.keys() != own.keys() or not len(theirs) == len(base) == len(head):
-        return f"{access(change.base)} → {access(change.head)}"
+        both = theirs.items() & own.items()
+        changed = [[step for step in steps if (step.table, _way(step)) not in both] for steps in (base, head)]
+        return " → ".join(
+            _listed(steps) or "another plan" for steps in (changed if all(changed) else (base, head))
+        )
     if differ := [table for table in own if theirs[table] != own[table]]:
         told = (f"{table}: {theirs[table]} → {own[table]}" for table in differ)
         return ", ".join(told).removeprefix(f"{differ[0]}: " if len(own) == 1 else "")
@@ -64,7 +68,7 @@ def ways(change: PlanChange) -> str:
     return f"{lost or 'plain'} → {won or 'plain'}" if lost or won else "another plan"
 
 
-def access(plan: StatementPlan) -> str:
+def access(plan: ExecutionPlan) -> str:
     """How a plan comes to its rows."""
     return _listed(plan.steps) or "another plan"
 

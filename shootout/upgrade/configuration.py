@@ -19,7 +19,8 @@ from shootout.upgrade.values import OptionFate, Reader
 
 _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
-_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
+# Before a server has its log, its name stands in place of a level.
+_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
 _BY_OLD = "by the old server: "
@@ -124,7 +125,7 @@ def fates(
             new=new.variables.get(renamed or name),
             renamed=renamed,
             refused=_refused(option, read_by, old, new),
-            told="" if read_by == "old" else new.told.get(option, ""),
+            told="" if read_by == "old" or option in old.told else new.told.get(option, ""),
             read_by=read_by,
         )
 
@@ -190,7 +191,9 @@ def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
     for text in reversed(_messages(log, _ERROR)):
         by_name = [option for option in options if _names(text, variable(option))]
         by_value = [
-            option for option, value in options.items() if any(_names(text, word) for word in _words(value))
+            option
+            for option, value in options.items()
+            if any(_names(text, word) for word in _words(value)) or _quotes(text, value)
         ]
         if by_name or by_value:
             return dict.fromkeys(by_name or by_value, _shown(text))
@@ -214,7 +217,16 @@ def _shown(text: str) -> str:
 
 def _names(text: str, word: str) -> bool:
     spelled = re.escape(word).replace("_", "[_-]")
-    return re.search(rf"(?<![\w-])(?:loose[_-])?{spelled}(?![\w-])", text) is not None
+    return re.search(rf"(?<![\w-])(?:--)?(?:loose[_-])?{spelled}(?![\w-])", text) is not None
+
+
+def _quotes(text: str, value: str) -> bool:
+    """Whether a message quotes one of an option's values, which is a word and no switch."""
+    return any(
+        f"'{word}'" in text
+        for word in _modes(value)
+        if word[0].isalpha() and normalise(word) not in ("0", "1")
+    )
 
 
 def _words(value: str) -> Iterator[str]:

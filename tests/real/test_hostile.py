@@ -91,7 +91,7 @@ def require_answers(kind: Kind, folder: Path, content: bytes) -> None:
 
 
 LEFT_OUT = ("ledger", "profiled run")  # which cost no verdict
-often = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from shootout import answer as answers
-from shootout.answer import Answer, Field, Figure, Link, Mark, Range, Table, Whole
+from shootout.answer import Answer, Drawing, Field, Figure, Link, Mark, Range, Table, Topic, Whole
 from shootout.figures import NONE
 from shootout.report.site.markup import breakable
 from shootout.report.site.names import page_of
@@ -41,6 +41,7 @@ class AnswerListPage(ListPage):
     about: str  # a sentence
     columns: tuple[str, ...]  # of what `Answer.listed` has; the first leads to the page
     pages: tuple[AnswerPage, ...]
+    topics: tuple[Topic, ...] = ()  # below the list
     template = "answers"
 
     @property
@@ -57,6 +58,14 @@ class AnswerListPage(ListPage):
 def listing(front: AnswerListPage, lead: str = "") -> Listing | None:
     """The list of answers with their pages; None without any. `lead`: see Listing."""
     return Listing(front.title, front, front.pages, lead) if front.pages else None
+
+
+def drawn(drawing: Drawing) -> Markup:
+    """The markup of a picture; one that cannot be drawn says so, and costs no page."""
+    try:
+        return Markup(drawing.__html__())
+    except Exception as error:
+        return Markup('<p class="notice">{}</p>').format(f"{type(error).__name__}: {error}")
 
 
 def answer_rows(table: Table, root: str) -> Markup:

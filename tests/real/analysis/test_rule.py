@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.showcase import record
+from lab.showcase import record
 from shootout.analysis import compare
 from shootout.document import journal
 from tests.unit.analysis.test_rule import lines, require_kept

@@ -18,7 +18,6 @@ import pymysql
 import pytest
 from msgspec import structs
 
-from shootout.document import journal
 from shootout.inputs import workload
 from shootout.measure import managed
 from shootout.measure.dataset import schema_of
@@ -31,7 +30,7 @@ from shootout.model.value import Protocol
 from shootout.paths import FIXTURES, ROOT
 from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
-from tests.support.runs import BASE, SHOOTOUT, Lab, document_in, until
+from tests.support.runs import until
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -201,24 +200,6 @@ def without_numbers(node: object) -> object:
         case list():
             return [without_numbers(each) for each in node]
     return node
-
-
-def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: Lab, tmp_path: Path) -> None:
-    written = ["statements_with", "statements_connect"]
-    command = ["run", f"--profile={lab.once}", f"--workloads={','.join(written)}", "--threads=2"]
-    for protocol in get_args(Protocol):
-        out = tmp_path / protocol
-        done = lab.run(SHOOTOUT, *command, f"--set=load.protocol={protocol}", f"--out={out}")
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        assert f"its base, {BASE}, lacks " in done.stdout
-        run = journal.read(document_in(out))
-        ((cell, reason),) = [(failure.cell, failure.reason) for failure in run.failures]
-        assert (cell.server, cell.workload) == (BASE, written[0])
-        assert "You have an error in your SQL syntax" in reason
-        connecting = [start for start in run.starts if start.block.startswith(written[1])]
-        assert connecting
-        for samples in (samples for start in connecting for samples in start.samples):
-            assert min(samples.transactions) > 0
 
 
 @pytest.mark.parametrize("protocol", get_args(Protocol))

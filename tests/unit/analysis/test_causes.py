@@ -115,7 +115,7 @@ def test_what_is_not_certain_or_hardly_anything_is_no_cause() -> None:
     assert names(work("rows_read", 1000.0, 1010.0)) == []  # certain, and less than the margin
     assert names(work("rows_read", 100.0, 200.0)) == []  # certain, and 2 % of a transaction's time
     assert names(CPU, statement("update", 0.5, 0.6, half=1.1), READ) == ["server_cpu"]  # its interval holds 0
-    assert names(CPU, statement("update", 0.5, 0.505)) == ["server_cpu"]
+    assert names(CPU, statement("update", 0.5, 0.505), READ) == ["server_cpu"]
 
 
 def test_cpu_that_is_busy_on_both_sides_stands_at_its_share() -> None:

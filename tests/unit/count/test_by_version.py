@@ -8,7 +8,7 @@ from msgspec import structs
 
 from shootout.count import by_version, judge
 from shootout.count.values import MIX, TRANSACTION, CountDocument
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from tests.support.count.builders import BASE, document, server, times
 from tests.unit.count.test_page import built, read
 
@@ -31,9 +31,9 @@ def counted() -> CountDocument:
     return structs.replace(document(of_server), servers=tuple(servers), plans={"w": plans})
 
 
-def a_plan(label: str, key: str) -> StatementPlan:
+def a_plan(label: str, key: str) -> ExecutionPlan:
     step = PlanStep(select="SIMPLE", table="t", access="ref", key=key, key_length="4", ref="const", extra=())
-    return StatementPlan(start=1, server=label, kind="select", sql="", steps=(step,), text="")
+    return ExecutionPlan(start=1, server=label, kind="select", sql="", steps=(step,), text="")
 
 
 def test_each_server_stands_beside_the_version_before_it_in_its_family() -> None:

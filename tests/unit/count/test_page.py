@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from shootout.count.page import listing
 
 from shootout.count import judge
-from shootout.count.page import listing
 from shootout.count.values import CountComparison, CountFailure
 from shootout.report import judged_runs, site
 from shootout.report.judged_runs import JudgedRun

@@ -80,7 +80,7 @@ def test_what_has_no_whole_text_is_left_out(tmp_path: Path) -> None:
         (b'[{"DIGEST_TEXT": "SELECT ?"}]', "no column COUNT_STAR"),
         (batch(ROW | {"COUNT_STAR": "many"}), "'many' is no number"),
         (batch(ROW) + b"SELECT\n", "a row has not the columns"),
-        (b"[1]", "a row is no object"),
+        (b'[1, "DIGEST_TEXT"]', "a row is no object"),
         (b'[{"DIGEST_TEXT"', "not performance_schema's digests"),
     ],
 )

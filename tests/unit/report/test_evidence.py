@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.model.verdict import CellComparison, MetricComparison, Verdict
 from shootout.report import differing, wording
 from tests.support.report.compared import a_comparison_of, an_interval, plain
@@ -23,13 +23,13 @@ def a_step(table: str, access: str, key: str = "", *extra: str) -> PlanStep:
     )
 
 
-def a_plan(*steps: PlanStep, warnings: tuple[str, ...] = ()) -> StatementPlan:
-    return StatementPlan(
+def a_plan(*steps: PlanStep, warnings: tuple[str, ...] = ()) -> ExecutionPlan:
+    return ExecutionPlan(
         start=1, server="s", kind="missing", sql="SELECT 1", steps=steps, text="", warnings=warnings
     )
 
 
-def a_change(base: StatementPlan, head: StatementPlan, *, changed: bool = True) -> PlanChange:
+def a_change(base: ExecutionPlan, head: ExecutionPlan, *, changed: bool = True) -> PlanChange:
     return PlanChange(kind="missing", base=base, head=head, changed=changed, unsteady=False)
 
 
@@ -73,11 +73,11 @@ def test_only_amounts_that_go_with_the_change_are_said(
 
 def test_evidence_stands_in_place_of_a_command_that_looks_for_a_cause() -> None:
     unknown, known = a_cell(0.5, (1, 1)), a_cell(0.5, (1, 1), SCANNED)
-    assert wording.leading(unknown, (), "run")[0] == "No cause found yet"
-    assert wording.leading(known, (), "run") == ("", (), "")
+    assert wording.leading_causes(unknown, (), "run")[0] == "No cause found yet"
+    assert wording.leading_causes(known, (), "run") == ("", (), "")
 
 
-A, B = a_step("a", "ALL"), a_step("b", "ref", "k")
+A, B, C = a_step("a", "ALL"), a_step("b", "ref", "k"), a_step("c", "ALL")
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,11 @@ A, B = a_step("a", "ALL"), a_step("b", "ref", "k")
         ((A, B), (B, A), "tables in the order a, b → b, a"),
         ((A,), (a_step("a", "ALL", "", "Using filesort"),), "plain → Using filesort"),
         ((A,), (A, B), "a: full scan → a: full scan, b: ref on k"),
+        (
+            (A, B),
+            (B, a_step("a", "eq_ref", "k"), a_step("c", "ALL")),
+            "a: full scan → a: eq_ref on k, c: full scan",
+        ),
         ((a_step("", ""),), (A,), "no table → a: full scan"),
         ((A,), (), "a: full scan → another plan"),
     ],

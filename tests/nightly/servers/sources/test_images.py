@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from pathlib import Path
 
 import docker
@@ -10,7 +13,8 @@ import pytest
 from shootout.measure import dataset
 from shootout.servers.processes import instances
 from shootout.servers.sources.images import Image
-from tests.real.servers.sources.test_images import DATASET, HOST, heard
+from tests.real.servers.sources.test_images import DATASET, GONE_S, HOST, heard, image_of, left
+from tests.support.runs import HEAD, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.support.runs", "tests.support.servers.processes.docker_engine"]
 
@@ -28,3 +32,24 @@ def test_an_official_image(engine: docker.DockerClient, reference: str, tmp_path
     with instances.start(image, tmp_path / "instance", settings) as instance:
         dataset.load(instance, DATASET)
         dataset.verify(instance, DATASET)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_a_run_that_is_ended_leaves_no_container(
+    engine: docker.DockerClient, lab: Lab, tmp_path: Path, how: signal.Signals
+) -> None:
+    reference = image_of(engine, HEAD)
+    data = tmp_path / "data"
+    data.mkdir()
+    command = [SHOOTOUT, "run", "--profile", str(lab.once), "--out", str(tmp_path / "out")]
+    command += ["--servers", f"image:{reference}", "--data", str(data), "--workloads", "oltp_point_select"]
+    with lab.running(*command, folder=tmp_path) as run:
+        run.said("start 1: oltp_point_select")
+        os.killpg(run.process.pid, how)
+        began = time.monotonic()
+        run.ended()
+        until(lambda: left(engine) == [], GONE_S)
+        assert how == signal.SIGINT or time.monotonic() - began < GONE_S
+    if how == signal.SIGKILL:  # its data goes with the next run
+        assert lab.run(*command).returncode in (0, 1)
+    assert [*data.iterdir()] == []

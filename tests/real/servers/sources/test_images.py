@@ -8,7 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -376,24 +375,3 @@ def test_a_place_that_cannot_hold_data_is_named(lab: Lab, tmp_path: Path) -> Non
     assert done.stderr.startswith("shootout: /proc: cannot hold the servers' data: ")
     assert "XDG_CACHE_HOME" in done.stderr
     assert not [*tmp_path.glob("results/*")]
-
-
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_a_run_that_is_ended_leaves_no_container(
-    engine: docker.DockerClient, lab: Lab, tmp_path: Path, how: signal.Signals
-) -> None:
-    reference = image_of(engine, HEAD)
-    data = tmp_path / "data"
-    data.mkdir()
-    command = [SHOOTOUT, "run", "--profile", str(lab.once), "--out", str(tmp_path / "out")]
-    command += ["--servers", f"image:{reference}", "--data", str(data), "--workloads", "oltp_point_select"]
-    with lab.running(*command, folder=tmp_path) as run:
-        run.said("start 1: oltp_point_select")
-        os.killpg(run.process.pid, how)
-        began = time.monotonic()
-        run.ended()
-        until(lambda: left(engine) == [], GONE_S)
-        assert how == signal.SIGINT or time.monotonic() - began < GONE_S
-    if how == signal.SIGKILL:  # its data goes with the next run
-        assert lab.run(*command).returncode in (0, 1)
-    assert [*data.iterdir()] == []
