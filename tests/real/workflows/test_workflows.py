@@ -61,7 +61,7 @@ def test_an_adopters_repository_is_clean_and_gives_a_reason_for_each_ignore(tmp_
         "--quiet",
         "--strict-collection",
     ]
-    done = subprocess.run([*zizmor, tmp_path], capture_output=True, text=True, check=False)
+    done = subprocess.run([*map(str, zizmor), str(tmp_path)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

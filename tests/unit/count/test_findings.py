@@ -36,8 +36,8 @@ def test_calls_that_grow_by_half_and_other_plans_are_findings() -> None:
     found = compared(4017.0, 12.0, "ALL")
     told = (f"system calls 17 → 4{SPACE}017", "plan: ref on k → full scan")
     assert findings(found) == {("w", "select", "head"): told}
-    line = f"w, select, head: {'; '.join(told)}"
-    assert line in [said for topic in answer(found).topics for said in topic.lines]
+    lines = [said for topic in answer(found).topics for said in topic.lines]
+    assert f"w, select: {'; '.join(told)}" in lines
     assert f"system calls 17 → 4{SPACE}017; plan" in markdown.write(answer(found))
 
 
