@@ -38,7 +38,7 @@ def test_calls_that_grow_by_half_and_other_plans_are_findings() -> None:
     assert findings(found) == {("w", "select", "head"): told}
     lines = [said for topic in answer(found).topics for said in topic.lines]
     assert f"w, select: {'; '.join(told)}" in lines
-    assert f"system calls 17 → 4{SPACE}017; plan" in markdown.write(answer(found))
+    assert f"system calls 17 → 4{SPACE}017; plan" in markdown.write(answer(found)).replace("&#58;", ":")
 
 
 def test_the_same_plan_and_a_few_more_calls_are_none() -> None:
