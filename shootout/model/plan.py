@@ -233,6 +233,11 @@ class Policy(Value):
     false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 1.0
     inconclusive_fails: bool = False  # whether an inconclusive cell fails a gate
 
+    @property
+    def is_gate(self) -> bool:
+        """Whether a run answers with pass or fail: it bounds the share of false alarms."""
+        return self.false_alarms_max < 1
+
     def margin_of(self, metric: str, workload: str) -> float:
         """The margin of a metric in a workload."""
         by_name: dict[str, float] = {**self.margins, **self.workloads.get(workload, {})}  # type: ignore[dict-item]
