@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -30,7 +31,7 @@ def a_comparison(
 
 
 NEARLY = (-1.44, 1.44, 0.72, -0.72)  # equivalent, once the interval is narrow enough
-LONG: dict[str, float] = {"starts_max": 24, "half_width": 0.004}
+LONG: dict[str, Any] = {"starts_max": 24, "half_width": 0.004}
 
 
 def test_a_cell_that_is_nearly_decided_needs_some_more_starts() -> None:
@@ -56,7 +57,7 @@ def test_a_cell_that_is_nearly_decided_needs_some_more_starts() -> None:
     ],
 )
 def test_nothing_is_promised_of_a_cell_that_may_stay_undecided(
-    change_percent: float, noise: tuple[float, ...], sampling: dict[str, float]
+    change_percent: float, noise: tuple[float, ...], sampling: dict[str, Any]
 ) -> None:
     comparison = a_comparison(change_percent, *noise, **sampling)
     assert comparison.cells[-1].verdict is Verdict.INCONCLUSIVE
