@@ -12,12 +12,12 @@ from shootout.errors import InputError
 from shootout.harness import Suites, suites_of
 from shootout.inputs.options import (
     ACKNOWLEDGED,
+    COVERAGE,
     EXPLAIN,
     JSON,
     MARKDOWN,
     MEASURING,
     OUT,
-    REACH,
     refuse_gone,
 )
 from shootout.paths import SUITES
@@ -26,7 +26,7 @@ from shootout.servers.external import dsn
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("shootout", "performance suites (pytest suites …)")
-    for option in (*MEASURING, EXPLAIN, REACH):
+    for option in (*MEASURING, EXPLAIN, COVERAGE):
         option.add_to(group.addoption, **({"type": str} if option.metavar else {}))
     refuse_gone(group.addoption, pytest.UsageError)
     for option in (OUT, MARKDOWN, ACKNOWLEDGED, JSON):

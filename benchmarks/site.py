@@ -33,8 +33,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import browser
-from benchmarks.showcase import record
+from lab import browser
+from lab.showcase import record
 from shootout import app
 from shootout.analysis import compare, ledger
 from shootout.analysis.thresholds import RULE
@@ -300,7 +300,9 @@ def _cell(some: CellComparison, at: float, dice: random.Random) -> CellCompariso
 
 
 def _entries(comparison: Comparison) -> Sequence[LedgerEntry]:
-    return ledger.of(comparison.header, comparison.policy, comparison.cells, comparison.aa_controls)
+    return ledger.entries_of_run(
+        comparison.header, comparison.policy, comparison.cells, comparison.aa_controls
+    )
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ def prepare(
     planned = steps.plan(request.selection, report)
     *_, head = planned.servers
     told = [*planned.told.get(head, ())]
-    if request.reach is not None:
-        told += remarks(planned, request.reach, request.out / "results", skip)
+    if request.coverage is not None:
+        told += remarks(planned, request.coverage, request.out / "results", skip)
     return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
 
 
@@ -92,7 +92,7 @@ def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -
     """Judge the run at `path`, and add its A/A cells to the ledger."""
     document, comparison = judged_runs.whole(path, acknowledged, skip)
     made = comparison.cells, comparison.aa_controls
-    entries = ledger.of(document.header, comparison.policy, *made, starts=len(document.starts))
+    entries = ledger.entries_of_run(document.header, comparison.policy, *made, starts=len(document.starts))
     with leaving_out(skip):
         ledgers.record(path.parent / ledgers.FOLDER, entries)
     results = claims.evaluate_all(document, comparison.policy)
@@ -173,12 +173,12 @@ def accept(
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
         if far := [each for each in against.cells if each.verdict in changed]:
             raise InputError(
-                f"{wording.far(far)}; nothing is stored\nA baseline of unlike runs is too "
+                f"{wording.far_from_baseline(far)}; nothing is stored\nA baseline of unlike runs is too "
                 "wide to show a loss. --force adds this one; to begin at a new level, delete the file"
             )
         if likely := [each for each in against.cells if each.leaning]:
-            warn(f"{wording.far(likely)}; a baseline of unlike runs is too wide to show a loss")
-    return baselines.accept(folder, baseline.of(comparison, anchor))
+            warn(f"{wording.far_from_baseline(likely)}; a baseline of unlike runs is too wide to show a loss")
+    return baselines.accept(folder, baseline.baselines_of_run(comparison, anchor))
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 from shootout.errors import Skip
 
 if TYPE_CHECKING:
+    from shootout.answer import Answer, Topic
     from shootout.document.store import Store
     from shootout.model.verdict import Comparison
     from shootout.parser import Parser
-    from shootout.report.judged import Judged
     from shootout.report.site.page import Listing
+    from shootout.writers.judged import Judged
 
 NAMES: tuple[str, ...] = (
     "upgrade",
@@ -36,21 +37,40 @@ class Capability:
 
     name: str
     store: Store[Any] | None = None  # its kind of document
+    folder: str = ""  # of its pages
+    title: str = ""  # of their list
+    about: str = ""  # what they have, in a sentence
+    lead: str = ""  # the template of what the site's first page begins with; reads `page`, their list
+    columns: tuple[str, ...] = ()  # of their list, with the fields of `Answer.listed`
 
     def command(self, parser: Parser) -> None:
         """Declare the options of its command, which has its name, and what runs it."""
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer | Judged:
         """Judge a document of its kind; `base`: the label to compare with. Raises InputError."""
         raise NotImplementedError
 
     def page(self, path: Path) -> str:
         """The page of a document of its kind, from the site's root."""
-        raise NotImplementedError
+        from shootout.report.site import names  # noqa: PLC0415 (--help needs no pages)
+
+        return names.page_of(self.folder, path.name.partition(".")[0])
+
+    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
+        """Its documents in a folder, the newest first, by id; `runs` are those of the folder."""
+        return ()
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """The pages of its documents in a folder, beside those of these runs; None without any."""
-        return None
+        return self.listed(self.answers(results, runs, skip))
+
+    def listed(self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()) -> Listing | None:
+        """The pages of these answers, by id, and their list; `topics`: below it. None without any."""
+        from shootout.report.site import answers as pages  # noqa: PLC0415 (--help needs no pages)
+
+        every = tuple(pages.AnswerPage(each, self.title, self.folder, name) for name, each in answers)
+        front = pages.AnswerListPage(self.title, self.about, self.columns, every, topics, folder=self.folder)
+        return pages.listing(front, self.lead)
 
 
 def about(name: str) -> str:

@@ -13,18 +13,19 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from shootout import app
+from shootout import app, characters
 from shootout import parser as arguments_of
+from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
 from shootout.inputs.options import (
     ACKNOWLEDGED,
+    COVERAGE,
     EXPLAIN,
     JSON,
     LONG,
     MEASURING,
     OUTCOME,
-    REACH,
     WHAT,
     WHERE,
     Option,
@@ -33,8 +34,8 @@ from shootout.inputs.options import (
 )
 from shootout.model.run import Observe
 from shootout.parser import Commands, Parser
-from shootout.report import characters, terminal
-from shootout.report.judged import Judged
+from shootout.writers import markdown, terminal
+from shootout.writers.judged import Judged
 
 # Options of a run that a command with a load of its own takes, too.
 LOADING = (
@@ -100,13 +101,13 @@ def request(args: argparse.Namespace, **changed: Any) -> Request:
     Raises InputError.
     """
     return Request(
-        Selection.of(args, **changed),
+        Selection.from_arguments(args, **changed),
         args.out.resolve(),
         getattr(args, "acknowledged", ACKNOWLEDGED.default),
         getattr(args, "markdown", None),
         getattr(args, "junit_xml", None),
         _parsed(EXPLAIN, args),
-        _parsed(REACH, args),
+        _parsed(COVERAGE, args),
     )
 
 
@@ -137,13 +138,20 @@ def fetching() -> Iterator[Callable[[str], None]]:
         yield report
 
 
-def show(judged: Judged, args: argparse.Namespace) -> int:
+def show(judged: Judged | Answer, args: argparse.Namespace) -> int:
     """Print a result; returns its exit code."""
     if args.json:
         print(msgspec.json.encode(judged.value).decode())
+    elif isinstance(judged, Answer):
+        terminal.write(console(), judged)
     else:
         terminal.show(console(), judged.text)
     return judged.exit_code
+
+
+def markdown_of(judged: Judged | Answer) -> str:
+    """A result for a step summary."""
+    return markdown.write(judged) if isinstance(judged, Answer) else judged.markdown
 
 
 def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:
@@ -155,7 +163,7 @@ def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int
 def conclude(which: Capability, path: Path, prepared: Prepared, args: argparse.Namespace) -> int:
     """Judge a capability's document, write and publish what it says, and print it; returns the exit code."""
     judged = which.judge(path)
-    prepared.request.write_markdown(judged.markdown, left_out)
+    prepared.request.write_markdown(markdown_of(judged), left_out)
     site = app.published(prepared.request.out, prepared.acknowledged, left_out)
     return show(judged.at(path, site and site.parent / which.page(path)), args)
 

@@ -33,7 +33,7 @@ class Request:
     markdown: Path | None = None  # file for the verdicts as Markdown
     junit_xml: Path | None = None  # file for pytest's report
     explain: float | None = None  # minutes to find out why cells changed
-    reach: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
+    coverage: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
 
     def write_markdown(self, text: str, skip: Skip) -> None:
         """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
@@ -105,7 +105,7 @@ def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **place
         "rule": comparison.rule,
         "says": [headline.text for headline in headlines.of_heads(comparison)],
         **{key: str(path) for key, path in places.items() if path is not None},
-        "standing": gate.standing(comparison),
+        "standing": gate.judge_false_alarms(comparison),
         "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
         "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
         "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),

@@ -29,7 +29,8 @@ from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
-from shootout.report import lines, terminal, wording
+from shootout.report import lines, wording
+from shootout.writers import terminal
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
@@ -214,7 +215,7 @@ class _Reporter(Suites):
     def _go_on(self) -> str | None:
         """The command that continues the run; None if nothing was measured yet."""
         plan = self.prepared.plan
-        newest = campaign.found(plan, self.prepared.results, lambda reason: None)
+        newest = campaign.find_unfinished(plan, self.prepared.results, lambda reason: None)
         if newest is None or resume.is_finished(newest):
             return None
         ours = plan.resume or newest.header.started >= self.began

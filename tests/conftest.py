@@ -13,7 +13,7 @@ from tests import collected
 
 # How long an example takes says something about the machine, which others use as well.
 settings.register_profile("shared machine", deadline=None)
-settings.register_profile("quick", deadline=None, max_examples=20)  # make check
+settings.register_profile("quick", deadline=None, max_examples=8)  # make check
 settings.load_profile("shared machine")
 
 # Runs that a test starts are no part of how the tests themselves are spread over processes.

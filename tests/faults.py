@@ -67,8 +67,8 @@ FAULTS = (
     Fault(
         "a page's number from elsewhere",
         "shootout/report/site/cell.py",
-        "there = of(self.comparison.base_figures)",
-        "there = of(self.comparison.figures)",
+        "there = figures(self.comparison.base_figures)",
+        "there = figures(self.comparison.figures)",
         "tests/unit/report/site/test_cell.py",
     ),
     Fault(
@@ -80,7 +80,7 @@ FAULTS = (
     ),
     Fault(
         "control characters that reach the terminal",
-        "shootout/report/terminal.py",
+        "shootout/writers/terminal.py",
         "return Text(visible(text), style)",
         "return Text(text, style)",
         "tests/unit/report/test_terminal.py",

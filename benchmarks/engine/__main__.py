@@ -25,10 +25,11 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from benchmarks.engine import clients, costs
-from benchmarks.engine.clients import Load, Ours, Sysbench
-from benchmarks.engine.targets import memory_rows, other_lines, point_rows, targets
-from benchmarks.engine.values import Point, Report, Turn
+from benchmarks.engine import costs
+from lab.engine import clients
+from lab.engine.clients import Load, Ours, Sysbench
+from lab.engine.targets import memory_rows, other_lines, point_rows, targets
+from lab.engine.values import Point, Report, Turn
 from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.measure.managed import ManagedServer
@@ -70,7 +71,7 @@ def main() -> None:
             for protocol in given.protocols:
                 for connections in given.connections:
                     load = Load(workload, protocol, connections, tables)
-                    client, servers = place.of(connections, writes=load.program.writes)
+                    client, servers = place.cpus(connections, writes=load.program.writes)
                     machine.place(instance.pid, servers)
                     with machine.hold(client, batch=connections > 1):
                         point = compared(load, instance, password, given)
@@ -84,7 +85,7 @@ def main() -> None:
                         memory = costs.memory(instance, password, protocol, connections, tables)
                     report = save(report, memory=(*report.memory, memory))
         if "cursor" in given.costs:
-            client, servers = place.of(1, writes=False)
+            client, servers = place.cpus(1, writes=False)
             machine.place(instance.pid, servers)
             with machine.hold(client, batch=False):
                 report = save(report, cursor=costs.cursor(instance, tables, 3.0))
@@ -145,7 +146,7 @@ def compared(load: Load, instance: Instance, password: str, given: argparse.Name
         ):
             turns = {side: side.turn(seconds, latency_s) for side in random.sample(sides, 2)}
             pairs.append((turns[ours], turns[sysbench]))
-    return Point.of(load.workload, load.protocol, load.connections, pairs)
+    return Point.from_pairs(load.workload, load.protocol, load.connections, pairs)
 
 
 def show(report: Report, console: Console) -> None:

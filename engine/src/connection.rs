@@ -116,6 +116,8 @@ enum Stage {
     Down,
     Connecting,
     LoggingIn(Box<Login>),
+    /// Waiting for the answer to this statement of the session.
+    OpeningSession(usize),
     /// Preparing the statement of this handle.
     Preparing(usize),
     Up,
@@ -325,12 +327,18 @@ impl Connection {
             return match outcome {
                 None => Ok(Progress::Waiting),
                 Some(Outcome::Refused { code, message }) => Err(Failure::of_server(code, message)),
-                Some(_) => self.prepare(program, 0, scratch),
+                Some(_) => self.open_session(program, 0, scratch),
             };
         }
         let Some(outcome) = self.reply.feed(bytes)? else { return Ok(Progress::Waiting) };
         (self.requested, self.answered) = (self.sent, now());
         self.returned = self.reply.returned();
+        if let Stage::OpeningSession(number) = self.stage {
+            return match outcome {
+                Outcome::Refused { code, message } => Err(Failure::of_server(code, message)),
+                _ => self.open_session(program, number + 1, scratch),
+            };
+        }
         if let Stage::Preparing(handle) = self.stage {
             self.handles.push(match outcome {
                 Outcome::Prepared(id) => Handle::Prepared { id, bound: false },
@@ -344,6 +352,20 @@ impl Connection {
             return self.prepare(program, handle + 1, scratch);
         }
         self.proceed(program, outcome, scratch)
+    }
+
+    fn open_session(
+        &mut self,
+        program: &Program,
+        number: usize,
+        scratch: &mut Vec<u8>,
+    ) -> Result<Progress, Failure> {
+        let Some(statement) = program.session.get(number) else { return self.prepare(program, 0, scratch) };
+        self.stage = Stage::OpeningSession(number);
+        begin_query(scratch);
+        scratch.extend_from_slice(statement.as_bytes());
+        self.send(Request::Query, 0, self.answered, scratch)?;
+        Ok(Progress::Waiting)
     }
 
     fn prepare(

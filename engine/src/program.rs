@@ -76,6 +76,8 @@ struct RawProgram {
     reconnect: bool,
     #[serde(default)]
     connects: bool,
+    #[serde(default)]
+    session: Vec<String>,
     kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     #[serde(default)]
@@ -165,6 +167,8 @@ pub struct Program {
     pub reconnect: bool,
     /// Each transaction opens a connection of its own, as its first part.
     pub connects: bool,
+    /// Sent once by each connection that is opened, before anything else.
+    pub session: Vec<String>,
     pub kinds: Vec<Kind>,
     parameters: Vec<Parameter>,
     pub transactions: Vec<Transaction>,
@@ -202,7 +206,7 @@ impl Program {
         }
         let handles = layout.handles;
         let RawProgram { tables, rows, distribution, prepared, pace, .. } = raw;
-        let RawProgram { reconnect, connects, kinds, parameters, .. } = raw;
+        let RawProgram { reconnect, connects, session, kinds, parameters, .. } = raw;
         let drawn_rows = distribution.over(rows);
         Ok(Self {
             tables,
@@ -213,6 +217,7 @@ impl Program {
             pace,
             reconnect,
             connects,
+            session,
             kinds,
             parameters,
             transactions,

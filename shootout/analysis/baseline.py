@@ -30,7 +30,7 @@ RUNS_MIN = 3  # fewer show no variance between runs: they advise
 _VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
 
 
-def of(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
+def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
     """The baselines from a run, one for each runner and workload; by default its first server is the anchor.
 
     They leave out cells that failed, were steady in fewer than two starts or have another base. Raises

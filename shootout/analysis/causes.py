@@ -49,7 +49,10 @@ def of_cell(
     }
     causes = [*_costs(costs, parts, margin, alpha if changed else alpha / cells)]
     if changed:
-        causes += _statements(statements, transaction_s, margin)
+        if len(statements) == 1:  # its time, and its CPU time, are the verdict again
+            causes = [cause for cause in causes if cause.name != "server_cpu"]
+        else:
+            causes += _statements(statements, transaction_s, margin)
         sign = 1 if decision.verdict is Verdict.REGRESSED else -1
         decided_by = decision.metrics[0].metric if decision.metrics else ""
         causes = [cause for cause in causes if sign * cause.share >= SHARE_MIN and cause.name != decided_by]

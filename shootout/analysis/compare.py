@@ -15,6 +15,7 @@ from shootout.analysis import (
     ledger,
     metrics,
     pairs,
+    plan_changes,
     warnings,
 )
 from shootout.analysis.decisions import Decided
@@ -54,7 +55,7 @@ def compare(
         tuple(_comparison(document, policy, decided, of_base[decided.pair.base]) for decided in every)
         for every in (aa_controls, cells)
     )
-    known += ledger.of(header, policy, compared, compared_aa)
+    known += ledger.entries_of_run(header, policy, compared, compared_aa)
     comparisons = max(1, sum(len(each.judged) for each in (*compared, *compared_aa)))
     return Comparison(
         header=header,
@@ -94,6 +95,7 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base
         base_figures=base_figures,
         warnings=tuple(warnings.of_cell(document, pair, decision)),
         metrics=costs,
+        plans=plan_changes.kept(document, pair.cell, pair.base, [each.kind for each in statements]),
         statements=statements,
         causes=causes.of_cell(
             pair,
@@ -101,7 +103,7 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base
             costs,
             statements,
             policy,
-            cpus=len(place.of(pair.cell.threads, writes=figures_ is not None and figures_.writes > 0)[1]),
+            cpus=len(place.cpus(pair.cell.threads, writes=figures_ is not None and figures_.writes > 0)[1]),
             cells=sum(len(block.servers) for block in header.blocks),
         ),
     )

@@ -44,7 +44,7 @@ def fails_gate(
     earlier = ledger.earlier(document.header, ledger_entries)
     cells, aa_controls = decisions.of_run(document, policy, earlier=earlier)
     comparisons = max(1, sum(len(decision.metrics) for _, decision in (*cells, *aa_controls)))
-    state = gate.standing_of(ledger.false_alarms(earlier, policy, comparisons), policy)
+    state = gate.judge_rate(ledger.false_alarms(earlier, policy, comparisons), policy)
     margins = BEYOND_DOUBT.get(state, BEYOND_DOUBT["provisional"])
     compared = (decisions.as_cell(decided, policy) for decided in cells)
     started = document.header.started

@@ -42,12 +42,12 @@ def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
     )
 
 
-def standing(comparison: Comparison) -> Standing:
+def judge_false_alarms(comparison: Comparison) -> Standing:
     """What the runner's A/A cells say of how many gates alarm falsely."""
-    return standing_of(comparison.false_alarms, comparison.policy)
+    return judge_rate(comparison.false_alarms, comparison.policy)
 
 
-def standing_of(known: FalseAlarms, policy: Policy) -> Standing:
+def judge_rate(known: FalseAlarms, policy: Policy) -> Standing:
     """What these false alarms say of how many gates alarm falsely.
 
     Proven: it is at most the policy's, as the upper end of its interval is. Refuted: it is higher, as the
@@ -66,7 +66,7 @@ def counts(cell: CellComparison, comparison: Comparison) -> bool:
     """
     if cell.verdict is not Verdict.REGRESSED or cell.acknowledged is not None:
         return False
-    state = standing(comparison)
+    state = judge_false_alarms(comparison)
     return state == "proven" or any(beyond_doubt(each, BEYOND_DOUBT[state]) for each in cell.judged)
 
 

@@ -22,7 +22,7 @@ from shootout.model.verdict import CellComparison, FalseAlarms, Interval, Metric
 Kind = tuple[str, str, int]  # workload, dataset, threads: cells that share A/A noise
 
 
-def of(
+def entries_of_run(
     header: RunHeader,
     policy: Policy,
     cells: Sequence[CellComparison],
@@ -107,7 +107,7 @@ class Noise(NamedTuple):
     spread: float  # standard deviation of one start
     lasting: float = 0.0  # of what all starts of a run share
 
-    def of(self, starts: int) -> float:
+    def deviation(self, starts: int) -> float:
         """Standard deviation of the estimate of so many starts."""
         return math.hypot(self.spread / math.sqrt(starts), self.lasting)
 
@@ -147,7 +147,7 @@ def cells_needed(known: FalseAlarms, policy: Policy) -> int:
     return max(0, math.ceil(root**2) - known.cells)
 
 
-def standing(entries: Iterable[LedgerEntry], policy: Policy, settings: str) -> FalseAlarms:
+def false_alarms_of_gates(entries: Iterable[LedgerEntry], policy: Policy, settings: str) -> FalseAlarms:
     """A runner's false alarms with these settings, in gates of as many comparisons as its newest run's."""
     alike = [entry for entry in entries if entry.settings == settings]
     return false_alarms(alike, policy, max([1, *(entry.comparisons for entry in alike[-1:])]))

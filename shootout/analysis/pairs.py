@@ -259,7 +259,7 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
 
 def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
     """Why a server that returns more or fewer rows than the base has no result; None if it does not."""
-    first, *others = returned.rows(of_base, of_head) or (None,)
+    first, *others = returned.differing_rows(of_base, of_head) or (None,)
     if first is None:
         return None
     more = f", and so do {len(others)} other statements" if others else ""

@@ -35,7 +35,7 @@ class _Level(NamedTuple):
     slices: int
 
 
-def rows(base: Starts, head: Starts) -> tuple[Difference, ...]:
+def differing_rows(base: Starts, head: Starts) -> tuple[Difference, ...]:
     """The kinds of statements that return more or fewer rows on the head, the largest difference first."""
     return _differences(base, head, lambda kind: (kind.rows, kind.rows_error))
 

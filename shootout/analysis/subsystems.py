@@ -36,7 +36,7 @@ _PATTERNS = {part: re.compile("|".join(re.split(r"(?<!\\)\s+", text))) for part,
 ALL = (*_BEGINNINGS, OTHER, LIBRARIES, KERNEL)
 
 
-def of(function: str) -> str:
+def subsystem_of(function: str) -> str:
     """One of `ALL`, for a plain name, which ends with its module unless that is the server's program."""
     if function.endswith("[kernel]"):
         return KERNEL

@@ -158,7 +158,7 @@ def _floor(change: Change, policy: Policy, noise: Mapping[str, Noise]) -> float 
     """The A/A noise floor of so many starts, as a logarithm; None if unknown."""
     if change.metric not in noise:
         return None
-    return stats.quantile(policy.confidence) * noise[change.metric].of(len(change.effect.per_start))
+    return stats.quantile(policy.confidence) * noise[change.metric].deviation(len(change.effect.per_start))
 
 
 def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) -> float | None:

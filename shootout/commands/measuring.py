@@ -18,12 +18,12 @@ from shootout.inputs import texts
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     CHECK_RESULTS,
+    COVERAGE,
     EXPLAIN,
     JUNIT_XML,
     MARKDOWN,
     MEASURING,
     OUT,
-    REACH,
     WHAT,
 )
 from shootout.measure import results
@@ -86,7 +86,7 @@ def _calibrate(args: argparse.Namespace) -> int:
 def _declare_run(run: Parser) -> None:
     command.declare(run, _run)
     command.add_measuring(run, "quick")
-    command.add_options(run, (EXPLAIN, REACH, CHECK_RESULTS), type=str)
+    command.add_options(run, (EXPLAIN, COVERAGE, CHECK_RESULTS), type=str)
     command.add_options(run, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
@@ -96,7 +96,7 @@ def _declare_gate(gate: Parser) -> None:
     pair.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
     pair.add_argument("--head", metavar="REF", required=True, help="the server that may be slower")
     command.add_measuring(gate, "gate", _OF_ONE_PAIR)
-    command.add_options(gate, (EXPLAIN, REACH, CHECK_RESULTS), type=str)
+    command.add_options(gate, (EXPLAIN, COVERAGE, CHECK_RESULTS), type=str)
     command.add_options(gate, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from shootout import command
+from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.errors import Skip
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged
-from shootout.soak import judge, measure, page, report
+from shootout.soak import judge, measure
+from shootout.soak.answer import answer
 from shootout.soak.documents import SOAKS
-
-if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
 
 MINUTES_MIN = 0.05  # three slices
 MINUTES = Option(
@@ -45,6 +42,10 @@ class Soak(Capability):
 
     name = "soak"
     store = SOAKS
+    folder = "soaks"
+    title = "Soaks"
+    about = "Servers under load for long."
+    columns = ("begun", "servers", "load")
 
     def command(self, parser: Parser) -> None:
         """Declare `soak`."""
@@ -64,17 +65,14 @@ class Soak(Capability):
                 raise KeyboardInterrupt("what was measured is kept, and `shootout site` shows it") from None
         return command.conclude(self, path, prepared, args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a soak; its base is always its first server."""
-        return report.judged(judge.judge(SOAKS.read(path)))
+        return answer(judge.judge(SOAKS.read(path)))
 
-    def page(self, path: Path) -> str:
-        """The page of a soak."""
-        return page.path_of(SOAKS.read(path).header.soak)
-
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """The pages of soaks, the newest first."""
-        return page.listing([judge.judge(each) for each in SOAKS.newest_first(results, skip)])
+    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
+        """All soaks."""
+        for each in SOAKS.newest_first(results, skip):
+            yield each.header.soak, answer(judge.judge(each))
 
 
 CAPABILITY = Soak()

@@ -21,8 +21,9 @@ from shootout.measure import session
 from shootout.model.plan import Build
 from shootout.parser import Parser
 from shootout.paths import cache_folder
-from shootout.report import listings, terminal
+from shootout.report import listings
 from shootout.servers.sources import cache, catalogue, pack, reference
+from shootout.writers import terminal
 
 
 def _cache_list(args: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -11,19 +11,21 @@ from typing import TYPE_CHECKING, get_args
 from msgspec.structs import replace
 
 from shootout import app, command, files
+from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.errors import InputError, Skip
 from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged
-from shootout.upgrade import judge, measure, page, report
+from shootout.upgrade import judge, measure
+from shootout.upgrade.answer import answer
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
+from shootout.writers import markdown
 
 if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
+    pass
 
 BUDGET = Option(
     "minutes for everything (default: 45)",
@@ -40,6 +42,11 @@ class Upgrade(Capability):
 
     name = "upgrade"
     store = UPGRADES
+    folder = "upgrades"
+    title = "Upgrades"
+    about = "What a new version does to speed, statements and settings."
+    lead = "upgrade/lead"
+    columns = ("servers", "asked")
 
     def command(self, parser: Parser) -> None:
         """Declare `upgrade`."""
@@ -47,7 +54,9 @@ class Upgrade(Capability):
         old = "the server that you run, such as mysql-5.7.22"
         parser.add_argument("old", metavar="OLD", nargs="?", default="", help=old)
         parser.add_argument("new", metavar="NEW", nargs="?", default="", help="the server that you consider")
-        parser.add_argument("--settings", metavar="FILE", default="", help="your my.cnf")
+        parser.add_argument(
+            "--settings", metavar="FILE", default="", help="your my.cnf; FILE+NAME=VALUE changes an option"
+        )
         parser.add_argument(
             "--workload", metavar="FILE", default="", help="your statements, as `shootout learn` wrote them"
         )
@@ -76,21 +85,18 @@ class Upgrade(Capability):
             raise KeyboardInterrupt("`--resume` continues this upgrade") from None
         judged = self.judge(path)
         if args.markdown is not None:
-            files.write(args.markdown, judged.markdown)
+            files.write(args.markdown, markdown.write(judged))
         site = app.published(out, (), command.left_out)
         return command.show(judged.at(path, site and site.parent / self.page(path)), args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge an upgrade again; its base is always the old server."""
-        return report.judged(judge.read(UPGRADES.read(path), path.parents[1]))
+        return answer(judge.read(UPGRADES.read(path), path.parents[1]))
 
-    def page(self, path: Path) -> str:
-        """The page of an upgrade."""
-        return page.path_of(UPGRADES.read(path).upgrade)
-
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """The pages of upgrades, the newest first."""
-        return page.listing(judge.read(each, results) for each in UPGRADES.newest_first(results, skip))
+    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
+        """All upgrades."""
+        for each in UPGRADES.newest_first(results, skip):
+            yield each.upgrade, answer(judge.read(each, results))
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:

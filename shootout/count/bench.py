@@ -18,17 +18,17 @@ from shootout.count import callgrind, planning
 from shootout.count.callgrind import Counter, Dump
 from shootout.count.pace import START, Pace
 from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
-from shootout.count.values import WorkCount, WorkFailure
+from shootout.count.values import CountFailure, KindCount
 from shootout.errors import MeasureError, without_values
-from shootout.measure import columns, managed, refusals, statements
+from shootout.measure import columns, managed, plans, refusals, statements
 from shootout.measure.dataset import Template, schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.program import ProgramColumn
 from shootout.model.run import Progress, ServerRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources.trees import Tree
@@ -67,13 +67,13 @@ class ServerCounts:
     """What one server gave."""
 
     record: ServerRecord
-    counts: list[WorkCount] = field(default_factory=list)
+    counts: list[KindCount] = field(default_factory=list)
     last: dict[Key, Dump] = field(default_factory=dict)
     shares: dict[Key, dict[str, float]] = field(default_factory=dict)  # of functions, by plain name
     beside: set[str] = field(default_factory=set)  # functions of other threads
-    failures: list[WorkFailure] = field(default_factory=list)
+    failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
-    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
+    plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
 
 
 @dataclass
@@ -116,7 +116,7 @@ class Bench:
     def fail(self, error: Exception, workload: str = "", kind: str = "") -> None:
         """Record why the server has no counts: of a kind, of a workload, or at all."""
         self.counted.failures.append(
-            WorkFailure(
+            CountFailure(
                 server=self.server.label,
                 workload=workload,
                 kind=kind,
@@ -195,6 +195,8 @@ class Session:
         After the counts: plans are drawn from new statistics.
         """
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
+        prepared: dict[Key, plans.Prepared] = {}
+        session: dict[str, tuple[str, ...]] = {}  # by schema
 
         def capture(unit: Unit, _: object) -> None:
             workload, _kind = unit.key
@@ -202,15 +204,25 @@ class Session:
             with suppress(MeasureError), self._connected(unit, "plans") as send:
                 captured = statements.captured(self.instance, unit.program, lambda: send(1))
                 sent[schema] |= {(workload, kind): sql for kind, sql in captured.items()}
+                of_kinds = statements.prepared(unit.program, captured)
+                prepared.update({(workload, kind): each for kind, each in of_kinds.items()})
+                session[schema] = unit.program.session
 
         self._each(capture, self.bench.units, "plans", 1)
         for schema, captured in sent.items():
-            found = planning.planned(self.instance, self.bench.server.label, schema, captured)
+            found = planning.planned(
+                self.instance,
+                self.bench.server.label,
+                schema,
+                captured,
+                prepared=prepared,
+                session=session[schema],
+            )
             self.bench.counted.plans |= found
 
     def _each(
         self,
-        work: Callable[[Unit, Callable[..., None]], None],
+        measured: Callable[[Unit, Callable[..., None]], None],
         units: Sequence[Unit],
         stage: str,
         number: int,
@@ -235,7 +247,7 @@ class Session:
             if self.instance.alive() and not bench.fails(workload, kind):
                 show(number)
                 try:
-                    work(unit, show)
+                    measured(unit, show)
                 except MeasureError as error:
                     bench.fail(error, workload, kind)
             self.pace.done()
@@ -273,7 +285,7 @@ class Session:
                 dumps.append(counter.dump())
         counted.last[unit.key] = dumps[-1]
         counted.counts.append(
-            WorkCount(
+            KindCount(
                 server=self.bench.server.label,
                 workload=unit.kind.workload,
                 kind=unit.kind.name,

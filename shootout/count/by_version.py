@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from shootout.analysis import plan_changes
 from shootout.count.judge import change_of, per_unit
-from shootout.count.values import JOINT, MIX, TRANSACTION, WorkChange, WorkDocument, WorkKind
+from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountDocument, CountedKind
 from shootout.model.run import ServerRecord
 
 # The series that most people upgrade from: what all versions of a family are compared with, too.
@@ -25,7 +25,7 @@ class Cost:
 
     server: str
     instructions: float | None  # of each statement
-    step: WorkChange | None  # from the version before; None: there is none in its family
+    step: CountChange | None  # from the version before; None: there is none in its family
     since: float | None  # instructions, relative to the family's reference
     replanned: bool  # the version before never planned it in this way
 
@@ -70,7 +70,7 @@ def references(servers: Sequence[ServerRecord]) -> dict[str, str]:
     return chosen
 
 
-def costs(document: WorkDocument) -> tuple[KindCosts, ...]:
+def costs(document: CountDocument) -> tuple[KindCosts, ...]:
     """Every kind of statement on every server, the kind with the largest step first."""
     servers = ordered(document.servers)
     reference = {server.label: references(servers)[server.family] for server in servers}
@@ -79,7 +79,7 @@ def costs(document: WorkDocument) -> tuple[KindCosts, ...]:
     return tuple(sorted(every, key=lambda kind: -kind.largest))
 
 
-def _shown(kinds: Sequence[WorkKind]) -> Iterator[WorkKind]:
+def _shown(kinds: Sequence[CountedKind]) -> Iterator[CountedKind]:
     """Kinds of statement; whole transactions only of workloads without any."""
     parts = {kind.workload for kind in kinds if kind.name not in (TRANSACTION, MIX)}
     return (kind for kind in kinds if kind.workload not in parts or kind.name not in (TRANSACTION, MIX))
@@ -87,7 +87,7 @@ def _shown(kinds: Sequence[WorkKind]) -> Iterator[WorkKind]:
 
 @dataclass(frozen=True)
 class _Table:
-    document: WorkDocument
+    document: CountDocument
     before: Mapping[str, str]  # labels
     reference: Mapping[str, str]
 
@@ -106,7 +106,7 @@ class _Table:
             if change.changed
         }
 
-    def row(self, kind: WorkKind) -> Iterator[Cost]:
+    def row(self, kind: CountedKind) -> Iterator[Cost]:
         for server, reference in self.reference.items():
             previous = self.before.get(server)
             since = self._change(kind, reference, server)
@@ -120,7 +120,7 @@ class _Table:
                 ),
             )
 
-    def _change(self, kind: WorkKind, base: str, server: str) -> WorkChange:
+    def _change(self, kind: CountedKind, base: str, server: str) -> CountChange:
         return change_of(self.document, kind, (base, server), self._counted)
 
 

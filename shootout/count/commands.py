@@ -15,13 +15,13 @@ NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on t
 def count_command(header: RunHeader) -> str | None:
     """What counts the instructions of a run's first two servers; None if they cannot be counted.
 
-    Under the run's settings and with its statements, on the tables of the profile `work`.
+    Under the run's settings and with its statements, on the tables of the profile `count`.
     """
     profile, records = header.profile, header.workloads
     servers = [record.reference for record in header.servers[:2]]
     if not records or any(text.startswith(NOT_COUNTED) for text in servers):
         return None
-    if profile.settings != matrix.load_profile("work").settings:
+    if profile.settings != matrix.load_profile("count").settings:
         servers = [_with_settings(server, profile.settings) for server in header.servers[:2]]
     sent = records[0]
     labels = [record.label for record in header.servers[:2]]

@@ -1,4 +1,4 @@
-"""Documents of work on disk: `work/RUN.json` beside the run documents."""
+"""Counts on disk: `count/RUN.json` beside the run documents."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 from msgspec import structs
 
-from shootout.count.values import WorkCount, WorkDocument
+from shootout.count.values import CountDocument, KindCount
 from shootout.document import compatibility
 from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError
 
 
-def joined(paths: Sequence[Path]) -> WorkDocument:
+def joined(paths: Sequence[Path]) -> CountDocument:
     """The documents as one that names servers and kinds as the first does, then what is new in the others.
 
     Raises InputError if one cannot be read, if they did not send the same statements to the same servers, or
@@ -35,7 +35,7 @@ def joined(paths: Sequence[Path]) -> WorkDocument:
     return structs.replace(whole, run=run, started=started, elapsed_s=None)
 
 
-def _difference(one: WorkDocument, other: WorkDocument) -> str:
+def _difference(one: CountDocument, other: CountDocument) -> str:
     for name in (
         "format",
         "version",
@@ -65,7 +65,7 @@ def _difference(one: WorkDocument, other: WorkDocument) -> str:
     return ""
 
 
-def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
+def _union(one: CountDocument, other: CountDocument) -> CountDocument:
     labels = {server.label for server in one.servers}
     kinds = {(kind.workload, kind.name): kind.units for kind in one.kinds}
     theirs = {(kind.workload, kind.name): kind.units for kind in other.kinds}
@@ -95,8 +95,8 @@ def _union(one: WorkDocument, other: WorkDocument) -> WorkDocument:
 
 
 def _scaled(
-    count: WorkCount, units: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str], int]
-) -> WorkCount:
+    count: KindCount, units: Mapping[tuple[str, str], int], theirs: Mapping[tuple[str, str], int]
+) -> KindCount:
     """A count of repetitions of another length: what an execution takes decides how many one has."""
     key = count.workload, count.kind
     if (wanted := units.get(key, theirs[key])) == theirs[key]:
@@ -106,7 +106,7 @@ def _scaled(
     return structs.replace(count, instructions=scaled)
 
 
-def _fault(document: WorkDocument) -> str:
+def _fault(document: CountDocument) -> str:
     """The first dangling reference; empty without one."""
     servers = {server.label for server in document.servers}
     kinds = {(kind.workload, kind.name) for kind in document.kinds}
@@ -133,5 +133,11 @@ def _counts_1(record: Record) -> Record:
 
 
 COUNTS = Store(
-    "a count of instructions", "work/*.json", WorkDocument, "valgrind", Format(2, (_counts_1,)), _fault
+    "a count of instructions",
+    "count/*.json",
+    CountDocument,
+    "valgrind",
+    Format(2, (_counts_1,)),
+    _fault,
+    "work/*.json",
 )

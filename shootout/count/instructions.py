@@ -1,4 +1,4 @@
-"""What counted work says of a cell: instructions of base and head for each kind of statement, by function."""
+"""Count of a cell: instructions of base and head for each kind of statement, by function."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from shootout.analysis import function_names, subsystems
 from shootout.count.judge import compare
-from shootout.count.values import WorkChange, WorkComparison, WorkDocument, WorkFunctions, WorkKind
+from shootout.count.values import CountChange, CountComparison, CountDocument, CountedFunctions, CountedKind
 from shootout.model.run import RunHeader, ServerRecord, WorkloadRecord
 from shootout.model.verdict import Verdict
 
@@ -41,8 +41,8 @@ class FunctionCount:
 class Statement:
     """A kind of statement, or a whole transaction, on base and head."""
 
-    kind: WorkKind
-    change: WorkChange
+    kind: CountedKind
+    change: CountChange
     functions: tuple[FunctionCount, ...]  # largest change first; none if other kinds say what this one is
     bar: float  # smaller changes are not worth a mention
 
@@ -89,7 +89,7 @@ class Statement:
         sums[BELOW] = [base.mean, head.mean]
         for function in self.functions:
             for at, own in enumerate((function.own.base, function.own.head)):
-                sums[subsystems.of(function.own.name)][at] += own
+                sums[subsystems.subsystem_of(function.own.name)][at] += own
                 sums[BELOW][at] -= own
         counts = (PartCount(name, *values) for name, values in sums.items() if any(values))
         return tuple(sorted(counts, key=lambda count: -abs(count.difference)))
@@ -113,18 +113,18 @@ class Instructions:
         return self.statements[-1]
 
 
-def find(documents: Iterable[WorkDocument], header: RunHeader) -> Instructions | None:
+def find(documents: Iterable[CountDocument], header: RunHeader) -> Instructions | None:
     """From the first of these documents that has a run's workload, and the first two of its servers."""
     for document in documents:
         engines = {dataset.engine.lower() for dataset in document.datasets}
         pair = _pair(document, header.servers[:2])
         workload = _workload(document, header)
         if pair and workload and engines == {header.profile.dataset.engine.lower()}:
-            return of(compare(document, pair[0]), workload, pair)
+            return compare_workload(compare(document, pair[0]), workload, pair)
     return None
 
 
-def of(comparison: WorkComparison, workload: str, pair: tuple[str, str]) -> Instructions:
+def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str, str]) -> Instructions:
     """What a comparison says of a workload; `pair`: the labels of base and head."""
     document = comparison.document
     changes = {
@@ -147,7 +147,7 @@ def of(comparison: WorkComparison, workload: str, pair: tuple[str, str]) -> Inst
     return Instructions(document.run, tuple(statements))
 
 
-def _functions(document: WorkDocument, pair: Sequence[WorkFunctions]) -> tuple[FunctionCount, ...]:
+def _functions(document: CountDocument, pair: Sequence[CountedFunctions]) -> tuple[FunctionCount, ...]:
     """The functions of either server, largest change first."""
     own, inclusive = [dict[str, float](), dict[str, float]()], [dict[str, float](), dict[str, float]()]
     for at, profile in enumerate(pair):
@@ -168,7 +168,7 @@ def _functions(document: WorkDocument, pair: Sequence[WorkFunctions]) -> tuple[F
     return tuple(sorted(functions, key=lambda function: (-abs(function.own.difference), function.own.name)))
 
 
-def _pair(document: WorkDocument, servers: Sequence[ServerRecord]) -> tuple[str, str] | None:
+def _pair(document: CountDocument, servers: Sequence[ServerRecord]) -> tuple[str, str] | None:
     """The labels of these two servers in a document that has counted both."""
     counted = {count.server for count in document.counts}
     labels: list[str] = []
@@ -185,7 +185,7 @@ def _is_same(one: ServerRecord, other: ServerRecord) -> bool:
     return identity[0] == identity[1] and one.settings_name == other.settings_name
 
 
-def _workload(document: WorkDocument, header: RunHeader) -> str | None:
+def _workload(document: CountDocument, header: RunHeader) -> str | None:
     """The run's first workload, if the document has counted the same statements."""
     known = {kind.workload for kind in document.kinds}
     for sent in header.workloads[:1]:

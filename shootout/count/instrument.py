@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from shootout.count import instructions, judge, measure, report
+from shootout.count import evidence, instructions, judge, measure
 from shootout.count.documents import COUNTS
-from shootout.count.values import MIX, WorkChange, WorkDocument
+from shootout.count.values import MIX, CountChange, CountDocument
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.model.verdict import Interval, Verdict
@@ -39,9 +39,10 @@ class Counted:
 class Callgrind:
     """Counts of whole workloads: of the sum of a workload's kinds, or else of its whole transaction."""
 
-    name = "work"  # of its option, and of the command that compares two servers by it
+    name = "count"  # of its option, and of the command that compares two servers by it
+    stored = "work"  # its name in bisections: another would need a new number of their format
     title = "instructions"
-    profile = "work"  # its default for a comparison
+    profile = "count"  # its default for a comparison
 
     def check(self, plan: Plan) -> None:
         """Raise InputError if Valgrind, or a server that can run under it, is missing."""
@@ -60,15 +61,17 @@ class Callgrind:
         for document in COUNTS.newest_first(results, lambda reason: None):
             if {older, newer} <= {count.server for count in document.counts}:
                 workload = document.workloads[-1].name
-                found = instructions.of(judge.compare(document, older), workload, (older, newer))
-                return tuple(report.differences(found))
+                found = instructions.compare_workload(
+                    judge.compare(document, older), workload, (older, newer)
+                )
+                return tuple(evidence.differences(found))
         return ()
 
 
 CALLGRIND = Callgrind()
 
 
-def _counted(document: WorkDocument, base: str) -> Counted:
+def _counted(document: CountDocument, base: str) -> Counted:
     names = [kind.name for kind in document.kinds]
     whole = MIX if MIX in names else "".join(names[-1:])
     changes = judge.compare(document, base).changes
@@ -82,7 +85,7 @@ def _counted(document: WorkDocument, base: str) -> Counted:
     )
 
 
-def _count(change: WorkChange) -> Count | None:
+def _count(change: CountChange) -> Count | None:
     if change.ratio is None or change.head is None or change.base is None:
         return None
     return Count(change.ratio, change.verdict, change.spread, change.head.starts, change.base.starts)

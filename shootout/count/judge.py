@@ -1,4 +1,4 @@
-"""Counts of work to verdicts: a server against the base, for each kind of statement.
+"""Counts to verdicts: a server against the base, for each kind of statement.
 
 Base and head get the same statements in the same order, so each repetition gives a ratio of counts, and a
 start their median. The interval is Student's over the starts. Counting is exact; what varies is where memory
@@ -13,20 +13,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import mul
 from statistics import fmean, median
 
-from msgspec import structs
-
 from shootout.analysis import stats
 from shootout.analysis.interval_verdict import interval_verdict
 from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
 from shootout.count.values import (
-    WorkChange,
-    WorkComparison,
-    WorkDocument,
-    WorkFailure,
-    WorkFigure,
-    WorkKind,
-    WorkPoint,
-    WorkSeries,
+    CountChange,
+    CountComparison,
+    CountDocument,
+    CountedKind,
+    CountFailure,
+    CountFigure,
+    CountPoint,
+    CountSeries,
 )
 from shootout.errors import InputError
 from shootout.model.run import ServerRecord
@@ -41,7 +39,7 @@ ByStart = Mapping[int, Repetitions]
 Key = tuple[str, str, str]  # server, workload, kind
 
 
-def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
+def compare(document: CountDocument, base: str | None = None) -> CountComparison:
     """Judge every kind on every server against the base, by default the first server.
 
     Raises InputError if the document has no server of that name.
@@ -56,10 +54,10 @@ def compare(document: WorkDocument, base: str | None = None) -> WorkComparison:
         for kind in document.kinds
         for server in sorted(labels, key=lambda label: label != base)
     )
-    return WorkComparison(document=document, base=base, changes=tuple(changes))
+    return CountComparison(document=document, base=base, changes=tuple(changes))
 
 
-def per_unit(document: WorkDocument) -> dict[Key, ByStart]:
+def per_unit(document: CountDocument) -> dict[Key, ByStart]:
     """Instructions for each unit of every kind, by start and repetition; of what remains, or is the sum."""
     units = {(kind.workload, kind.name): kind.units for kind in document.kinds}
     counted: defaultdict[Key, dict[int, Repetitions]] = defaultdict(dict)
@@ -76,9 +74,9 @@ def per_unit(document: WorkDocument) -> dict[Key, ByStart]:
     return dict(counted)
 
 
-def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
+def history(comparisons: Iterable[CountComparison]) -> tuple[CountSeries, ...]:
     """Every kind on every server, by reference and settings, with equal statements on equal tables."""
-    counted: defaultdict[tuple[str, ...], list[tuple[WorkDocument, float]]] = defaultdict(list)
+    counted: defaultdict[tuple[str, ...], list[tuple[CountDocument, float]]] = defaultdict(list)
     for comparison in sorted(comparisons, key=lambda comparison: comparison.document.run):
         document = comparison.document
         tables = " ".join(dataset.key for dataset in document.datasets)
@@ -92,7 +90,7 @@ def history(comparisons: Iterable[WorkComparison]) -> tuple[WorkSeries, ...]:
                 )  # fmt: skip
                 counted[key].append((document, change.head.mean))
     return tuple(
-        WorkSeries(
+        CountSeries(
             workload=workload,
             kind=kind,
             server=server,
@@ -108,12 +106,12 @@ def _built(server: ServerRecord) -> str:
     return "commits" if server.commit else server.reference
 
 
-def _points(server: str, counts: Sequence[tuple[WorkDocument, float]]) -> Iterator[WorkPoint]:
+def _points(server: str, counts: Sequence[tuple[CountDocument, float]]) -> Iterator[CountPoint]:
     before = None
     for document, instructions in counts:
         step = None if before is None else instructions / before
         (commit,) = (each.commit for each in document.servers if each.label == server)
-        yield WorkPoint(
+        yield CountPoint(
             run=document.run,
             started=document.started,
             commit=commit,
@@ -152,7 +150,7 @@ def _of_kinds(
     return None if None in others else [other for other in others if other is not None]
 
 
-def _failure(document: WorkDocument, server: str, kind: WorkKind) -> WorkFailure | None:
+def _failure(document: CountDocument, server: str, kind: CountedKind) -> CountFailure | None:
     """Why a server has no counts of a kind, or of one that this is put together from."""
     of_server = [failure for failure in document.failures if failure.server == server]
     failures = {(failure.workload, failure.kind): failure for failure in reversed(of_server)}
@@ -161,15 +159,15 @@ def _failure(document: WorkDocument, server: str, kind: WorkKind) -> WorkFailure
     return next((failures[place] for place in places if place in failures), None)
 
 
-def _said(failure: WorkFailure | None) -> str:
+def _said(failure: CountFailure | None) -> str:
     if failure is None:
         return ""
     return f"lacks it: {failure.reason}" if failure.lacks else failure.reason
 
 
 def change_of(
-    document: WorkDocument, kind: WorkKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
-) -> WorkChange:
+    document: CountDocument, kind: CountedKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
+) -> CountChange:
     """A kind on the second server of a pair against the first; `counted`: by `per_unit`."""
     base, server = pair
     failures = [_failure(document, label, kind) for label in pair]
@@ -197,16 +195,12 @@ def change_of(
         if NOISE * document.bar < effect.spread and abs(effect.estimate) < CLEAR * effect.spread:
             verdict = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
-    figure = _figure(of_head)
-    if effect is not None and figure is not None and (theirs := _figure(of_base)) is not None:
-        # The mean over starts is another estimate than the change.
-        figure = structs.replace(figure, mean=theirs.mean * effect.ratio.estimate)
-    return WorkChange(
+    return CountChange(
         workload=kind.workload,
         kind=kind.name,
         server=server,
         base=_figure(of_base),
-        head=figure,
+        head=_figure(of_head),
         ratio=effect and effect.ratio,
         spread=effect and effect.spread,
         verdict=verdict,
@@ -235,7 +229,7 @@ def _logs(base: Repetitions, head: Repetitions) -> list[float]:
     return [math.log(of_head / of_base) for of_base, of_head in zip(base, head, strict=False)]
 
 
-def _figure(by_start: ByStart) -> WorkFigure | None:
+def _figure(by_start: ByStart) -> CountFigure | None:
     if not by_start:
         return None
-    return WorkFigure(mean=fmean(map(median, by_start.values())), starts=len(by_start))
+    return CountFigure(mean=fmean(map(median, by_start.values())), starts=len(by_start))

@@ -29,7 +29,7 @@ from shootout.count.callgrind import Dump, Functions
 from shootout.count.documents import COUNTS
 from shootout.count.pace import START, Pace
 from shootout.count.units import Unit, kinds_of, repetition, units
-from shootout.count.values import WorkDocument, WorkFunctions, WorkKind
+from shootout.count.values import CountDocument, CountedFunctions, CountedKind
 from shootout.coverage import documents as maps
 from shootout.coverage.documents import Executed
 from shootout.document import journal
@@ -186,7 +186,7 @@ def _document(
     valgrind: str,
     every: Mapping[str, Sequence[Unit]],
     benches: Sequence[Bench],
-) -> WorkDocument:
+) -> CountDocument:
     costs = _costs(benches)
     repetitions = {
         unit.key: repetition(unit, costs.get(unit.key)) for counted in every.values() for unit in counted
@@ -206,7 +206,7 @@ def _document(
             profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
             bench.counted.shares[key] = _shares(functions, dump.instructions)
             bench.counted.beside |= {*map(_plain, dump.beside())}
-    return WorkDocument(
+    return CountDocument(
         format=2,
         run=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
@@ -250,14 +250,14 @@ def _shares(functions: Functions, instructions: int) -> dict[str, float]:
 
 
 def _functions(
-    server: str, kind: WorkKind, dump: Dump, functions: Functions, names: dict[str, int]
-) -> WorkFunctions:
+    server: str, kind: CountedKind, dump: Dump, functions: Functions, names: dict[str, int]
+) -> CountedFunctions:
     kept = [
         name
         for name, cost in sorted(functions.inclusive.items(), key=lambda item: -item[1])
         if cost >= NAMED_MIN * dump.instructions
     ]
-    return WorkFunctions(
+    return CountedFunctions(
         server=server,
         workload=kind.workload,
         kind=kind.name,

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from msgspec import structs
 
-from shootout.count.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, WorkKind
+from shootout.count.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, CountedKind
 from shootout.measure.plan import BoundWorkload
 from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramStep, ProgramTransaction
 
@@ -32,7 +32,7 @@ TRANSACTIONS_MIN = 10  # in a repetition
 class Unit:
     """A kind, and how it is counted."""
 
-    kind: WorkKind
+    kind: CountedKind
     program: Program
     open: bool = False  # inside of a transaction that nobody commits
     scaled: bool = False  # a repetition has fewer of them, if they take much
@@ -73,11 +73,11 @@ def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
     frame = _frame(name, program, transaction, steps)
     if steps and not transaction.begin:
         return (*steps, *frame)
-    whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=_fitting(transaction))
+    whole = CountedKind(workload=name, name=TRANSACTION, per_transaction=1, units=_fitting(transaction))
     return (*steps, *frame, Unit(whole, program))
 
 
-def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
+def kinds_of(counted: Sequence[Unit]) -> tuple[CountedKind, ...]:
     """A workload's kinds: those that are counted, and the sum of its parts before the whole transaction."""
     kinds = [unit.kind for unit in counted]
     whole = [kind for kind in kinds[-1:] if kind.name == TRANSACTION]
@@ -85,7 +85,7 @@ def kinds_of(counted: Sequence[Unit]) -> tuple[WorkKind, ...]:
     if len(parts) < 2:
         return tuple(kinds)
     times = {kind.name: kind.per_transaction for kind in parts}
-    mix = WorkKind(workload=parts[0].workload, name=MIX, per_transaction=1, units=1, sums=times)
+    mix = CountedKind(workload=parts[0].workload, name=MIX, per_transaction=1, units=1, sums=times)
     return *parts, mix, *whole
 
 
@@ -117,7 +117,7 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
     for step in transaction.steps:
         names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
         alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
-        kind = WorkKind(
+        kind = CountedKind(
             workload=name,
             name=JOINT.join(names),
             per_transaction=step.repeat,
@@ -146,7 +146,7 @@ def _frame(
     step, unit = min(writing, key=lambda pair: len(pair[0].statements))
     framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
     commits = sum(each.repeat * len(each.statements) for each, _ in writing) / len(step.statements)
-    kind = WorkKind(
+    kind = CountedKind(
         workload=name,
         name=FRAME if transaction.begin else COMMIT,
         per_transaction=1 if transaction.begin else commits,
@@ -161,14 +161,14 @@ def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
     parts = []
     for number, transaction in enumerate(program.transactions, 1):
         first = program.kinds[transaction.steps[0].statements[0].kind].name
-        kind = WorkKind(
+        kind = CountedKind(
             workload=name,
             name=f"{TRANSACTION} {number}, {first}",
             per_transaction=transaction.weight / weights,
             units=_fitting(transaction),
         )
         parts.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
-    whole = WorkKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
+    whole = CountedKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
     return (*parts, Unit(whole, program))
 
 

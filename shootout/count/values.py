@@ -1,4 +1,4 @@
-"""Work: how many instructions servers execute for each kind of statement, counted under Callgrind."""
+"""Counts: how many instructions servers execute for each kind of statement, counted under Callgrind."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord, WorkloadRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.model.value import Positive, Quantity, Share, Start, Value
 from shootout.model.verdict import Interval, Verdict
 
@@ -20,7 +20,7 @@ MIX = "sum of kinds"  # the kind that is a transaction put together from the oth
 JOINT = " + "  # between statements that are counted as one kind, because they need each other
 
 
-class WorkKind(Value):
+class CountedKind(Value):
     """Something that is counted on its own: a kind of statement, or a whole transaction."""
 
     workload: str
@@ -31,7 +31,7 @@ class WorkKind(Value):
     sums: dict[str, Quantity] = field(default_factory=dict)  # other kinds, if it is nothing but their sum
 
 
-class WorkCount(Value):
+class KindCount(Value):
     """What one server executed for one kind after one start."""
 
     server: str  # label
@@ -42,20 +42,20 @@ class WorkCount(Value):
     instructions: Annotated[tuple[Positive, ...], Meta(min_length=1)]
 
 
-class WorkFunctions(Value):
+class CountedFunctions(Value):
     """The functions that one server executed for one kind, in its last start; per unit."""
 
     server: str
     workload: str
     kind: str
-    names: tuple[int, ...]  # indexes of `WorkDocument.functions`
+    names: tuple[int, ...]  # indexes of `CountDocument.functions`
     exclusive: tuple[Quantity, ...]  # instructions
     inclusive: tuple[Quantity, ...]  # with what they call
     allocations: Quantity  # calls of malloc, calloc, realloc and the like
     system_calls: Quantity
 
 
-class WorkFailure(Value):
+class CountFailure(Value):
     """Why a server has no counts: of a kind, of a workload, or at all."""
 
     server: str
@@ -65,7 +65,7 @@ class WorkFailure(Value):
     lacks: bool = False  # the server does not know the statement
 
 
-class WorkDocument(Value):
+class CountDocument(Value):
     """Everything that one `shootout count` counted."""
 
     format: Literal[2]
@@ -83,30 +83,30 @@ class WorkDocument(Value):
     digests: dict[str, str]  # of the workloads with their statements
     servers: tuple[ServerRecord, ...]  # the base first
     starts: Start  # that were planned
-    kinds: tuple[WorkKind, ...]
-    counts: tuple[WorkCount, ...]
+    kinds: tuple[CountedKind, ...]
+    counts: tuple[KindCount, ...]
     functions: tuple[str, ...]
-    profiles: tuple[WorkFunctions, ...]
-    failures: tuple[WorkFailure, ...] = ()
+    profiles: tuple[CountedFunctions, ...]
+    failures: tuple[CountFailure, ...] = ()
     elapsed_s: Quantity | None = None  # for everything; None: joined, or not recorded
-    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
+    plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
 
 
-class WorkFigure(Value):
+class CountFigure(Value):
     """Instructions for each unit on one server."""
 
     mean: float  # over starts
     starts: int
 
 
-class WorkChange(Value):
+class CountChange(Value):
     """A kind on one server, compared with the base."""
 
     workload: str
     kind: str
     server: str
-    base: WorkFigure | None
-    head: WorkFigure | None
+    base: CountFigure | None
+    head: CountFigure | None
     ratio: Interval | None  # head / base
     spread: float | None  # standard deviation of the starts' log-ratios, at least what repetitions give
     verdict: Verdict
@@ -114,15 +114,15 @@ class WorkChange(Value):
     lacks: bool = False  # the server, or the base, does not know the statement
 
 
-class WorkComparison(Value):
+class CountComparison(Value):
     """A document, judged."""
 
-    document: WorkDocument
+    document: CountDocument
     base: str  # its label
-    changes: tuple[WorkChange, ...]  # the base's own are unjudged
+    changes: tuple[CountChange, ...]  # the base's own are unjudged
 
 
-class WorkPoint(Value):
+class CountPoint(Value):
     """What one document counted for a kind on a server."""
 
     run: str
@@ -132,17 +132,17 @@ class WorkPoint(Value):
     step: float | None  # relative to the document before; None: the first
 
 
-class WorkSeries(Value):
+class CountSeries(Value):
     """A kind on one server over time: equal statements, tables and settings."""
 
     workload: str
     kind: str
     server: str
     bar: float  # smaller steps are not worth a mention
-    points: tuple[WorkPoint, ...]  # the oldest first
+    points: tuple[CountPoint, ...]  # the oldest first
 
     @property
-    def steps(self) -> tuple[WorkPoint, ...]:
+    def steps(self) -> tuple[CountPoint, ...]:
         """The points that differ from those before by the bar or more."""
         return tuple(
             point for point in self.points if point.step and abs(math.log(point.step)) >= math.log1p(self.bar)

@@ -1,4 +1,4 @@
-"""Maps on disk: `reach/RUN.json.xz`, where RUN is the count that made it."""
+"""Coverage maps on disk: `coverage/RUN.json.xz`, where RUN is the count that made it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Executed:
     beside: Collection[str]  # functions that threads without a connection executed meanwhile
 
 
-def of(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
+def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
     """The map of what these servers executed."""
     kinds = [*dict.fromkeys(key for server in servers for key in server.shares)]
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
@@ -80,21 +80,29 @@ def _fault(document: MapDocument) -> str:
     return "" if document.mapped else "it has no server"
 
 
-MAPS = Store("a map of functions", "reach/*.json.xz", MapDocument, "mapped", Format(1), _fault)
+MAPS = Store(
+    "a coverage map",
+    "coverage/*.json.xz",
+    MapDocument,
+    "mapped",
+    Format(1),
+    _fault,
+    "reach/*.json.xz",
+)
 
 
 def keep(results: Path, run: str, started: str, servers: Sequence[Executed], skip: Skip) -> None:
     """Keep the map of a count, if it counted any server; `skip` receives why it cannot be kept."""
     try:
         if servers:
-            MAPS.write(results, run, of(run, started, servers))
+            MAPS.write(results, run, map_of_servers(run, started, servers))
     except (InputError, MeasureError) as error:
-        skip(f"reach: {error}")
+        skip(f"coverage: {error}")
 
 
 def newest(results: Path, skip: Skip) -> MapDocument:
     """Read the newest map of a folder. Raises InputError without one."""
     document = next(MAPS.newest_first(results, skip), None)
     if document is None:
-        raise InputError(f"{results}: no map of functions; `shootout count` makes one")
+        raise InputError(f"{results}: no coverage map; `shootout count` makes one")
     return document

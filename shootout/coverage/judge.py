@@ -1,4 +1,4 @@
-"""What a change reaches: the functions that it touches, held against a map."""
+"""Coverage of a change: the functions that it touches, held against a map."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Execution:
 
 
 @dataclass(frozen=True)
-class Reached:
+class FunctionCoverage:
     """A function that a change touches, and what executes it."""
 
     touched: Touched
@@ -30,40 +30,40 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Reach:
+class ChangeCoverage:
     """A change, held against a map."""
 
     map: MapDocument
     touches: Touches
-    functions: tuple[Reached, ...]  # those that most is executed of first
+    functions: tuple[FunctionCoverage, ...]  # those that most is executed of first
 
     @property
-    def executed(self) -> tuple[Reached, ...]:
+    def executed(self) -> tuple[FunctionCoverage, ...]:
         """The functions that kinds of statement execute."""
         return tuple(each for each in self.functions if each.executions)
 
     @property
-    def unseen(self) -> tuple[Reached, ...]:
+    def unseen(self) -> tuple[FunctionCoverage, ...]:
         """The functions that none executes."""
         return tuple(each for each in self.functions if not each.executions)
 
     @cached_property
     def kinds(self) -> frozenset[MapKind]:
-        """The kinds that the change can reach."""
+        """The kinds that execute what the change touches."""
         return frozenset(execution.kind for each in self.functions for execution in each.executions)
 
     @property
     def workloads(self) -> frozenset[str]:
-        """The workloads that the change can reach."""
+        """The workloads that execute what the change touches."""
         return frozenset(kind.workload for kind in self.kinds)
 
     @property
     def elsewhere(self) -> bool:
-        """Whether the change can reach statements by more than functions: macros, types, variables."""
+        """Whether the change touches more than functions: macros, types, variables."""
         return bool(self.touches.macros or self.touches.outside)
 
 
-def reach(document: MapDocument, touches: Touches) -> Reach:
+def coverage(document: MapDocument, touches: Touches) -> ChangeCoverage:
     """Hold a change against a map."""
     rows = {name: index for index, name in enumerate(document.functions)}
     beside = {index for server in document.mapped for index in server.beside}
@@ -74,9 +74,9 @@ def reach(document: MapDocument, touches: Touches) -> Reach:
         symbols = (*([own] if own in rows else []), *lambdas)
         indexes = [rows[name] for name in symbols]
         executions = _executions(document, indexes)
-        found.append(Reached(touched, symbols, executions, not beside.isdisjoint(indexes)))
+        found.append(FunctionCoverage(touched, symbols, executions, not beside.isdisjoint(indexes)))
     found.sort(key=lambda each: -max((one.share for one in each.executions), default=-1.0))
-    return Reach(document, touches, tuple(found))
+    return ChangeCoverage(document, touches, tuple(found))
 
 
 def _executions(document: MapDocument, indexes: Sequence[int]) -> tuple[Execution, ...]:

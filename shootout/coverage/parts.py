@@ -98,7 +98,7 @@ def part_of(function: str) -> str:
     for part, pattern in _PATTERNS.items():
         if pattern.match(function):
             return part
-    return subsystems.of(function)
+    return subsystems.subsystem_of(function)
 
 
 def group(function: str) -> str:

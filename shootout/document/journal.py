@@ -32,7 +32,7 @@ from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
 from shootout.model.value import decoded
 
-FORMAT: Literal[5] = 5  # formats.RUN
+FORMAT: Literal[6] = 6  # formats.RUN
 
 # About twice the quick profile's longest run. Reserving it reveals a full disk before a server starts.
 _RESERVED_BYTES = 4 << 20

@@ -110,7 +110,7 @@ class Ledgers:
         self._skip = skip
         self._entries = cache(self._read)
 
-    def of(self, header: RunHeader) -> list[LedgerEntry]:
+    def entries(self, header: RunHeader) -> list[LedgerEntry]:
         """List the entries of a run's runners."""
         runners = sorted(runner.fingerprint for runner in header.runners)
         return [entry for runner in runners for entry in self._entries(runner)[0]]

@@ -28,6 +28,7 @@ class Store(Generic[T]):
     key: str  # a field that no other kind of document begins with
     format: Format  # its number, which its type has in `format`, and the ways up to it
     fault: Callable[[T], str] = lambda document: ""  # what is damaged in a document; empty: nothing
+    earlier: str = ""  # the pattern of its files until the folder was renamed; they are still read
 
     def path_of(self, results: Path, id: str) -> Path:
         """The file of the document with this id."""
@@ -35,7 +36,9 @@ class Store(Generic[T]):
 
     def find(self, results: Path) -> tuple[Path, ...]:
         """The documents of a folder, the oldest first."""
-        return tuple(sorted(results.glob(self.pattern)))
+        patterns = filter(None, (self.pattern, self.earlier))
+        found = (path for pattern in patterns for path in results.glob(pattern))
+        return tuple(sorted(found, key=lambda path: path.relative_to(results).parts[1:]))
 
     def read(self, path: Path) -> T:
         """Read and check a document. Raises InputError."""

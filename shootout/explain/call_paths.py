@@ -54,7 +54,7 @@ class CallPaths:
         return samples
 
 
-def of(tree: CallTree, profiles: Sequence[Profile], base: str, head: str) -> CallPaths:
+def paths_of_servers(tree: CallTree, profiles: Sequence[Profile], base: str, head: str) -> CallPaths:
     """The call paths of two servers."""
     by_start = {(profile.start, profile.server): profile for profile in profiles}
     starts = sorted({profile.start for profile in profiles})

@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from shootout.explain import report, wall_clock
+from shootout import figures
+from shootout.explain import wall_clock
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
-from shootout.report import differing, figures, wording
+from shootout.report import differing, wording
 
 
-def of(explained: Explained) -> str:
+def main_cause(explained: Explained) -> str:
     """What explains most of the change: a setting that was tried, a plan, a wait, or a function.
 
     Empty if nothing of it is certain.
@@ -67,12 +68,12 @@ def _largest(changes: Iterable[Change], whole: Change) -> Change | None:
 
 
 def _sized(change: Change, whole: Change) -> str:
-    size = report.difference(change.difference)
+    size = figures.difference(change.difference)
     return f"{change.name} {size}{_part(change.difference.estimate / whole.difference.estimate)}"
 
 
 def _whole(whole: Change) -> str:
-    return report.difference(Interval.exactly(whole.difference.estimate)).partition(" (")[0]
+    return figures.difference(Interval.exactly(whole.difference.estimate)).partition(" (")[0]
 
 
 def _part(part: float) -> str:

@@ -88,7 +88,7 @@ def changes(paths: CallPaths, confidence: float, *, inclusive: bool = False) -> 
 def parts(paths: CallPaths, confidence: float) -> list[Change]:
     """The change of each part of the server, of its libraries and of the kernel, where it has samples."""
     counts = paths.by_function(inclusive=False)
-    part = np.array([subsystems.of(name) for name in paths.tree.functions])
+    part = np.array([subsystems.subsystem_of(name) for name in paths.tree.functions])
     listed = [name for name in subsystems.ALL if counts[:, :, part == name].any()]
     summed = np.stack([counts[:, :, part == name].sum(axis=2) for name in listed], axis=2)
     return _changes(listed, summed, paths.units, confidence)

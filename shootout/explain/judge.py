@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.analysis import compare, metrics, plan_changes
-from shootout.analysis.plan_changes import PlanChange
 from shootout.analysis.stats import STARTS_MIN
 from shootout.document import journal
 from shootout.errors import InputError
@@ -15,6 +14,7 @@ from shootout.explain.call_paths import CallPaths
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.functions import Change
 from shootout.explain.values import Explanation
+from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples
 from shootout.model.verdict import Interval
@@ -82,7 +82,7 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
     ratios = {c.cell.server: c.ratio for c in compare.compare(document).cells}
-    paths = call_paths.of(explanation.tree, explanation.profiles, base, head)
+    paths = call_paths.paths_of_servers(explanation.tree, explanation.profiles, base, head)
     profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
     inclusive = functions.changes(paths, policy.confidence, inclusive=True) if profiled else []

@@ -7,26 +7,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from msgspec import structs
 
-from shootout._engine import Engine, LoadError
+from shootout._engine import Engine
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.explain import perf
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, Profile
 from shootout.inputs.options import Selection
-from shootout.measure import campaign, plans, statements
-from shootout.measure.dataset import schema_of
+from shootout.measure import campaign
 from shootout.measure.plan import Plan, bind
-from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.plan import Block, Cell
 from shootout.model.run import Observe, RunDocument, RunHeader, StartRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.servers.running import Running
 from shootout.servers.sources import reference
 
@@ -34,7 +31,6 @@ BASE, HEAD = "base", "head"
 STARTS_MIN = 3
 STARTS_MAX = 12
 SAMPLED_MIN_S, SAMPLED_MAX_S = 1.0, 10.0  # of load on each server and start
-CAPTURE_S = 0.2  # of load that statements are taken from
 
 
 @dataclass(frozen=True)
@@ -52,7 +48,7 @@ class Question:
         return base_of(self.document.header, self.cell)
 
     @property
-    def tried(self) -> dict[str, str]:
+    def trial_by_label(self) -> dict[str, str]:
         """The settings to try, by the label of the head that has it."""
         return {f"tried{number}": trial for number, trial in enumerate(self.trials, 1)}
 
@@ -86,7 +82,7 @@ def plan(
     if missing := base.absent or head.absent:
         raise InputError(missing)
     servers = [f"{BASE}={base.reference}", f"{HEAD}={head.reference}"]
-    for label, trial in question.tried.items():
+    for label, trial in question.trial_by_label.items():
         if "=" not in trial:
             raise InputError(f"--try {trial!r}: expected NAME=VALUE, such as performance_schema=OFF")
         tried = reference.parse(head.reference)
@@ -127,8 +123,9 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
 
     Raises InputError and MeasureError. Without perf, or the right to use it, all but profiles is there.
     """
-    watcher = _Watcher(planned, question)
+    watcher = _Watcher(question)
     path = campaign.measure(planned, question.folder, observe, watcher)
+    starts = journal.read(path).starts
     explanation = Explanation(
         format=2,
         run=question.document.header.run,
@@ -138,10 +135,10 @@ def explain(question: Question, planned: Plan, observe: Observe) -> Path:
         profiler=f"{perf.event()}, {perf.HERTZ} Hz",
         not_profiled=watcher.not_profiled,
         tree=watcher.paths.tree(),
-        profiles=tuple(watcher.profiles(journal.read(path).starts)),
-        plans=tuple(watcher.plans),
+        profiles=tuple(watcher.profiles(starts)),
+        plans=tuple(plan for start in starts for plan in start.plans),
         variables=watcher.variables,
-        tried=question.tried,
+        tried=question.trial_by_label,
     )
     return EXPLANATIONS.replace(question.results, explanation)
 
@@ -171,14 +168,12 @@ class _Paths:
 
 @dataclass
 class _Watcher:
-    """Samples the servers of each start, and asks them for plans and variables after it."""
+    """Samples the servers of each start, and asks them for variables after it."""
 
-    planned: Plan
     question: Question
     not_profiled: str = ""
     paths: _Paths = field(default_factory=_Paths)
     counts: dict[tuple[int, str], Counter[int]] = field(default_factory=dict)  # by start and server
-    plans: list[StatementPlan] = field(default_factory=list)
     variables: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @contextmanager
@@ -207,12 +202,13 @@ class _Watcher:
                         self.counts[start, pids[pid]] = Counter(
                             {self.paths.node(stack): count for stack, count in stacks.items()}
                         )
-        self._ask(start, block, engine, instances)
+        for label, instance in instances.items():
+            self.variables[label] = instance.variables()
 
     def failed(self, server: str, reason: str) -> None:
         """Raises MeasureError, or InputError if the setting to try is what the server does not like."""
         label = self.question.base if server == BASE else self.question.cell.server
-        if trial := self.question.tried.get(server):
+        if trial := self.question.trial_by_label.get(server):
             raise InputError(f"--try {trial}: {label} fails with it: {reason.partition('; its')[0]}")
         raise MeasureError(f"{label} failed while it was profiled: {reason}")
 
@@ -238,25 +234,3 @@ class _Watcher:
             yield
         except perf.UnavailableError as error:
             self.not_profiled = self.not_profiled or str(error)
-
-    def _ask(self, start: int, block: Block, engine: Engine, instances: Mapping[str, Running]) -> None:
-        """Plans of the same statements on all servers, and the servers' variables."""
-        for label, instance in instances.items():
-            self.variables[label] = instance.variables()
-        base = instances.get(BASE)
-        if base is None or not base.ours or "log_output" not in self.variables[BASE]:  # MySQL before 5.1.6
-            return
-        number = list(instances).index(BASE)
-        with suppress(LoadError):
-            bound = self.planned.workloads[block.workload]
-            captured = statements.captured(
-                base, bound.program, lambda: engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
-            )
-            prepared = statements.prepared(bound.program, captured)
-            for label, instance in instances.items():
-                if not instance.ours:
-                    continue
-                schema = schema_of(instance, bound.dataset)
-                self.plans += plans.planned(
-                    instance, schema, captured, start=start, server=label, prepared=prepared
-                )

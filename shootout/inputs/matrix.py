@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from shootout import renamed
 from shootout.errors import InputError
 from shootout.inputs import texts, toml
 from shootout.model.plan import Block, Cell, Dataset, Profile, ProfileFile, Scale
@@ -18,6 +19,7 @@ FOLDER = FIXTURES / "profiles"
 
 def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) -> ProfileFile:
     """The profile of that name, or in that file, with some keys changed. Raises InputError."""
+    renamed.refuse("profile", name_or_file)
     path = toml.find(name_or_file, FOLDER, "profile")
     profile = toml.load(path, ProfileFile)
     _check(path, profile)

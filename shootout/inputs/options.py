@@ -13,6 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from shootout import renamed
 from shootout.errors import InputError
 from shootout.inputs import texts
 from shootout.model.plan import Policy
@@ -63,20 +64,21 @@ class Option:
 
 
 class _Gone(argparse.Action):
-    """Refuses an option that became a key of the profile, with what replaces it."""
+    """Refuses an option that was renamed or became a key of the profile, with what replaces it."""
 
     def __init__(self, error: type[Exception], **keywords: Any) -> None:
         super().__init__(nargs="?", help=argparse.SUPPRESS, **keywords)
         self.error = error
 
     def __call__(self, parser: object, namespace: object, text: Any, flag: str | None = None) -> None:
+        renamed.refuse("option", self.option_strings[0], self.error)
         sets = (f"--set {shlex.quote(item)}" for item in as_set(self.option_strings[0], text or ""))
         raise self.error(f"{' '.join(filter(None, (flag, text)))}: use {' '.join(sets)}")
 
 
 def refuse_gone(add: Callable[..., object], error: type[Exception] = InputError) -> None:
-    """Declare to argparse or pytest the options of KEYS, so that they are refused by that error."""
-    for flag in KEYS:
+    """Declare renamed options and those of KEYS to argparse or pytest, so that this error refuses them."""
+    for flag in (*renamed.NAMES["option"], *KEYS):
         add(flag, action=partial(_Gone, error))
 
 
@@ -119,9 +121,11 @@ def as_set(flag: str, text: str) -> list[str]:
 
 
 def renewed(given: Mapping[str, str]) -> dict[str, str]:
-    """Options by flag, those of KEYS, which older run documents have, as keys of the profile."""
+    """Give a run document's options by flag: those of KEYS as keys of the profile, names as they are now."""
     current: dict[str, str] = {}
     for flag, text in given.items():
+        if flag == "--profile":
+            text = renamed.current("profile", text)  # noqa: PLW2901
         current |= texts.by_key(as_set(flag, text)) if flag in KEYS else {flag: text}
     return current
 
@@ -230,7 +234,7 @@ class Selection:
         return cls(**values, written=written)
 
     @classmethod
-    def of(cls, parsed: argparse.Namespace, **changed: str | Sequence[str]) -> Self:
+    def from_arguments(cls, parsed: argparse.Namespace, **changed: str | Sequence[str]) -> Self:
         """Parse the texts that argparse or pytest has read, some of them changed. Raises InputError."""
         return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING} | changed)
 
@@ -290,11 +294,11 @@ EXPLAIN = Option(
     "explain",
     about=LONG,
 )
-REACH = Option(
+COVERAGE = Option(
     "name what executes the functions that BASE..HEAD changes in the git repository DIR (see `shootout "
-    "reach`)",
+    "coverage`)",
     "DIR:BASE..HEAD",
-    name="reach",
+    name="coverage",
     about=WHAT,
 )
 ANCHOR = Option("the server that ratios are relative to (default: the first)", "SERVER", name="anchor")

@@ -48,6 +48,7 @@ Piece: TypeAlias = str | int
 
 TABLE = "table"
 THREAD = "thread"
+FILES = "files"  # the folder for LOAD DATA and INTO OUTFILE
 NUMBERS = range(-(2**63), 2**63)
 NATURAL = range(2**31)
 POSITIVE = range(1, 2**31)
@@ -103,6 +104,12 @@ class Scope:
         """The numbers that describe the dataset, by name."""
         return {name: getattr(self.dataset, name) for name in _SIZES[self.dataset.kind]}
 
+    @property
+    def values(self) -> dict[str, int | str]:
+        """The texts for placeholders that are the same in every statement."""
+        files = {FILES: self.dataset.files} if self.dataset.kind == "own" else {}
+        return {**files, **self.workload.options, **self.sizes}
+
     def amount(self, where: str, amount: Amount, allowed: range) -> int:
         """The number itself, or the value of the option or dataset size of that name."""
         if isinstance(amount, str):
@@ -137,7 +144,7 @@ class Scope:
 
     def text(self, where: str, sql: str, thread: int | None) -> str:
         """A statement without parameters, with options, dataset sizes and, if given, `{thread}` filled in."""
-        numbers = self.workload.options | self.sizes | ({} if thread is None else {THREAD: thread})
+        numbers = self.values | ({} if thread is None else {THREAD: thread})
 
         def number(name: str, span: slice) -> Iterator[Piece]:
             if name not in numbers:
@@ -329,7 +336,7 @@ class Scope:
 
     def _pieces(self, where: str, sql: str, find: Callable[[str], Collection[Piece]]) -> Iterator[Piece]:
         quoted = [match.span() for match in QUOTED.finditer(sql)] if self.prepared else []
-        numbers = self.workload.options | self.sizes
+        numbers = self.values
         known = [*([TABLE] if self.dataset.kind == "sbtest" else []), *self.workload.parameters, *numbers]
 
         def filled(name: str, span: slice) -> Iterator[Piece]:

@@ -51,11 +51,11 @@ def value(data: Any, type: Any) -> Any:
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
-    """The path for a name (NAME.toml in `folder`) or a file (it contains a slash or ends with .toml).
+    """The path for a name (NAME.toml in `folder`) or a file (it contains a slash or ends with .toml or .sql).
 
     Raises InputError, which suggests a name, if `folder` has no such file; `kind` is for the message.
     """
-    if "/" in name_or_file or name_or_file.endswith(".toml"):
+    if "/" in name_or_file or name_or_file.endswith((".toml", ".sql")):
         return Path(name_or_file)
     known = sorted(path.stem for path in folder.glob("*.toml"))
     if name_or_file not in known:

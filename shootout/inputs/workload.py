@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.inputs import toml
-from shootout.inputs.placeholders import NATURAL, QUOTED, THREAD, FieldError, Scope
-from shootout.model.plan import Dataset, DatasetSize, Load
+from shootout.inputs import dump, report_sql, toml
+from shootout.inputs.placeholders import FILES, NATURAL, QUOTED, THREAD, FieldError, Scope
+from shootout.model.plan import NUMBERS, Dataset, DatasetSize, Load
 from shootout.model.program import (
     Closed,
     Open,
@@ -60,9 +61,14 @@ _EFFECTS: dict[str, Effect] = {
     "UPDATE": "write",
     "DELETE": "write",
     "REPLACE": "write",
+    "LOAD": "write",
     "CALL": "write",  # most procedures do
 }
 
+_NAMES_NUMBERS = re.compile(rf"\b{NUMBERS}\b", re.IGNORECASE)
+_MAKES_NUMBERS = re.compile(
+    rf"\bCREATE\s+(?:\w+\s+)*(?:TABLE|VIEW|SEQUENCE)\s+(?:IF\s+NOT\s+EXISTS\s+)?`?{NUMBERS}\b", re.IGNORECASE
+)
 _FIRST_WORD = re.compile(r"(?:[\s(]|/\*.*?\*/)*([A-Za-z]+)", re.DOTALL)
 _WRITING = re.compile(r"\)(?:\s|/\*.*?\*/)*(UPDATE|DELETE)\b", re.DOTALL | re.IGNORECASE)  # not FOR UPDATE
 
@@ -78,9 +84,10 @@ def without_protocol(name: str) -> str:
 
 
 def name_from(name_or_file: str) -> str:
-    """The workload's name with its protocol suffix, if any; for a file without folder and `.toml`."""
+    """The workload's name with its protocol suffix, if any; for a file without folder and ending."""
     name = without_protocol(name_or_file)
-    return (Path(name).stem if name.endswith(".toml") else name) + name_or_file.removeprefix(name)
+    is_file = name.endswith((".toml", ".sql"))
+    return (Path(name).stem if is_file else name) + name_or_file.removeprefix(name)
 
 
 def shipped() -> dict[str, str]:
@@ -93,7 +100,8 @@ def load(name_or_file: str) -> Workload:
 
     Raises InputError if there is none, or if it supports only the other protocol.
     """
-    loaded = toml.load(find(name_or_file), Workload)
+    path = find(name_or_file)
+    loaded = report_sql.load(path) if path.suffix == ".sql" else toml.load(path, Workload)
     protocol = name_or_file.removeprefix(without_protocol(name_or_file)).removeprefix(".")
     if loaded.protocol is not None and protocol not in ("", loaded.protocol):
         raise InputError(f"workload {name_or_file}: it supports only the {loaded.protocol} protocol")
@@ -109,20 +117,48 @@ def with_options(
 
 
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
-    """What the workload of this name or file runs on. Raises InputError if its dump cannot be read."""
+    """The dataset that the workload of this name or file runs on.
+
+    Raises InputError if its dump cannot be read.
+    """
+    if workload.dataset == "own":
+        name = hashlib.sha256(name_from(name_or_file).encode())
+        return replace(size.of_kind("own"), digest=name.hexdigest()[:12])
     if not isinstance(workload.dataset, Dump):
-        return size.of(workload.dataset)
+        return size.of_kind(workload.dataset)
     return dump_dataset(find(name_or_file).parent / workload.dataset.dump, size)
 
 
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
-    """What a dump holds. Raises InputError if it cannot be read."""
+    """What a dump holds. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
+    dump.check(path)
     try:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    return replace(size.of("dump"), dump=str(path.resolve()), digest=digest)
+    dump.database(path.resolve(), digest)
+    return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
+
+
+def reads_numbers(workload: Workload) -> bool:
+    """Whether an own workload names the table of numbers without making one of this name itself."""
+    if workload.dataset != "own":
+        return False
+    made = any(map(_MAKES_NUMBERS.search, workload.setup))
+    return not made and any(map(_NAMES_NUMBERS.search, _texts(workload)))
+
+
+def uses_files(workload: Workload) -> bool:
+    """Whether any statement names the folder of files."""
+    return any(f"{{{FILES}}}" in sql for sql in _texts(workload))
+
+
+def _texts(workload: Workload) -> Iterator[str]:
+    """All statements, as they are written."""
+    yield from (*workload.setup, *workload.session, *(check.sql for check in workload.checks))
+    steps = chain.from_iterable(transaction.steps for transaction in workload.transactions)
+    yield from (statement.sql for step in steps for statement in step.statements)
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:
@@ -197,6 +233,7 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
     kinds |= {word: "other" for word in _FRAME if word in ends or (word == "begin" and framed)}
     _setup(scope, threads=1)
     _checks(scope)
+    session = tuple(_filled(f"session[{i}]", scope, sql) for i, sql in enumerate(workload.session))
     scope.check_all_used()
     of_sbtest = dataset.kind == "sbtest"
     return Program(
@@ -211,6 +248,7 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
         parameters=tuple(scope.parameters),
         transactions=transactions,
         columns=tuple(scope.columns),
+        session=session,
     )
 
 

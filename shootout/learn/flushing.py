@@ -7,27 +7,30 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from shootout.errors import InputError
+from shootout.inputs.opening import opened
 from shootout.learn.judge import Fidelity
 from shootout.settings import profiles
 from shootout.settings.setting import variable
 
 DEFAULTS = {"innodb_flush_log_at_trx_commit": "1"}  # every version's; sync_binlog has another one in some
 COMMITS_MIN = 0.05  # share of the log's time from which on it matters
-_ROW = re.compile(r"^[|\s]*(?P<name>[a-z_]+)[|\s]+(?P<value>[^|\s]+)[|\s]*$", re.MULTILINE)
+_GROUP = re.compile(r"^\s*\[", re.MULTILINE)  # of an option file
+# As a table, with tabs, or as CSV; and what \G makes of a row.
+_ROW = re.compile(r"""^[|" ]*(?P<name>[a-z_]+)[|", \t]+(?P<value>[^|",\s]+)[|" \t\r]*$""", re.MULTILINE)
+_UPRIGHT = re.compile(r"^ *Variable_name: (\w+)\s+Value: ", re.MULTILINE)
 
 
 def read(file: Path) -> tuple[str, ...]:
     """What the file says of flushing, each as NAME=VALUE. Raises InputError."""
-    if file.suffix == ".cnf":
+    with opened(file) as content:
+        text = content.read().decode(errors="replace")
+    if _GROUP.search(text):
         found = {variable(name): value for name, value in profiles.load(str(file)).options.items()}
     else:
-        try:
-            text = file.read_text("utf-8")
-        except (OSError, ValueError) as error:
-            raise InputError(f"{file}: cannot be read: {error}") from None
-        found = {row["name"]: row["value"] for row in _ROW.finditer(text)}
+        rows = _ROW.finditer(_UPRIGHT.sub(r"\1\t", text))
+        found = {row["name"]: row["value"] for row in rows}
         if not found.keys() & DEFAULTS.keys():
-            raise InputError(f"{file}: expected a .cnf file, or what SHOW VARIABLES returns")
+            raise InputError(f"{file}: expected a my.cnf, or what SHOW VARIABLES returns")
     wanted = (*DEFAULTS, "sync_binlog")
     return tuple(f"{name}={value}" for name, value in (DEFAULTS | found).items() if name in wanted)
 

@@ -40,7 +40,7 @@ LEFT_OUT_MAX = 0.05  # … of statements left out
 SAID_MAX = 3  # reasons of a warning
 _SEED = 1
 _SUMMED = ("count", "rows_examined", "rows_sent")
-_STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: .*", re.DOTALL)
+_STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: (?P<said>.*)", re.DOTALL)
 
 
 class RefusedError(MeasureError):
@@ -50,6 +50,13 @@ class RefusedError(MeasureError):
         said = ", ".join(f"statement `{name}`: {why}" for name, why in refused.items())
         super().__init__(f"the learned workload failed: {said}")
         self.refused = refused
+
+
+def refusal(code: int, message: str) -> RefusedError | None:
+    """The error for a statement that the server refused to prepare, with its words."""
+    if not code or not (statement := _STATEMENT.fullmatch(message)):
+        return None
+    return RefusedError({statement["name"]: f"{without_values(statement['said'])} ({code})"})
 
 
 class StatementPair(Value):
@@ -111,8 +118,8 @@ def measured(
         slices = [*_slices(engine, [kind.name for kind in program.kinds])]
     except LoadError as error:
         _, code, message = error.args
-        if code and (statement := _STATEMENT.fullmatch(message)):
-            raise RefusedError({statement["name"]: f"error {code}"}) from None
+        if refused := refusal(code, message):
+            raise refused from None
         raise MeasureError(f"the learned workload failed: {reason(error)}{instance.post_mortem()}") from None
     finally:
         if instance.alive():
@@ -162,7 +169,7 @@ def compared(
     `kinds`: the statements that the workload has; `completed`: transactions sent; `refusals`: a statement's
     name, the server's code, how often, a message.
     """
-    sides = _Sides.of(_by_text(log), _by_text(sent), names, kinds, refusals)
+    sides = _Sides.from_logs(_by_text(log), _by_text(sent), names, kinds, refusals)
     pairs = [sides.pair(text) for text in sorted(sides.before, key=lambda text: -sides.before[text].count)]
     errors: Counter[str] = Counter()
     for _, code, count, _ in refusals:
@@ -196,7 +203,7 @@ class _Sides:
     said: Mapping[str, str]
 
     @classmethod
-    def of(
+    def from_logs(
         cls,
         before: Mapping[str, Template],
         after: Mapping[str, Template],

@@ -15,7 +15,6 @@ from typing import Literal
 import msgspec
 
 from shootout import files
-from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import flushing, judge, learning, logs
 from shootout.learn.binding import bind, unqualified
@@ -24,7 +23,7 @@ from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
-from shootout.measure.workplace import interrupting, workplace
+from shootout.measure.workplace import workplace
 from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
@@ -33,6 +32,7 @@ from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
+from shootout.signals import interrupting
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
 SETTINGS = "defaults"
@@ -63,9 +63,7 @@ def learn(
 
     The server starts with the dump loaded, from the cache if it was loaded before.
     """
-    for file in filter(None, (dump, *queries, variables)):
-        if not file.is_file():
-            raise InputError(f"{file}: no such file")
+    tables = dump_dataset(dump, DatasetSize())
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)
@@ -74,17 +72,17 @@ def learn(
         observe(f"{reference.text}")
         program = installations.find(reference, held)
         options = profiles.compile(
-            layers.of(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
+            layers.combine(SETTINGS, "+".join(filter(None, (*settings, reference.settings))) or None),
             program.family,
             program.version,
         ).options
         started = _Starts(program, options, held, observe)
-        loaded, instance = started.with_dump(dump)
-        schema = dataset.schema_of(instance, loaded)
+        instance = started.with_dump(tables)
+        schema = dataset.schema_of(instance, tables)
         known = read_schema(instance, schema)
         observe("reading the log")
         log = unqualified(logs.read(queries, families=known.families), known)
-        bench = _Bench(log, instance, schema, known, loaded, out, settings, observe)
+        bench = _Bench(log, instance, schema, known, tables, out, settings, observe)
         relative = os.path.relpath(dump.resolve(), out.resolve())
         report, fidelity = bench.learned(relative, [file.name for file in queries], keep=keep)
         report = msgspec.structs.replace(report, warnings=(*report.warnings, *started.told))
@@ -110,16 +108,15 @@ class _Starts:
     observe: Callable[[str], None]
     told: dict[str, None] = field(default_factory=dict)  # while loading, each once
 
-    def with_dump(self, dump: Path) -> tuple[Dataset, Instance]:
-        """The dump as a dataset, and a server that has it until `held` closes."""
-        loaded = dump_dataset(dump, DatasetSize())
-        self.observe(f"loading {dump.name}")
-        template = dataset.template(self.program, self.options, [loaded], cache_folder(), self.held)
+    def with_dump(self, tables: Dataset) -> Instance:
+        """A server that has a dump's tables until `held` closes."""
+        self.observe(f"loading {Path(tables.dump).name}")
+        template = dataset.template(self.program, self.options, [tables], cache_folder(), self.held)
         self.told.update(dict.fromkeys(warning.text for warning in template.told))
         place = f"learn-{os.getpid()}-{secrets.token_hex(2)}"
         home = self.held.enter_context(workplace(place, loads=False))[0] / "0"
         template.copy_to(home)
-        return loaded, self.held.enter_context(instances.start(self.program, home, self.options))
+        return self.held.enter_context(instances.start(self.program, home, self.options))
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,9 @@ def read_schema(instance: Running, schema: str) -> Schema:
         )
         tables.setdefault(table, {})[name.lower()] = column
     rows = {
-        table: int(instance.query(f"SELECT COUNT(*) FROM {schema}.{quoted(table)}", SCAN_TIMEOUT_S)[0][0])
+        table: int(
+            instance.query(f"SELECT COUNT(*) FROM {quoted(schema)}.{quoted(table)}", SCAN_TIMEOUT_S)[0][0]
+        )
         for table in tables
     }
     views = instance.query(

@@ -36,20 +36,23 @@ def strongest(sequence: LogSequence, statements: Sequence[Statement], schema: Sc
     repeat only those of their own table.
     """
 
-    def of(place: Place) -> Statement:
+    def statement_at(place: Place) -> Statement:
         return statements[sequence.statements[place[0]]]
 
     links: dict[Place, Link] = {}
     for link in sorted(sequence.links, key=lambda link: (link.share, link.difference == 0)):
         place, source = (link.statement, link.slot), (link.of_statement, link.of_slot)
-        lists = any(of(each).template.slots[each[1]].sizes for each in (place, source))
+        lists = any(statement_at(each).template.slots[each[1]].sizes for each in (place, source))
         if link.share >= LINKED_MIN and not lists:
             links[place] = link
     first: dict[tuple[Place, str], Place] = {}  # by what a key repeats, and its column
     for place in sorted(links):
         link = links[place]
         source = link.of_statement, link.of_slot
-        own, other = _numbers(of(place), place[1], schema), _numbers(of(source), source[1], schema)
+        own, other = (
+            _numbers(statement_at(place), place[1], schema),
+            _numbers(statement_at(source), source[1], schema),
+        )
         if not own or not other or own == other:
             continue
         known = first.setdefault((source, own), place)

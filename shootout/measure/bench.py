@@ -18,6 +18,7 @@ from shootout.measure.hooks import Hooks
 from shootout.measure.managed import connect, handle
 from shootout.measure.participants import Participant
 from shootout.measure.plan import Plan
+from shootout.measure.planner import Planner
 from shootout.measure.recorder import Recorder
 from shootout.measure.rounds import OnRound, ServerHandle, measure_block
 from shootout.model.plan import Block
@@ -54,6 +55,7 @@ class Bench:
     runner: Runner
     recorder: Recorder
     watcher: Watcher | None = None
+    planner: Planner = field(default_factory=Planner)
     _filled: dict[str, Program] = field(default_factory=dict, init=False, repr=False)
 
     def measure(
@@ -66,7 +68,7 @@ class Bench:
         program, instances = self._with_values(block, instances, start)
         if not instances:
             return None
-        client, cpus = self.runner.placement.of(block.threads, writes=program.writes)
+        client, cpus = self.runner.placement.cpus(block.threads, writes=program.writes)
         engine = Engine(msgspec.json.encode(program), generator.getrandbits(64), min(LANES_MAX, len(client)))
         bound = self.plan.workloads[block.workload]
         hooks: dict[Participant, Hooks] = {}
@@ -108,7 +110,15 @@ class Bench:
                 if failure is not None:
                     raise failure
                 its_hooks.check()
-        return measured.record
+        if measured.record is None:
+            return None
+        asked = [
+            (participant.label, its_hooks.instance)
+            for participant, its_hooks in hooks.items()
+            if not participant.control and its_hooks.instance.alive()
+        ]
+        plans = self.planner.plans(start, block, bound, program, asked)
+        return msgspec.structs.replace(measured.record, plans=plans)
 
     def read_columns(self, workload: str, base: Running) -> None:
         """Read the values of a workload's columns, once in a run. Raises MeasureError."""

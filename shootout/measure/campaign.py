@@ -27,6 +27,7 @@ from shootout.measure import schedule
 from shootout.measure.bench import Bench, Instances, Watcher
 from shootout.measure.participants import Participant, prepare
 from shootout.measure.plan import Plan
+from shootout.measure.planner import Planner
 from shootout.measure.recorder import Recorder, now
 from shootout.measure.schedule import Start
 from shootout.measure.workplace import say_who_else_measures, workplace
@@ -77,7 +78,8 @@ def measure(
             interrupted = True
             try:
                 participants = prepare(plan, recorder, directory, held, observe)
-                bench = Bench(plan, recorder.run.header.runner, recorder, watcher)
+                planner = Planner(thorough=watcher is not None)
+                bench = Bench(plan, recorder.run.header.runner, recorder, watcher, planner)
                 campaign = Campaign(plan, recorder, participants, bench, observe)
                 campaign.measure(results / ledgers.FOLDER, acknowledged)
                 interrupted = False
@@ -232,7 +234,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     """The newest run, if it was cut short, or was asked for the same; None: a new one begins."""
     if not plan.resume:
         return None
-    before = found(plan, results, lambda reason: _say(observe, f"left out: {reason}"))
+    before = find_unfinished(plan, results, lambda reason: _say(observe, f"left out: {reason}"))
     if before is not None and resume.is_finished(before):
         run = before.header.run
         if not _is_asked(plan, before.header):
@@ -243,7 +245,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
     return before
 
 
-def found(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
+def find_unfinished(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
     """The run in `results` that the plan would continue; `skip` receives why documents are left out."""
     return resume.find(results, plan.given.get("--shard"), skip, partial(_is_asked, plan))
 

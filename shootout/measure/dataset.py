@@ -25,9 +25,10 @@ from pymysql.cursors import Cursor
 from shootout import _engine
 from shootout._engine import LoadError
 from shootout.errors import MeasureError, without_values
-from shootout.measure import dump
+from shootout.inputs.dump import database
+from shootout.measure import dump, stalls
 from shootout.measure.rounds import reason
-from shootout.model.plan import Dataset
+from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.run import MODES_DROPPED, Warning
 from shootout.model.value import DatasetKind, Family
 from shootout.paths import FIXTURES
@@ -47,13 +48,20 @@ SCHEMAS: Mapping[DatasetKind, str] = {
     "dump": "shootout_dump",
 }
 # While loading, when a crash just discards the data: streams into one table do not wait for each other's ids,
-# and no page is written twice.
-LOADING = {"loose-innodb-autoinc-lock-mode": "2", "loose-innodb-doublewrite": "0"}
+# and no page is written twice. A dump's statements may be as long as any server allows, and its functions
+# need not be fit for a binary log.
+LOADING = {
+    "loose-innodb-autoinc-lock-mode": "2",
+    "loose-innodb-doublewrite": "0",
+    "max-allowed-packet": "1G",
+    "loose-log-bin-trust-function-creators": "1",
+}
 SCAN_TIMEOUT_S = 3600.0  # for a statement that reads a whole table, however large
 SHUTDOWN_TIMEOUT_S = 3600.0  # of a slow shutdown, which purges and merges all that loading has left
 DEFAULT_ENGINE = "default"  # each server's own default
 FICLONE = 0x40049409  # ioctl_ficlone(2)
 FORMAT = 4  # of templates; a new number invalidates all of them
+NUMBERS_MAX = 1_000_000  # in the table of numbers
 
 _FOLDER = FIXTURES / "datasets"
 # Engines that store no rows or have no indexes.
@@ -72,14 +80,20 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     Raises MeasureError with the server's message if it refuses.
     """
     schema = schema_of(instance, dataset)
-    _execute(instance, dataset, instance.creating(schema), None)
+    removing = instance.removing(schema) if dataset.kind == "dump" else ()  # old servers have a schema `test`
+    _execute(instance, dataset, (*removing, *instance.creating(schema)), None)
     if dataset.kind == "dump":
-        with _cursor(instance, dataset, schema) as cursor:
-            lacking = dump.load(Path(dataset.dump), cursor)
+        foreign = "" if instance.ours else dumped(dataset)
+        try:
+            with _cursor(instance, dataset, schema) as cursor:
+                lacking = dump.load(Path(dataset.dump), cursor, foreign)
+        except MeasureError as error:
+            raise MeasureError(f"{error}{instance.post_mortem()}") from error
         _analyze(instance, dataset)
-        text = f"{Path(dataset.dump).name} was loaded without the session modes that the server lacks: "
-        return (Warning(code=MODES_DROPPED, text=f"{text}{', '.join(lacking)}"),) if lacking else ()
+        return _left_out(dataset, lacking)
     engine = _storage_engine(instance, dataset.engine)
+    if dataset.digest == NUMBERS:
+        _execute(instance, dataset, _numbers(engine), schema)
     creates, indexes = _statements(dataset)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
     _fill(instance, dataset)
@@ -91,13 +105,32 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     return ()
 
 
+def with_rows(datasets: Iterable[Dataset]) -> list[Dataset]:
+    """The datasets that are loaded before any set-up."""
+    return [dataset for dataset in datasets if dataset.is_loaded]
+
+
+def _left_out(dataset: Dataset, lacking: dump.Lacking) -> tuple[Warning, ...]:
+    parts = {"session modes": lacking.modes, "variables": lacking.variables}
+    texts = " and ".join(f"{kind} that the server lacks: {', '.join(of)}" for kind, of in parts.items() if of)
+    told = f"{Path(dataset.dump).name} was loaded without the {texts}"
+    return (Warning(code=MODES_DROPPED, text=told),) if texts else ()
+
+
+def dumped(dataset: Dataset) -> str:
+    """The name of the database that was dumped; "" if the dump does not tell it."""
+    return database(Path(dataset.dump), dataset.digest)
+
+
 def unload(instance: Running, dataset: Dataset) -> None:
     """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 
 def schema_of(instance: Running, dataset: Dataset) -> str:
-    """The dataset's schema on that server."""
+    """The dataset's schema on that server: on one of ours, a dump's has the name that its statements know."""
+    if dataset.kind == "dump" and instance.ours and (own := dumped(dataset)):
+        return own
     return f"{SCHEMAS[dataset.kind]}{dataset.digest and '_' + dataset.digest}{instance.suffix}"
 
 
@@ -122,6 +155,8 @@ def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
 
 def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]]:
     """The dataset's tables on that server, each with its columns in row order; a dump's names are quoted."""
+    if dataset.digest == NUMBERS:
+        return [(NUMBERS, ["n"])]
     if dataset.kind != "dump":
         return tables(dataset)
     columns: dict[str, list[str]] = {}
@@ -145,7 +180,7 @@ class ChangedError(MeasureError):
 
 def verify_all(instance: Running, datasets: Iterable[Dataset]) -> str:
     """Verify each dataset; returns one checksum, independent of their order. Raises as `verify` does."""
-    ordered = sorted(datasets, key=lambda dataset: dataset.key)
+    ordered = sorted(with_rows(datasets), key=lambda dataset: dataset.key)
     return hashlib.sha256("".join(verify(instance, tables) for tables in ordered).encode()).hexdigest()[:16]
 
 
@@ -157,7 +192,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
     """
     digest = hashlib.sha256(f"{dataset.key} {dataset.seed}".encode())
     for number, (table, columns) in enumerate(tables_on(instance, dataset)):
-        name = f"{schema_of(instance, dataset)}.{table}"
+        name = f"{quoted(schema_of(instance, dataset))}.{table}"
         if dataset.kind == "dump":
             unlike = _documents(instance, dataset, table)
             instance.query(dump.UTC)
@@ -172,7 +207,9 @@ def verify(instance: Running, dataset: Dataset) -> str:
             instance.query("SET time_zone = DEFAULT")  # the load has the server's
             digest.update(repr((table, on_server)).encode())
             continue
-        expected = _engine.checksum(msgspec.json.encode(dataset), number)
+        expected = on_server
+        if dataset.kind != "own":
+            expected = _engine.checksum(msgspec.json.encode(dataset), number)
         if on_server != expected:
             raise ChangedError(
                 f"table {name} of {dataset.key} differs from what was generated: expected "
@@ -186,7 +223,7 @@ def warm(instance: Running, dataset: Dataset) -> None:
     """Read every row of each table, and every page of its indexes that queries may use, once."""
     unusable = ("YES",) if family_of(instance.version) == "mariadb" else ("NO",)  # Ignored, else Visible
     for table, columns in tables_on(instance, dataset):
-        name = f"{schema_of(instance, dataset)}.{table}"
+        name = f"{quoted(schema_of(instance, dataset))}.{table}"
         # No index covers a generated table's last column.
         needed = columns if dataset.kind == "dump" else columns[-1:]
         lengths = (f"SUM(LENGTH({column}))" for column in needed)
@@ -201,6 +238,16 @@ def warm(instance: Running, dataset: Dataset) -> None:
         for index, column in first_columns.items():
             scan = f"SELECT SUM(LENGTH({column})) FROM {name} FORCE INDEX ({quoted(index)})"
             instance.query(scan, SCAN_TIMEOUT_S)
+
+
+def _numbers(engine: str) -> Iterator[str]:
+    """The statements that make the table of numbers: each doubles it."""
+    yield f"CREATE TABLE {NUMBERS} (n INT NOT NULL PRIMARY KEY) ENGINE = {engine}"
+    yield f"INSERT INTO {NUMBERS} VALUES (1)"
+    rows = 1
+    while rows < NUMBERS_MAX:
+        yield f"INSERT INTO {NUMBERS} SELECT n + {rows} FROM {NUMBERS} WHERE n <= {NUMBERS_MAX - rows}"
+        rows *= 2
 
 
 def _storage_engine(instance: Running, name: str) -> str:
@@ -289,7 +336,7 @@ def _analyze(instance: Running, dataset: Dataset) -> None:
 
 def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str]:
     """A table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
-    ((_, create),) = instance.query(f"SHOW CREATE TABLE {schema_of(instance, dataset)}.{table}")
+    ((_, create),) = instance.query(f"SHOW CREATE TABLE {quoted(schema_of(instance, dataset))}.{table}")
     names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
     return frozenset(json or checked for json, checked in names)
 
@@ -303,8 +350,10 @@ def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
 
     Those of a dump are in its file, after its settings.
     """
-    if dataset.kind in ("own", "dump"):
-        return [*dump.SETTINGS] if dataset.kind == "dump" else [], []
+    if dataset.kind == "dump":
+        return [*dump.SETTINGS, f"USE {dumped(dataset)}"], []
+    if dataset.kind == "own":
+        return [], []
     lines = (_FOLDER / f"{dataset.kind}.sql").read_text("utf-8").splitlines()
     text = "\n".join(line for line in lines if not line.startswith("--"))
     numbers = range(1, dataset.tables + 1 if dataset.kind == "sbtest" else 2)
@@ -387,7 +436,7 @@ def template(
     Options that do not affect data files share a template, which stays until `held` is closed. Raises
     MeasureError if it cannot be made.
     """
-    every = tuple(sorted(set(datasets), key=lambda dataset: dataset.key))
+    every = tuple(sorted(set(with_rows(datasets)), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
     key = hashlib.sha256(repr(facts).encode()).hexdigest()[:16]
@@ -413,7 +462,10 @@ def _build(
 ) -> None:
     home = directory / "instance"
     instances.initialise(program, home, options)
-    with instances.start(program, home, {**options, **LOADING}) as instance:
+    with (
+        instances.start(program, home, {**options, **LOADING}) as instance,
+        stalls.ended(instance, f"{program.name}: loading"),
+    ):
         began = time.monotonic()
         told = tuple(warning for dataset in datasets for warning in load(instance, dataset))
         load_s = time.monotonic() - began

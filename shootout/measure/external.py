@@ -88,7 +88,7 @@ class ExternalServer:
         family = family_of(f"{server.version} {comment}")
         compiled = Compiled()
         if reference.settings is not None:
-            profile = layers.of(NO_SETTINGS, reference.settings)
+            profile = layers.combine(NO_SETTINGS, reference.settings)
             compiled = profiles.compile(profile, family, numbers_of(server.version), plan.loaded)
         claimed = cls(label, reference, server, claim, identity, family, comment, compiled, plan.loaded)
         held.callback(claimed.leave)
@@ -98,7 +98,8 @@ class ExternalServer:
         """Load and verify the datasets. Raises MeasureError."""
         self.server.hang_up()  # it may have timed out since `find`
         began_s = time.monotonic()
-        told = tuple(warning for tables in self.datasets for warning in dataset.load(self.server, tables))
+        rows = dataset.with_rows(self.datasets)
+        told = tuple(warning for tables in rows for warning in dataset.load(self.server, tables))
         load_s = time.monotonic() - began_s
         return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s, told=told)
 

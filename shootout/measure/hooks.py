@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pymysql
+from msgspec import structs
 from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError, without_values
 from shootout.inputs import workload
 from shootout.measure.dataset import cursor_on, schema_of
-from shootout.model.plan import Dataset
+from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.workload import Workload
+from shootout.servers.processes.instances import Instance
 from shootout.servers.running import Running
 
 STATEMENT_TIMEOUT_S = 600.0  # for one statement of a setup or a check
@@ -49,7 +52,14 @@ class Hooks:
                 for statement in (*removing, *creating):
                     cursor.execute(statement)
                 cursor.execute(f"SET SESSION {self._engine_variable} = {self.dataset.engine}")
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
+            if workload.uses_files(self.workload) and isinstance(self.instance, Instance):
+                folder = (self.instance.directory / "data" / self.dataset.files).resolve()
+                shutil.rmtree(folder, ignore_errors=True)
+                folder.mkdir()
+            if workload.reads_numbers(self.workload):
+                numbers = schema_of(self.instance, structs.replace(self.dataset, digest=NUMBERS))
+                cursor.execute(f"CREATE VIEW {NUMBERS} AS SELECT n FROM `{numbers}`.{NUMBERS}")
             for statement in statements:
                 with self._named(f"setup: {statement}"):
                     cursor.execute(statement)
@@ -60,7 +70,7 @@ class Hooks:
         if not checks:
             return
         with self._cursor() as cursor:
-            cursor.execute(f"USE {self.schema}")
+            cursor.execute(f"USE `{self.schema}`")
             for check in checks:
                 with self._named(f"check {check.name}"):
                     cursor.execute(check.sql)

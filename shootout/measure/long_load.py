@@ -36,7 +36,7 @@ class LongLoad:
     block: Block
 
     @classmethod
-    def of(cls, plan: Plan) -> LongLoad:
+    def from_plan(cls, plan: Plan) -> LongLoad:
         """Raise InputError if the plan has more than one block, or a server that runs already."""
         if len(plan.blocks) != 1:
             raise InputError("expected one workload and one number of threads: --workloads W --threads N")
@@ -68,7 +68,7 @@ class LongLoad:
     def connected(self, instance: Instance, place: Placement, seed: str) -> Iterator[tuple[Send, Hooks]]:
         """What sends the block's load for so many seconds, from the client's CPUs. Raises MeasureError."""
         bound = self.plan.workloads[self.block.workload]
-        client, cpus = place.of(self.block.threads, writes=bound.program.writes)
+        client, cpus = place.cpus(self.block.threads, writes=bound.program.writes)
         if instance.pid is not None:
             machine.place(instance.pid, cpus)
         hooks = Hooks(instance, bound.workload, bound.dataset)

@@ -111,7 +111,7 @@ class ManagedServer:
         )
         plugins = program.plugins if isinstance(program, Tree) else frozenset()
         name = layers.name_of(plan.profile.settings, reference.settings)
-        profile = layers.of(plan.profile.settings, reference.settings)
+        profile = layers.combine(plan.profile.settings, reference.settings)
         compiled = profiles.compile(profile, program.family, program.version, plan.loaded, plugins)
         compiled = replace(
             compiled,

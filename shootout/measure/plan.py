@@ -15,13 +15,14 @@ import msgspec
 from msgspec import structs
 
 from shootout.errors import InputError
-from shootout.inputs import matrix, published, toml, workload
+from shootout.inputs import dump, matrix, published, toml, workload
 from shootout.inputs.options import Selection
-from shootout.model.plan import Block, Cell, Dataset, Planned, Profile, ServerReference
+from shootout.model.plan import NUMBERS, Block, Cell, Dataset, Planned, Profile, ServerReference
 from shootout.model.program import Program
 from shootout.model.run import Warning, WorkloadRecord
 from shootout.model.workload import Workload
 from shootout.paths import cache_folder
+from shootout.runner import fitting
 from shootout.servers.external import dsn
 from shootout.servers.sources import cache, catalogue, installations, reference
 from shootout.servers.sources.fetch.packages import Progress, no_progress
@@ -51,7 +52,7 @@ class BoundWorkload:
     program: Program
 
     @classmethod
-    def of(cls, name: str, written: str, loaded: Workload, profile: Profile) -> Self:
+    def bind(cls, name: str, written: str, loaded: Workload, profile: Profile) -> Self:
         """Apply the profile's options, sizes and load. Raises InputError."""
         options = workload.with_options(loaded, profile.options, profile.distribution)
         dataset = workload.dataset_of(options, profile.dataset, written)
@@ -116,16 +117,22 @@ class Plan:
     def set_variables(self) -> frozenset[str]:
         """The variables that options of any server set."""
         profiles = (
-            layers.of(self.profile.settings, server.reference.settings) for server in self.servers.values()
+            layers.combine(self.profile.settings, server.reference.settings)
+            for server in self.servers.values()
         )
         return frozenset(
-            meant(option, value)[0] for profile in profiles for option, value in profile.options.items()
+            meant(option, value)[0] for profile in profiles for option, value in profile.every_option
         )
 
     @property
     def loaded(self) -> tuple[Dataset, ...]:
-        """The datasets that every server loads."""
-        return tuple(dict.fromkeys(self.workloads[cell.workload].dataset for cell in self.cells))
+        """The datasets that every server has; numbers only where an own workload reads them."""
+        used = dict.fromkeys(cell.workload for cell in self.cells)
+        bound = [self.workloads[name] for name in used]
+        datasets = dict.fromkeys(each.dataset for each in bound)
+        if numbered := next((each.dataset for each in bound if workload.reads_numbers(each.workload)), None):
+            datasets[structs.replace(numbered, digest=NUMBERS)] = None
+        return tuple(datasets)
 
     @property
     def records(self) -> tuple[WorkloadRecord, ...]:
@@ -144,7 +151,7 @@ class Plan:
     @property
     def digests(self) -> dict[str, str]:
         """Digests of the workloads with all their statements, by name."""
-        encoded = {name: msgspec.json.encode(bound.workload) for name, bound in self._used.items()}
+        encoded = {name: _encoded(bound.workload) for name, bound in self._used.items()}
         return {name: hashlib.sha256(workload).hexdigest()[:16] for name, workload in encoded.items()}
 
     @property
@@ -180,6 +187,12 @@ class Plan:
         )
 
 
+def _encoded(workload: Workload) -> bytes:
+    """Encode a workload; one without statements for sessions as before there were any: series go on."""
+    text = msgspec.json.encode(workload)
+    return text if workload.session else text.removesuffix(b',"session":[]}') + b"}"
+
+
 def bind(
     profile: Profile,
     selection: Selection,
@@ -197,8 +210,11 @@ def bind(
     written = _workloads(profile)
     loaded = {name: workload.load(file) for name, file in written.items()}
     _check_options(selection, profile, loaded)
-    workloads = {name: BoundWorkload.of(name, file, loaded[name], profile) for name, file in written.items()}
+    workloads = {
+        name: BoundWorkload.bind(name, file, loaded[name], profile) for name, file in written.items()
+    }
     datasets = {name: bound.dataset for name, bound in workloads.items()}
+    _check_dumps(datasets, servers)
     servers = _with_settings(profile, servers, loaded)
     profile = structs.replace(
         profile,
@@ -278,7 +294,11 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
     if profile.published is not None:
         published.load(profile.published)
     for settings in {server.settings for server in references}:
-        layers.of(profile.settings, settings)
+        layered = layers.combine(profile.settings, settings)
+        if settings is not None and any(
+            server.source != "dsn" for server in references if server.settings == settings
+        ):
+            fitting.require_memory(settings, layered)
 
 
 def _with_settings(
@@ -292,7 +312,7 @@ def _with_settings(
                 raise InputError(f"workload {name}: another workload of the run has other settings")
     if not asked:
         return dict(servers)
-    layers.of(profile.settings, "+".join(asked.values()))
+    layers.combine(profile.settings, "+".join(asked.values()))
     return {
         label: planned
         if planned.reference.source == "dsn"
@@ -305,6 +325,20 @@ def _with_settings(
         )
         for label, planned in servers.items()
     }
+
+
+def _check_dumps(datasets: Mapping[str, Dataset], servers: Mapping[str, PlannedServer]) -> None:
+    """Each dump has a schema of its database's name to itself on the servers that are started."""
+    if all(server.reference.source == "dsn" for server in servers.values()):
+        return
+    named: dict[str, str] = {}
+    for path, digest in {(one.dump, one.digest) for one in datasets.values() if one.kind == "dump"}:
+        name = dump.database(Path(path), digest)
+        if name and (other := named.setdefault(name.lower(), path)) != path:
+            raise InputError(
+                f"{' and '.join(sorted((other, path)))} are dumps of one database, {name}: "
+                "a run can load only one of them"
+            )
 
 
 def _workloads(profile: Profile) -> dict[str, str]:

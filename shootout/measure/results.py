@@ -134,6 +134,8 @@ def _answers(
         hooks = Hooks(instance, bound.workload, bound.dataset)
         hooks.set_up(1)
         with closing(instance.connect(database=hooks.schema)) as connection, connection.cursor() as cursor:
+            for statement in bound.program.session:
+                cursor.execute(statement)
             for kind, sent in by_kind.items():
                 yield (name, kind), [_answer(cursor, sql) for sql in sent]
 
@@ -156,7 +158,9 @@ def _rounded(value: object) -> object:
 
 
 def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[RowDifference]:
-    """The kinds of statements to which the head returns other rows."""
+    """The kinds of statements to which the head returns other rows. Raises MeasureError without any rows."""
+    if all(isinstance(answer, str) for answer in itertools.chain(*of_base.values())):
+        raise MeasureError(f"no statement that was sent returns rows on {base}")
     for (workload, kind), expected in of_base.items():
         pairs = [*zip(expected, of_head[workload, kind], strict=True)]
         differing = [pair for pair in pairs if pair[0] != pair[1]]

@@ -26,12 +26,26 @@ _LOGGED = (
 def captured(instance: Running, program: Program, load: Callable[[], object]) -> dict[str, str]:
     """The first statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
     first: dict[str, str] = {}
-    kinds = {kind for _, kind in _kinds(program)}
     for kind, sql in each_kind(program, logged(instance, load)):
         first.setdefault(kind, sql)
-        if len(first) == len(kinds):
+        if len(first) == kinds(program):
             break
     return first
+
+
+def fixed(program: Program) -> dict[str, str]:
+    """The statements without parameters, by kind."""
+    whole: dict[str, str] = {}
+    for statement, kind in _kinds(program):
+        text, *others = _texts(statement)
+        if not others:
+            whole.setdefault(kind, text)
+    return whole
+
+
+def kinds(program: Program) -> int:
+    """How many kinds of statements a program sends."""
+    return len({kind for _, kind in _kinds(program)})
 
 
 def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
@@ -45,8 +59,8 @@ def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
 def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
     """Statements with their kinds; others, such as COMMIT, are left out."""
     # A value may be any text, `1 ORDER BY c` too: of the kinds that fit, the one with most text of its own.
-    kinds = sorted(_kinds(program), key=_literal_characters, reverse=True)
-    every = {_texts(statement): kind for statement, kind in kinds}
+    fullest = sorted(_kinds(program), key=_literal_characters, reverse=True)
+    every = {_texts(statement): kind for statement, kind in fullest}
     for sql in statements:
         if kind := next((kind for texts, kind in every.items() if _fits(texts, sql)), None):
             yield kind, sql

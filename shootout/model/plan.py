@@ -58,9 +58,12 @@ class DatasetSize(Value):
     seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded anew
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
-    def of(self, kind: DatasetKind) -> Dataset:
+    def of_kind(self, kind: DatasetKind) -> Dataset:
         """The dataset of the given kind in this size."""
         return Dataset(kind=kind, **structs.asdict(self))
+
+
+NUMBERS: Final = "seq"  # in place of a digest: the own dataset with the table of numbers, which others share
 
 
 class Dataset(DatasetSize):
@@ -72,7 +75,7 @@ class Dataset(DatasetSize):
 
     kind: DatasetKind = "sbtest"
     dump: str = ""  # the file's path; of kind dump
-    digest: str = ""  # of its bytes
+    digest: str = ""  # of its bytes; of kind own, of the workload's name: each has a schema to itself
 
     @property
     def key(self) -> str:
@@ -91,6 +94,16 @@ class Dataset(DatasetSize):
                 return f"own-{engine}"
             case "dump":
                 return f"dump-{self.digest}"
+
+    @property
+    def is_loaded(self) -> bool:
+        """Whether it has rows before any set-up."""
+        return self.kind != "own" or self.digest == NUMBERS
+
+    @property
+    def files(self) -> str:
+        """A workload's own folder for LOAD DATA and INTO OUTFILE, relative to the data directory."""
+        return f"../tmp/{self.digest or self.kind}"
 
     @property
     def nominal_bytes(self) -> int:

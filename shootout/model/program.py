@@ -147,7 +147,7 @@ class ProgramKind(Value):
     effect: Literal["read", "write", "other"]
 
 
-class Program(Value):
+class Program(Value, omit_defaults=True):
     """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
 
     `kinds`: statement names in file order, then those of "begin", "commit" and "rollback" that the engine
@@ -165,6 +165,7 @@ class Program(Value):
     parameters: tuple[ProgramParameter, ...]
     transactions: tuple[ProgramTransaction, ...]
     columns: tuple[ProgramColumn, ...] = ()
+    session: tuple[str, ...] = ()  # sent once by each connection
 
     @property
     def writes(self) -> bool:

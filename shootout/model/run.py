@@ -7,6 +7,7 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
 
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Block, Cell, Planned, Profile, block_key
 from shootout.model.value import Count, Difference, Positive, Protocol, Quantity, Seconds, Start, Value
 from shootout.model.workload import Distribution
@@ -36,7 +37,7 @@ class Placement(Value):
     single: int  # for one reading thread: client and server take turns, so they share a CPU
     reading: tuple[int, ...] = ()  # the servers' for several reading threads; (): `servers`
 
-    def of(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def cpus(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """The client's and the servers' CPUs in a block."""
         if threads > 1:
             return self.client, self.servers if writes else self.reading or self.servers
@@ -196,7 +197,7 @@ class Part(Value):
 class RunHeader(Value, tag="run", tag_field="record"):
     """The first line of a run document: everything decided before the first slice."""
 
-    format: Literal[5]  # formats.RUN
+    format: Literal[6]  # formats.RUN
     run: str  # unique, sorts by time
     started: str  # ISO, UTC
     shootout: str  # version
@@ -246,6 +247,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to confirm a change seen in earlier starts
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
+    plans: tuple[ExecutionPlan, ...] = ()  # of its statements, as far as no earlier start had them
     spent_s: Quantity | None = None  # budget spent by the end of this start; None: not recorded
 
 

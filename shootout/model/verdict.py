@@ -8,6 +8,7 @@ from typing import Annotated, Literal, Self
 
 from msgspec import Meta, field
 
+from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import Cell, Metric, Policy
 from shootout.model.published import Claim
 from shootout.model.run import EndRecord, RunHeader, Warning
@@ -144,6 +145,7 @@ class CellComparison(Value):
     judged: tuple[MetricVerdict, ...] = ()  # the metric that decided the verdict comes first
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes; largest change first
+    plans: tuple[PlanChange, ...] = ()  # that the run kept, and that differ
     # Largest first. Of a regression or improvement; without one, the costs that changed.
     causes: tuple[Cause, ...] = ()
     acknowledged: Acknowledgement | None = None  # if set, the regression fails nothing

@@ -234,3 +234,4 @@ class Workload(Value):
     parameters: dict[Name, Parameter] = field(default_factory=dict)
     setup: tuple[str, ...] = ()  # run before a block's warm-up; with {thread}: once per thread
     checks: tuple[Check, ...] = ()
+    session: tuple[str, ...] = ()  # sent once by each connection of the load

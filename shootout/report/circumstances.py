@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from shootout.analysis.warnings import OTHER_BASE
+from shootout.figures import counted
 from shootout.model.plan import Load
 from shootout.model.run import REMARK, RunHeader, ServerRecord
 from shootout.model.verdict import Comparison
 from shootout.numbers import number
-from shootout.report.figures import counted
 from shootout.settings import differences
 
 DEFAULTS_SHOWN = 5  # names of settings in a sentence

@@ -2,19 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from shootout import figures
 from shootout.analysis import plan_changes
-from shootout.analysis.plan_changes import PlanChange
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.answer import Detail
+from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.numbers import number
-from shootout.report import figures
 from shootout.settings.differences import VariableDifference
+
+STEPS_MAX = 4  # of a plan in a sentence
 
 
 def plan(change: PlanChange) -> str:
     """How a statement was executed, and how it is now."""
     said = (f"the {of.server} says: {text}" for of in (change.base, change.head) for text in of.warnings)
-    return "; ".join(
-        [f"{change.kind}: {access(change.base)} → {access(change.head)}", *rows_read(change), *said]
+    return "; ".join([f"{change.kind}: {ways(change)}", *rows_read(change), *said])
+
+
+def side_by_side(change: PlanChange, base: str, head: str, title: str) -> Detail:
+    """The plans of a statement on two servers, and the warnings of each."""
+    both = ((base, change.base), (head, change.head))
+    return Detail(
+        title,
+        tuple((label, plan.text or plan.error) for label, plan in both),
+        tuple(f"{label} says: {text}" for label, plan in both for text in plan.warnings),
+        change.base.sql,
     )
 
 
@@ -35,11 +48,42 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     return figures.setting(text, variable.name) or "empty"
 
 
-def access(plan: StatementPlan) -> str:
+def ways(change: PlanChange) -> str:
+    """How a statement came to its rows and does now, `ref on word → full scan`; only where that differs."""
+    base, head = change.base.steps, change.head.steps
+    theirs, own = ({step.table: _way(step) for step in steps} for steps in (base, head))
+    if theirs.keys() != own.keys() or not len(theirs) == len(base) == len(head):
+        both = theirs.items() & own.items()
+        changed = [[step for step in steps if (step.table, _way(step)) not in both] for steps in (base, head)]
+        return " → ".join(
+            _listed(steps) or "another plan" for steps in (changed if all(changed) else (base, head))
+        )
+    if differ := [table for table in own if theirs[table] != own[table]]:
+        told = (f"{table}: {theirs[table]} → {own[table]}" for table in differ)
+        return ", ".join(told).removeprefix(f"{differ[0]}: " if len(own) == 1 else "")
+    if [*theirs] != [*own]:
+        return f"tables in the order {', '.join(theirs)} → {', '.join(own)}"
+    extras = [{extra for step in steps for extra in step.extra} for steps in (base, head)]
+    lost, won = (", ".join(sorted(one - other)) for one, other in (extras, extras[::-1]))
+    return f"{lost or 'plain'} → {won or 'plain'}" if lost or won else "another plan"
+
+
+def access(plan: ExecutionPlan) -> str:
     """How a plan comes to its rows."""
-    return ", ".join(map(_step, plan.steps)) or "another plan"
+    return _listed(plan.steps) or "another plan"
 
 
-def _step(step: PlanStep) -> str:
-    key = f" by {step.key}" if step.key else ""
-    return f"{step.access or 'no'} access to {step.table}{key}" if step.table else "no table"
+def _listed(steps: Sequence[PlanStep]) -> str:
+    named = [f"{step.table}: {_way(step)}" if step.table else _way(step) for step in steps]
+    return ", ".join([*named[:STEPS_MAX], *(["…"] if len(named) > STEPS_MAX else [])])
+
+
+def _way(step: PlanStep) -> str:
+    match step.access:
+        case "ALL":
+            return "full scan"
+        case "index":
+            return f"full scan of {step.key}"
+        case "":
+            return "no table"
+    return f"{step.access} on {step.key}" if step.key else step.access

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
+from shootout.figures import counted, percent, threads
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import plain_percent
 from shootout.report import no_effect
-from shootout.report.figures import counted, percent, threads
 from shootout.report.wording import (
     WORST_FIRST,
     decided_change,
@@ -67,7 +67,7 @@ def overall(comparison: Comparison) -> Headline:
         return of_heads(here if every else comparison)[0]
     cells = _cells(every, here)
     claim, why = _claim(every, cells)
-    said = (no_effect.of(here, head).line(head) for head in every)
+    said = (no_effect.settings_without_effect(here, head).line(head) for head in every)
     return Headline(claim, tuple(filter(None, (why, *_lines(cells, comparison), *said))))
 
 
@@ -75,7 +75,7 @@ def _of_head(head: str, comparison: Comparison) -> Headline:
     cells = _cells((head,), comparison)
     claim, why = _claim((head,), cells)
     detail = _detail(cells, comparison.policy, why)
-    nothing = no_effect.of(comparison, head)
+    nothing = no_effect.settings_without_effect(comparison, head)
     if nothing.itself:
         details = (*nothing.sentences, f"{claim}, {detail}")
         return Headline(f"{nothing.itself} was compared with itself", details)

@@ -127,13 +127,15 @@ def _comparison(path: Path, ledgers: Ledgers) -> Comparison:
 
 
 def _compared(document: RunDocument, ledgers: Ledgers, base: str | None = None) -> Comparison:
-    return compare.compare(document, base=base, ledger_entries=ledgers.of(document.header))
+    return compare.compare(document, base=base, ledger_entries=ledgers.entries(document.header))
 
 
 def _judged(
     comparison: Comparison, acknowledged: Sequence[Acknowledgement], whole: Callable[[], Whole]
 ) -> JudgedRun:
-    entries = ledger.of(comparison.header, comparison.policy, comparison.cells, comparison.aa_controls)
+    entries = ledger.entries_of_run(
+        comparison.header, comparison.policy, comparison.cells, comparison.aa_controls
+    )
     return JudgedRun(acknowledgements.applied(_lean(comparison), acknowledged), entries, whole)
 
 
@@ -156,5 +158,12 @@ def _lean_cell(cell: CellComparison) -> CellComparison:
         for each in (cell.figures, cell.base_figures)
     )
     return structs.replace(
-        cell, figures=figures, base_figures=base_figures, warnings=(), metrics=(), statements=(), causes=()
+        cell,
+        figures=figures,
+        base_figures=base_figures,
+        warnings=(),
+        metrics=(),
+        statements=(),
+        plans=(),
+        causes=(),
     )

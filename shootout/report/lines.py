@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 
+from shootout.figures import threads
 from shootout.model.run import MODES_DROPPED
 from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
-from shootout.report import circumstances, headlines, next_steps, wording
-from shootout.report.figures import threads
-from shootout.report.judged import STYLES, Line, Table
+from shootout.report import circumstances, evidence, headlines, next_steps, wording
 from shootout.report.next_steps import NextSteps
 from shootout.report.sections import NO_SECTIONS, Section, Sections
+from shootout.writers.judged import STYLES, Line, Table
 
 OUTCOME_STYLES = {Outcome.HOLDS: "green", Outcome.FAILS: "bold red", Outcome.INCONCLUSIVE: "dim"}
 CUT_SHORT = "The run was cut short: some starts are missing"
@@ -47,8 +47,8 @@ def verdicts(comparison: Comparison, known: Sections = NO_SECTIONS) -> Iterator[
     if more := wording.more_minutes(comparison):
         yield Line(more)
     if (worst := next_steps.worst(comparison)) is not None:
-        yield from _next(worst, next_steps.of(comparison, worst))
-    if standing := wording.standing(comparison):
+        yield from _next(worst, next_steps.steps_after(comparison, worst))
+    if standing := wording.explain_gate(comparison):
         yield Line(standing, "yellow")
     for failure in wording.failures(comparison):
         yield Line()
@@ -73,11 +73,15 @@ def verdict_table(comparison: Comparison) -> Table:
 
 
 def _causes(c: CellComparison, sections: Sequence[Section], run: str) -> Iterator[Line]:
-    """What explains most of a cell's change, unless it is an improvement."""
+    """What a cell's change is, and what explains most of it; of an improvement, where there is evidence."""
+    name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
+    said = wording.change_sentence(c)
+    if c.verdict is Verdict.REGRESSED or evidence.evidence(c):
+        yield Line(f"{wording.symbol(c)} {name}: {said}", "bold" if c.verdict is Verdict.REGRESSED else "")
     if c.verdict is Verdict.REGRESSED or (c.causes and c.verdict is not Verdict.IMPROVED):
-        title, causes, command = wording.leading(c, sections, run)
-        name = f"{c.cell.workload}, {threads(c.cell.threads)}, {c.cell.server}"
-        yield Line(f"{title}, {name}: {'; '.join(causes) or command}".removesuffix(": "), "dim")
+        title, causes, command = wording.leading_causes(c, sections, run)
+        if title:
+            yield Line(f"{title}, {name}: {'; '.join(causes) or command}".removesuffix(": "), "dim")
 
 
 def _next(c: CellComparison, steps: NextSteps) -> Iterator[Line]:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from shootout.figures import NONE, counted, moment, percent, size
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.verdict import Verdict
 from shootout.numbers import percents
-from shootout.report.figures import NONE, counted, moment, percent, size
-from shootout.report.judged import STYLES, Judged, Line, Table
 from shootout.report.wording import SYMBOLS
 from shootout.runner.doctor import Report
 from shootout.servers.sources.cache import Cleared, Contents, Entry
 from shootout.servers.sources.catalogue import Fetched, Offer
+from shootout.writers.judged import STYLES, Judged, Line, Table
 
 HISTORY_COLUMNS = (
     "workload", "settings", "#threads", "server", "anchor", "#runs", "#first", "#newest", "change",

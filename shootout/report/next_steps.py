@@ -30,7 +30,7 @@ def worst(comparison: Comparison) -> CellComparison | None:
     return next(iter(wording.worst_first(regressed)), None)
 
 
-def of(comparison: Comparison, c: CellComparison) -> NextSteps:
+def steps_after(comparison: Comparison, c: CellComparison) -> NextSteps:
     header = comparison.header
     records = {record.label: record for record in header.part(c.cell).servers}
     both = (c.base.server, c.cell.server)

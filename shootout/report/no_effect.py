@@ -28,7 +28,7 @@ class NoEffect:
         return f"{who}: {', '.join(self.sentences)}" if self.sentences else ""
 
 
-def of(comparison: Comparison, head: str) -> NoEffect:
+def settings_without_effect(comparison: Comparison, head: str) -> NoEffect:
     """Compare a head's settings with those of its bases, as far as users asked for other ones."""
     header = comparison.header
     records = {record.label: record for record in header.servers if differences.is_known(record)}

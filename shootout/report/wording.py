@@ -9,21 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
 from shootout.analysis.warnings import OTHER_BASE
-from shootout.model.plan import THROUGHPUT, Policy
-from shootout.model.verdict import (
-    Cause,
-    CellComparison,
-    ClaimResult,
-    Comparison,
-    FalseAlarms,
-    Interval,
-    Outcome,
-    Verdict,
-)
-from shootout.numbers import MINUS, SPACE, percents, share
-from shootout.report import commands
-from shootout.report.characters import visible
-from shootout.report.figures import (
+from shootout.characters import visible
+from shootout.figures import (
     NONE,
     amount,
     change,
@@ -35,6 +22,19 @@ from shootout.report.figures import (
     threads,
     throughput,
 )
+from shootout.model.plan import THROUGHPUT, Policy
+from shootout.model.verdict import (
+    Cause,
+    CellComparison,
+    ClaimResult,
+    Comparison,
+    FalseAlarms,
+    Interval,
+    Outcome,
+    Verdict,
+)
+from shootout.numbers import MINUS, SPACE, number, percents, share
+from shootout.report import commands, evidence
 from shootout.report.sections import Section
 
 # Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
@@ -65,6 +65,7 @@ MEANINGS = {
 LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
 CAUSES_SHOWN = 2
 UNTOLD = 0.9  # an interval of a share that is wider tells nothing
+FACTOR_MIN = 2.0  # from here on a sentence has a factor
 LITTLE = 0.25  # of a change: a cause of less explains little
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -105,7 +106,7 @@ def reading(cell: CellComparison) -> str:
     return f"likely {cell.leaning}, unproven" if cell.leaning else cell.verdict
 
 
-def far(cells: Sequence[CellComparison]) -> str:
+def far_from_baseline(cells: Sequence[CellComparison]) -> str:
     """Which cells are how far from their baselines, the worst first."""
     first, *others = worst_first(cells)
     more = f", and {counted(len(others), 'other cell')}" if others else ""
@@ -144,9 +145,9 @@ def more_minutes(comparison: Comparison) -> str:
     return f"About {minutes} would likely decide {which}"
 
 
-def standing(comparison: Comparison) -> str:
+def explain_gate(comparison: Comparison) -> str:
     """Which regressions fail a gate, and why; empty if all do."""
-    state = gate.standing(comparison)
+    state = gate.judge_false_alarms(comparison)
     if state == "proven" or not heads(comparison):
         return ""
     rate, policy = comparison.false_alarms, comparison.policy
@@ -183,7 +184,7 @@ def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
     """Why a regression does not fail the gate; empty if it does."""
     if (accepted := c.acknowledged) is not None:
         return f"acknowledged by {accepted.owner} until {accepted.expires}: {accepted.reason}"
-    return "" if gate.counts(c, comparison) else standing(comparison)
+    return "" if gate.counts(c, comparison) else explain_gate(comparison)
 
 
 def properties(c: CellComparison) -> dict[str, str]:
@@ -191,6 +192,7 @@ def properties(c: CellComparison) -> dict[str, str]:
     texts = {
         "verdict": verdict(c),
         "change": decided_change(c) if c.cell != c.base else "",
+        "why": visible(change_sentence(c)),
         "detectable": detectable(c),
         "reason": visible(c.reason),
     }
@@ -215,15 +217,40 @@ def causes(c: CellComparison) -> tuple[str, ...]:
     )
 
 
-def leading(c: CellComparison, sections: Iterable[Section], run: str) -> tuple[str, tuple[str, ...], str]:
-    """What is known of why a cell changed: a title, sentences, and the command that looks for more, if any.
+def change_sentence(c: CellComparison) -> str:
+    """Say by how much a cell regressed or improved, and the evidence; empty for other verdicts.
 
-    Explanations come first; without one, what most of the change is put down to.
+    Every place that names a change says this first.
+    """
+    if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
+        return ""
+    size = decided_change(c)
+    decided = decisive(c)
+    if decided is not None and decided[0] == THROUGHPUT:
+        ratio = decided[1].estimate
+        word, times = ("slower", 1 / ratio) if ratio < 1 else ("faster", ratio)
+        size = (
+            f"× {number(times, digits=2)}" if times >= FACTOR_MIN else change(decided[1]).lstrip(f"+{MINUS}")
+        )
+        size = f"{size} {word}"
+    return "; ".join((size, *evidence.evidence(c)))
+
+
+def leading_causes(
+    c: CellComparison, sections: Iterable[Section], run: str
+) -> tuple[str, tuple[str, ...], str]:
+    """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
+
+    Explanations come first; without one, the likely causes. All are empty where the evidence is enough.
     """
     if explained := tuple(section.cause for section in sections if section.cause):
         return "Cause", explained, ""
-    if c.causes:
-        return causes_title(c), causes(c)[:CAUSES_SHOWN], ""
+    if likely := [
+        text for each, text in zip(c.causes, causes(c), strict=True) if not evidence.has(c, each.name)
+    ]:
+        return causes_title(c), tuple(likely[:CAUSES_SHOWN]), ""
+    if evidence.evidence(c):
+        return "", (), ""
     return "No cause found yet", (), commands.look_further(run, c.cell)
 
 

@@ -55,7 +55,7 @@ def examine(data: Path, results: Path, policy: Policy, settings: str, skip: Call
     """
     runner = machine.inspect(data)
     entries = ledgers.read(results / ledgers.FOLDER, runner.fingerprint, skip)
-    false_alarms = ledger.standing(entries, policy, settings)
+    false_alarms = ledger.false_alarms_of_gates(entries, policy, settings)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
@@ -96,10 +96,10 @@ def power(loss: float, noise: ledger.Noise, margin: float, policy: Policy) -> fl
     From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
     included.
     """
-    floor = policy.floor_factor * stats.quantile(policy.confidence) * noise.of(STARTS)
+    floor = policy.floor_factor * stats.quantile(policy.confidence) * noise.deviation(STARTS)
     bar = max(math.log1p(margin), floor)
     starts = STARTS + policy.confirm_starts
-    of_run = stats.Noise((noise.of(starts),), starts - 1)
+    of_run = stats.Noise((noise.deviation(starts),), starts - 1)
     return flagged(-math.log1p(-loss), of_run, bar, policy, comparisons=1)
 
 

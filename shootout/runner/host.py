@@ -178,6 +178,11 @@ class Host:
     # --- what this process may have ---------------------------------------------------------------
 
     @property
+    def usable_bytes(self) -> int:
+        """The memory that it may have."""
+        return min(self.installed_bytes, self.limits.memory_bytes or self.installed_bytes)
+
+    @property
     def limits(self) -> Limits:
         """The limits of its control groups and their ancestors."""
         shares = [share for group in self._groups("cpu") if (share := self._cpu_share(group)) is not None]

@@ -230,7 +230,6 @@ def _tasks(pid: int) -> list[int]:
 def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]:
     """The facts that are visible, by names that users see."""
     cpus, limits = host.cpus, host.limits
-    memory_bytes = min(host.installed_bytes, limits.memory_bytes or host.installed_bytes)
     limited = limits.cpus is not None and limits.cpus < len(cpus)
     facts = {
         "architecture": platform.machine(),
@@ -239,7 +238,7 @@ def _facts(host: Host, mount: Mount | None, disk: Disk | None) -> dict[str, str]
         "CPUs": str(len(cpus)),
         "cores": str(len({host.core(cpu) for cpu in cpus})),
         "CPU limit": f"{limits.cpus:g}" if limited else "",
-        "memory": f"{math.ceil(memory_bytes / 2**30)} GiB",
+        "memory": f"{math.ceil(host.usable_bytes / 2**30)} GiB",
         "virtualisation": host.hypervisor,
         "file system": mount.filesystem if mount else "",
         "disk": f"{'virtual' if disk.virtual else _kind(disk)} {disk.model}".strip() if disk else "unknown",

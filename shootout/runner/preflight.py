@@ -188,8 +188,7 @@ def _clocks(host: Host) -> Iterator[Finding]:
 
 
 def _memory(host: Host) -> Iterator[Finding]:
-    memory, limit = host.memory, host.limits.memory_bytes
-    of = host.installed_bytes if limit is None else min(limit, host.installed_bytes)
+    memory, of = host.memory, host.usable_bytes
     available = min(memory.get("MemAvailable", memory["MemTotal"]), of)
     yield Finding(
         code="memory",

@@ -84,11 +84,11 @@ class Running(ABC):
 
     def creating(self, schema: str) -> tuple[str, ...]:
         """The statements that create a schema of the suite."""
-        return (f"CREATE DATABASE {schema}",)
+        return (f"CREATE DATABASE `{schema}`",)
 
     def removing(self, schema: str) -> tuple[str, ...]:
         """The statements that drop it if it exists. Raises MeasureError if that is not allowed."""
-        return (f"DROP DATABASE IF EXISTS {schema}",)
+        return (f"DROP DATABASE IF EXISTS `{schema}`",)
 
     def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
         """The rows of `sql`; bytes are decoded as UTF-8.

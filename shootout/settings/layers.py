@@ -6,7 +6,8 @@ import os
 import re
 
 from shootout.errors import InputError
-from shootout.settings.profiles import DIRECTORY, POOL, POOL_OF_DATA, SettingsProfile, checked_options, load
+from shootout.settings import placing
+from shootout.settings.profiles import DIRECTORY, POOL, POOL_OF_DATA, SettingsProfile, is_file, load
 from shootout.settings.setting import meant
 from shootout.settings.table import SETTINGS
 
@@ -14,7 +15,7 @@ ONLY = "only:"  # before a file that replaces the run's settings instead of addi
 _VARIABLE = re.compile(r"[\w.-]+ *=")
 
 
-def of(run: str, added: str | None = None) -> SettingsProfile:
+def combine(run: str, added: str | None = None) -> SettingsProfile:
     """The settings of a server, from those of its run and what follows the `@` of its reference.
 
     `added` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE
@@ -49,21 +50,17 @@ def _parts(added: str | None) -> list[str]:
 
 
 def _adds(part: str) -> bool:
-    return bool(_VARIABLE.match(part)) or (_is_file(part) and not part.startswith(ONLY))
+    return bool(_VARIABLE.match(part)) or (is_file(part) and not part.startswith(ONLY))
 
 
 def _replaces(part: str) -> bool:
     return part.startswith(ONLY) or part in {file.stem for file in DIRECTORY.glob("*.toml")}
 
 
-def _is_file(part: str) -> bool:
-    return "/" in part or part.endswith((".cnf", ".toml"))
-
-
 def _one_option(text: str) -> SettingsProfile:
     """The profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
-    options = checked_options(f"@{text}", {name.strip(): value.strip()})
+    options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:
         raise InputError(f"@{text}: {name} places or joins servers, and that shootout does itself")
     return SettingsProfile(name=text, options=options)
@@ -79,15 +76,23 @@ def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
     }
     pools = {POOL, POOL_OF_DATA}
     dropped = pools if pools & above.settings.keys() else set()
-    kept = {
-        option: value for option, value in below.options.items() if meant(option, value)[0] not in redefined
-    }
+
+    def both(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
+        kept = {option: value for option, value in lower.items() if meant(option, value)[0] not in redefined}
+        return placing.checked(above.name, kept | upper)
+
     return SettingsProfile(
         name=f"{below.name} + {above.name}",
         description=above.description or below.description,
         settings={name: value for name, value in below.settings.items() if name not in dropped}
         | above.settings,
         lacking=below.lacking | above.lacking,
-        options=checked_options(above.name, kept | above.options),
+        options=both(below.options, above.options),
+        versions={
+            version: both(
+                below.versions.get(version, below.options), above.versions.get(version, above.options)
+            )
+            for version in below.versions | above.versions
+        },
         left_out=(*below.left_out, *above.left_out),
     )

@@ -6,11 +6,13 @@ that a version lacks is an error unless the profile declares it as lacking.
 
 from __future__ import annotations
 
+import os
 import re
 import reprlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePath
+from itertools import chain
+from pathlib import Path
 
 import msgspec
 
@@ -19,6 +21,7 @@ from shootout.inputs import toml
 from shootout.model.plan import Dataset
 from shootout.model.value import Family, Value, Version
 from shootout.paths import FIXTURES
+from shootout.settings import optionfiles, placing
 from shootout.settings.setting import Scalar, meant, normalise, variable
 from shootout.settings.table import MIB, SETTINGS
 
@@ -31,33 +34,7 @@ POOL_SHARED_BYTES = 1024 * MIB  # … this size; a smaller one has one instance
 POOL_MIN_BYTES = 6 * MIB
 SHARE_MAX = 100  # of the data
 
-# The groups of a my.cnf that servers of every version read, and those that only some versions read.
-_GROUPS = {"mysqld", "server", "mariadb", "mariadbd", "galera"}
-_SOME_SERVERS = re.compile(r"(?:mysqld|mariadbd?)-[0-9].*")
-_UNCOMMENTED = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^#])*""")
-# A server takes all lines with one of these options; of other options the last one counts.
-_GATHERED = {
-    *("binlog_do_db", "binlog_ignore_db", "ignore_db_dir", "optimizer_switch"),
-    *("performance_schema_instrument", "plugin_load_add"),
-}
-
-# shootout sets an instance's paths and addresses itself: these options of a .cnf file are left out.
-_INSTANCE_OPTIONS = {
-    *("basedir", "bind_address", "character_sets_dir", "datadir", "extra_port", "general_log_file"),
-    *("init_file", "language", "lc_messages_dir", "log_error", "pid_file", "plugin_dir", "port"),
-    *("secure_file_priv", "slow_query_log_file", "socket", "tmpdir", "user"),
-}
-# Left out by how they begin, which a unique start of a name does, too: what would join an instance to the
-# cluster or the source of the server that the file is from, open further ports, or set up TLS, which no
-# connection uses.
-_OTHERS = (
-    *("wsrep", "group_replication", "ndb", "master", "slave", "replica", "relay", "rpl_semi_sync"),
-    *("read_only", "super_read_only", "admin", "mysqlx", "ssl"),
-)
-_JOINING_PLUGINS = re.compile("group_replication|semisync|mysqlx|handlersocket")
-_PREFIXES = re.compile("((loose|skip|disable|enable|maximum)_)*")  # of an option's name, for servers
 POOL, POOL_OF_DATA = "buffer_pool_bytes", "buffer_pool_of_data"  # they exclude each other
-_OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _SIZE = re.compile(r"[0-9]{1,20}")
 _HARMLESS = {
     name
@@ -84,7 +61,18 @@ class SettingsProfile(SettingsFile, kw_only=True):
     """A server's configuration in terms that mean the same on every version."""
 
     name: str
-    left_out: tuple[str, ...] = ()  # options of its file that shootout sets itself
+    # the options of versions for which its file has groups of their own, such as 8.0
+    versions: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
+    left_out: tuple[str, ...] = ()  # of its file, with reasons
+
+    def options_of(self, version: Version) -> dict[str, str]:
+        """Its verbatim options for a version."""
+        return self.versions.get(".".join(map(str, version[:2])), self.options)
+
+    @property
+    def every_option(self) -> Iterator[tuple[str, str]]:
+        """Its verbatim options for any version."""
+        return chain.from_iterable(each.items() for each in (self.options, *self.versions.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,30 +97,47 @@ class Compiled:
 
 
 def load(name_or_file: str) -> SettingsProfile:
-    """Read a profile of fixtures/settings by name, or a .toml or .cnf file by path.
+    """Read a profile of fixtures/settings by name, or a file: TOML, or options as my.cnf has them.
 
     Raises InputError if it does not exist, cannot be read or is invalid.
     """
-    if name_or_file.endswith(".cnf"):
+    if _is_option_file(name_or_file):
         file = Path(name_or_file)
-        written = _load_cnf(file)
-    else:
-        file = toml.find(name_or_file, DIRECTORY, "settings profile")
-        written = toml.load(file, SettingsFile)
+        found = optionfiles.read(file)
+        return SettingsProfile(
+            name=file.stem,
+            description=str(file),
+            options=placing.checked(file, found.options),
+            versions={version: placing.checked(file, options) for version, options in found.versions.items()},
+            left_out=found.left_out,
+        )
+    file = toml.find(name_or_file, DIRECTORY, "settings profile")
+    written = toml.load(file, SettingsFile)
     if {POOL, POOL_OF_DATA} <= written.settings.keys():
         raise InputError(f"{file}: settings: buffer_pool_bytes and buffer_pool_of_data exclude each other")
     for name, why in written.lacking.items():
         if name not in written.settings:
             raise InputError(f"{file}: lacking: {name!r} is not among its settings")
-        _require_printable(file, f"lacking.{name}", why)
+        placing.require_printable(file, f"lacking.{name}", why)
     return SettingsProfile(
         name=file.stem,
         description=written.description,
         settings={name: _checked(file, name, value) for name, value in written.settings.items()},
         lacking=written.lacking,
-        options=checked_options(file, written.options),
-        left_out=tuple(filter(_places, written.options)),
+        options=placing.checked(file, written.options),
+        left_out=tuple(optionfiles.placed(filter(placing.places, written.options))),
     )
+
+
+def is_file(text: str) -> bool:
+    """Whether a text names a file of settings, and not one of fixtures/settings."""
+    return "/" in text or text.endswith(".toml") or _is_option_file(text)
+
+
+def _is_option_file(text: str) -> bool:
+    if text.endswith((".cnf", ".ini", ".toml")):
+        return not text.endswith(".toml")
+    return os.path.isfile(text) and not (DIRECTORY / f"{text}.toml").is_file()  # noqa: PTH113 (Path's raises for a long text)
 
 
 def compile(
@@ -147,7 +152,8 @@ def compile(
     Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
     for a buffer pool that would be too small.
     """
-    overridden = _overridden(profile)
+    own = profile.options_of(version)
+    overridden = _overridden(profile, own)
     options: dict[str, str] = {}
     requests: dict[str, Request] = {}
     for name, requested in profile.settings.items():
@@ -172,16 +178,16 @@ def compile(
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
         options |= written
         requests[target] = Request(value=value, variables=variables, lacking=bool(row.lacks), note=note)
-    return Compiled(options | profile.options, requests, profile.options, profile.left_out)
+    return Compiled(options | own, requests, own, profile.left_out)
 
 
-def _overridden(profile: SettingsProfile) -> set[str]:
-    """The variables of which the profile's own options decide.
+def _overridden(profile: SettingsProfile, options: Mapping[str, str]) -> set[str]:
+    """The variables of which the profile's own options for a version decide.
 
     Beside a character set of its own it has no collation of ours, and none of our character sets beside
     another one's collation: a server refuses such pairs.
     """
-    own = dict(meant(option, value) for option, value in profile.options.items())
+    own = dict(meant(option, value) for option, value in options.items())
     ours = normalise(str(profile.settings.get("character_set", "")))
     beside = set()
     if "character_set_server" in own:
@@ -221,54 +227,6 @@ def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[
     return min(nearest, key=lambda size: abs(size - wanted)), f"{share:g} of about {data_bytes} bytes of data"
 
 
-def _load_cnf(file: Path) -> SettingsFile:
-    """Read what a my.cnf says to all servers. Raises InputError for what would be lost."""
-    groups: set[str] = set()
-    options: dict[str, str] = {}
-    for where, group, option, value in _cnf_lines(file):
-        groups.add(group)
-        if option and _SOME_SERVERS.fullmatch(group):
-            raise InputError(
-                f"{where}: only some servers read [{group}]; put what all should have into [mysqld]"
-            )
-        if not option or group not in _GROUPS:
-            continue
-        if variable(option) in _GATHERED & set(map(variable, options)):
-            raise InputError(f"{where}: {option} again; a server takes both, so expected a single line")
-        options.pop(option, None)  # the later one counts, among other spellings, too
-        options[option] = value
-    if not groups & _GROUPS:
-        raise InputError(f"{file}: contains no [mysqld] group")
-    return SettingsFile(description=str(file), options=options)
-
-
-def _cnf_lines(file: Path) -> Iterator[tuple[str, str, str, str]]:
-    """Where it is, group, option and value of each line; a line that begins a group has no option."""
-    try:
-        lines = file.read_text("utf-8").splitlines()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{file}: {error}") from None
-    group = ""
-    for number, line in enumerate(map(str.strip, lines), start=1):
-        where = f"{file}: line {number}"
-        if line.startswith("!"):
-            raise InputError(f"{where}: {line!r} is not supported; put the options into this file")
-        if not line or line.startswith(("#", ";")):
-            continue
-        if line.startswith("["):
-            group = line[1:].partition("]")[0].strip()
-            yield where, group, "", ""
-            continue
-        if not group:
-            raise InputError(f"{where}: not in a group such as [mysqld]")
-        option, equals, value = map(str.strip, _UNCOMMENTED.findall(line)[0].partition("="))
-        if not option:
-            raise InputError(f"{where}: {line!r} is not an option")
-        yield where, group, option, value or ('""' if equals else "")
-
-
 def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     if name not in SETTINGS:
         raise InputError(f"{file}: unknown setting {name!r}{toml.hint(name, SETTINGS)}")
@@ -296,53 +254,9 @@ def _checked(file: Path, name: str, value: Scalar) -> Scalar:
     if expected:
         raise InputError(f"{file}: {name}: expected {expected}, found {reprlib.repr(value)}")
     if isinstance(value, str):
-        _require_printable(file, name, value)
+        placing.require_printable(file, name, value)
         value = setting.display(value)
         if setting.choices and value not in setting.choices:
             choices = ", ".join(setting.choices)
             raise InputError(f"{file}: {name}: expected one of {choices}; found {reprlib.repr(value)}")
     return value
-
-
-def checked_options(file: str | Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without those that place a server; of two spellings of one option the later one wins.
-
-    Raises InputError for what is no option, or points outside the instance directory: there a server could
-    destroy another one's data.
-    """
-    checked: dict[str, tuple[str, str]] = {}
-    for option, value in options.items():
-        if not _OPTION.fullmatch(option):
-            raise InputError(f"{file}: {reprlib.repr(option)} is not an option name")
-        _require_printable(file, option, value)
-        if _places(option):
-            continue
-        if any(map(_is_outside, re.split("[;:,=]", value))):
-            raise InputError(f"{file}: {option} = {value} is outside the instance directory; leave it out")
-        if _bare(option).startswith("plugin_load") and _JOINING_PLUGINS.search(value.casefold()):
-            raise InputError(f"{file}: {option} = {value} would join other servers; leave it out")
-        name, _ = meant(option, value)
-        checked.pop(name, None)
-        checked[name] = option, value
-    return dict(checked.values())
-
-
-def _places(option: str) -> bool:
-    """Whether an option places a server, or joins it to others."""
-    return _bare(option) in _INSTANCE_OPTIONS or _bare(option).startswith(_OTHERS)
-
-
-def _bare(option: str) -> str:
-    return _PREFIXES.sub("", variable(option), count=1)
-
-
-def _is_outside(part: str) -> bool:
-    """Whether a part of an option's value is a path that leaves the server's directory."""
-    path = part.strip(" '\"")
-    return (path.startswith(("/", "~")) and not path.startswith("/*")) or ".." in PurePath(path).parts
-
-
-def _require_printable(file: str | Path, name: str, value: str) -> None:
-    """Reject line breaks above all: they would start another option or group in the server's my.cnf."""
-    if not value.isprintable():
-        raise InputError(f"{file}: {name}: expected printable characters, found {reprlib.repr(value)}")

@@ -41,7 +41,7 @@ def compare(
     ordered = sorted(records.values(), key=lambda record: record.requested is None)
     warnings = [warning for warning in map(_warning, ordered) if warning]
     if compiled.left_out:
-        text = f"Left out, because shootout places servers itself: {', '.join(compiled.left_out)}."
+        text = f"Left out: {'; '.join(compiled.left_out)}."
         warnings.append(Warning(code="settings-left-out", text=text))
     return tuple(ordered), tuple(warnings)
 

@@ -45,7 +45,7 @@ def measure(plan: Plan, results: Path, duration_s: float, turn_s: float, observe
     turn_s: seconds of load on one server before the next one's turn; 0: one server after the other.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
-    load = LongLoad.of(plan)
+    load = LongLoad.from_plan(plan)
     started = datetime.now(UTC)
     soak = journal.new_run(started)
     with load.prepared(soak, observe) as (directory, servers, failures):

@@ -15,13 +15,17 @@ from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.settings import differences
 from shootout.settings.setting import meant, normalise, variable
-from shootout.upgrade.values import OptionFate
+from shootout.upgrade.values import OptionFate, Reader
 
 _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
-_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
+# Before a server has its log, its name stands in place of a level.
+_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
-_ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
+_ALWAYS = re.compile(
+    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
+    re.IGNORECASE,
+)
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
@@ -102,10 +106,18 @@ def loose(option: str) -> str:
     return option if option.startswith(("loose-", "loose_")) else f"loose-{option}"
 
 
-def fates(options: Mapping[str, str], old: Probe, new: Probe) -> Iterator[OptionFate]:
-    """What becomes of each option."""
+def fates(
+    options: tuple[Mapping[str, str], Mapping[str, str]], old: Probe, new: Probe
+) -> Iterator[OptionFate]:
+    """What becomes of each option, of those that each server reads."""
     called = differences.renamed(old.variables, new.variables)
-    for option, value in options.items():
+    by_old, by_new = (each.items() for each in options)
+    for option, value in dict.fromkeys((*by_old, *by_new)):
+        read_by: Reader = "both"
+        if (option, value) not in by_new:
+            read_by = "old"
+        elif (option, value) not in by_old:
+            read_by = "new"
         name, _ = meant(option, value)
         renamed = called.get(name, "")
         yield OptionFate(
@@ -115,23 +127,30 @@ def fates(options: Mapping[str, str], old: Probe, new: Probe) -> Iterator[Option
             old=old.variables.get(name),
             new=new.variables.get(renamed or name),
             renamed=renamed,
-            refused=_refused(option, old, new),
-            told=new.told.get(option, ""),
+            refused=_refused(option, read_by, old, new),
+            told="" if read_by == "old" or option in old.told else new.told.get(option, ""),
+            read_by=read_by,
         )
 
 
-def _refused(option: str, old: Probe, new: Probe) -> str:
-    """Why a server does not start with an option."""
-    by_old = f"{_BY_OLD}{old.refused[option]}" if option in old.refused else ""
-    return "; ".join(filter(None, (new.refused.get(option, ""), by_old)))
+def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
+    """Why a server does not start with an option that it reads."""
+    by_old = f"{_BY_OLD}{old.refused[option]}" if read_by != "new" and option in old.refused else ""
+    by_new = new.refused.get(option, "") if read_by != "old" else ""
+    return "; ".join(filter(None, (by_new, by_old)))
+
+
+def is_compared(fate: OptionFate) -> bool:
+    """Whether variables of the old server show what an option does."""
+    return bool(fate.refused) or fate.old is not None
 
 
 def is_kept(fate: OptionFate) -> bool:
     """Whether the new server does with an option what the old one did."""
-    if fate.refused or fate.renamed or fate.new is None:
-        return fate.old is None and fate.new is None and not fate.refused
-    if fate.old is None:
-        return True
+    if fate.refused or fate.renamed or fate.read_by != "both":
+        return False
+    if fate.old is None or fate.new is None:
+        return fate.old is None
     if "=" in fate.old and {*fate.old.split(",")} <= {*fate.new.split(",")}:
         return True  # flags, of which a newer server has more
     return normalise(fate.old) == normalise(fate.new)
@@ -139,16 +158,21 @@ def is_kept(fate: OptionFate) -> bool:
 
 def measured(fates_of: Iterable[OptionFate]) -> Iterator[dict[str, str]]:
     """The options that both servers take: for the old one, and by the new one's names for them."""
-    both: dict[str, tuple[str, str]] = {}
+    of_old: dict[str, str] = {}
+    of_new: dict[str, str] = {}
     for fate in fates_of:
         refusals = [why.removeprefix(_BY_OLD) for why in filter(None, fate.refused.split("; "))]
         lacking = [found["modes"].split(", ") for why in refusals if (found := _LACKS.fullmatch(why))]
         if len(lacking) == len(refusals):  # else a server refuses the whole option
             gone = {mode for modes in lacking for mode in modes}
             rest = _mode_list(mode for mode in _modes(fate.value) if mode not in gone)
-            both[fate.option] = fate.renamed or fate.option, rest if gone else fate.value
-    yield {loose(name): value for name, (_, value) in both.items()}
-    yield {loose(renamed): value for renamed, value in both.values()}
+            value = rest if gone else fate.value
+            if fate.read_by != "new":
+                of_old[loose(fate.option)] = value
+            if fate.read_by != "old":
+                of_new[loose(fate.renamed or fate.option)] = value
+    yield of_old
+    yield of_new
 
 
 def warnings(log: str) -> list[str]:
@@ -159,7 +183,7 @@ def warnings(log: str) -> list[str]:
 
 def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The first warning or error of a log that names an option, for each option."""
-    messages = _messages(log, _LEVEL)
+    messages = [text for text in _messages(log, _LEVEL) if not _ALWAYS.search(text)]
     for option in options:
         if text := next((text for text in messages if _names(text, variable(option))), ""):
             yield option, _shown(text)
@@ -170,7 +194,9 @@ def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
     for text in reversed(_messages(log, _ERROR)):
         by_name = [option for option in options if _names(text, variable(option))]
         by_value = [
-            option for option, value in options.items() if any(_names(text, word) for word in _words(value))
+            option
+            for option, value in options.items()
+            if any(_names(text, word) for word in _words(value)) or _quotes(text, value)
         ]
         if by_name or by_value:
             return dict.fromkeys(by_name or by_value, _shown(text))
@@ -179,8 +205,9 @@ def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
 
 def cause(failure: str) -> str:
     """The first error of the log that a failure quotes, or its first line."""
-    errors = _messages(failure, _ERROR)
-    return _shown(errors[0]) if errors else failure.partition("\n")[0]
+    ours, _, log = failure.partition("\n")
+    errors = _messages(log, _ERROR)
+    return _shown(errors[0]) if errors else ours
 
 
 def _messages(log: str, level: re.Pattern[str]) -> list[str]:
@@ -194,7 +221,16 @@ def _shown(text: str) -> str:
 
 def _names(text: str, word: str) -> bool:
     spelled = re.escape(word).replace("_", "[_-]")
-    return re.search(rf"(?<![\w-]){spelled}(?![\w-])", text) is not None
+    return re.search(rf"(?<![\w-])(?:--)?(?:loose[_-])?{spelled}(?![\w-])", text) is not None
+
+
+def _quotes(text: str, value: str) -> bool:
+    """Whether a message quotes one of an option's values, which is a word and no switch."""
+    return any(
+        f"'{word}'" in text
+        for word in _modes(value)
+        if word[0].isalpha() and normalise(word) not in ("0", "1")
+    )
 
 
 def _words(value: str) -> Iterator[str]:

@@ -4,42 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shootout.count.report import modes_dropped
+from shootout.answer import Table, Topic
+from shootout.count.answer import modes_dropped
+from shootout.figures import counted
 from shootout.report import differing
-from shootout.report.figures import counted
 from shootout.settings.differences import VariableDifference
-from shootout.upgrade.judge import Answer
-from shootout.upgrade.topic import Topic
+from shootout.upgrade.configuration import is_compared, is_kept
+from shootout.upgrade.judge import Findings
 from shootout.upgrade.values import OptionFate
 
 VALUE_MAX = 60  # characters of a variable's value
 
 
-def refused(answer: Answer) -> Topic | None:
-    document = answer.document
-    failures = answer.counted.document.failures if answer.counted else ()
+def refused(found: Findings) -> Topic | None:
+    document = found.document
+    failures = found.counted.document.failures if found.counted else ()
     lacking = [failure for failure in failures if failure.lacks]
     lines = [
-        f"{answer.new} does not know {failure.kind}: {failure.reason}"
+        f"{found.new} does not know {failure.kind}: {failure.reason}"
         for failure in lacking
-        if failure.server == answer.new
+        if failure.server == found.new
     ]
-    if old := [failure.kind for failure in lacking if failure.server == answer.old]:
-        lines.append(f"{answer.old} does not know {', '.join(old)}: there is nothing to compare.")
+    if old := [failure.kind for failure in lacking if failure.server == found.old]:
+        lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
     if document.results is not None:
         lines += document.results or ["Every statement that was compared returns the same rows."]
-    if answer.counted:
-        lines += modes_dropped(answer.counted.document)
-    rows = (*map(_fate, answer.fates), *_meanings(answer))
-    if document.options and not answer.fates:
-        lines.append(f"{document.settings}: the new server takes every option as the old one does.")
+    if found.counted:
+        lines += modes_dropped(found.counted.document)
+    rows = (*map(_fate, found.fates), *_meanings(found))
+    lines += _file(found)
     if not (lines or rows):
         return None
-    return Topic(
-        "Refused, or understood differently", tuple(lines),
-        ("option", "value", answer.old, answer.new, "what happens"), rows,
-        caption="What your my.cnf and the defaults mean",
-    )  # fmt: skip
+    columns = ("option", "value", found.old, found.new, "what happens")
+    table = Table(columns, rows, "What your my.cnf and the defaults mean")
+    return Topic("Refused, or understood differently", tuple(lines), (table,) if rows else ())
+
+
+def _file(found: Findings) -> Iterator[str]:
+    """The rest of the user's my.cnf: options that are kept, cannot be compared, or were left out."""
+    document = found.document
+    unknown = [fate.option for fate in document.options if not is_compared(fate)]
+    kept = len(document.options) - len(unknown)
+    if kept and not any(fate.option not in unknown for fate in found.fates):
+        which = f"the other {counted(kept, 'option')}" if unknown else "every option"
+        yield f"{document.settings}: the new server takes {which} as the old one does."
+    if unknown:
+        what = f"{found.old} has no variable of that name, so they are not compared"
+        yield f"{document.settings}: {', '.join(unknown)}: {what}."
+    if document.settings_left_out:
+        yield f"{document.settings}: left out: {'; '.join(document.settings_left_out)}."
 
 
 # Variables that change what statements and accounts mean, rather than how long they take.
@@ -50,8 +63,8 @@ MEANINGS = (
 )  # fmt: skip
 
 
-def _meanings(answer: Answer) -> Iterator[tuple[str, ...]]:
-    for variable in answer.variables:
+def _meanings(found: Findings) -> Iterator[tuple[str, ...]]:
+    for variable in found.variables:
         if variable.name in MEANINGS and variable.origin != "requested":
             yield (variable.name, "", *_values(variable), "another default")
 
@@ -68,10 +81,16 @@ def _short(text: str) -> str:
 def _fate(fate: OptionFate) -> tuple[str, ...]:
     if fate.refused:
         what = f"refused: {fate.refused}; left out on both servers"
+    elif fate.read_by != "both":
+        what = f"only the {fate.read_by} server reads it: its group is of one version"
     elif fate.renamed:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:
         what = "removed"
+    elif not is_compared(fate):
+        what = "not compared"
+    elif is_kept(fate):
+        what = "as before"
     else:
         what = "another value"
     difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)
@@ -86,9 +105,9 @@ def _fate(fate: OptionFate) -> tuple[str, ...]:
 ORIGINS = {"requested": "your my.cnf", "default": "another default", "only one has it": "only one has it"}
 
 
-def settings(answer: Answer) -> Topic | None:
-    notable = [variable for variable in answer.variables if variable.notable]
-    if not answer.variables:
+def settings(found: Findings) -> Topic | None:
+    notable = [variable for variable in found.variables if variable.notable]
+    if not found.variables:
         return None
     rows = tuple(
         (
@@ -98,8 +117,7 @@ def settings(answer: Answer) -> Topic | None:
         )
         for each in notable
     )
-    every = counted(len(answer.variables), "variable")
-    return Topic(
-        "Settings that differ", (f"{every} differ; {len(notable)} are known to change performance.",),
-        ("variable", answer.old, answer.new, "why"), rows, caption="Those known to change performance",
-    )  # fmt: skip
+    every = counted(len(found.variables), "variable")
+    said = f"{every} differ; {len(notable)} are known to change performance."
+    table = Table(("variable", found.old, found.new, "why"), rows, "Those known to change performance")
+    return Topic("Settings that differ", (said,), (table,) if rows else ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from shootout.document.formats import Format
+from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import quoted
 from shootout.upgrade.values import UpgradeDocument
@@ -32,4 +32,11 @@ def _fault(document: UpgradeDocument) -> str:
     return next((f"it names {quoted(name)}, which lies elsewhere" for name in outside), "")
 
 
-UPGRADES = Store("an upgrade", "upgrades/*.json", UpgradeDocument, "upgrade", Format(1), _fault)
+def _upgrade_1(record: Record) -> Record:
+    """Every option was read by both servers, and what was left out of a my.cnf was not kept."""
+    return record | {"format": 2}
+
+
+UPGRADES = Store(
+    "an upgrade", "upgrades/*.json", UpgradeDocument, "upgrade", Format(2, (_upgrade_1,)), _fault
+)

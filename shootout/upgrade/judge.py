@@ -13,12 +13,12 @@ from typing import TypeVar
 
 from shootout import steps
 from shootout.analysis import plan_changes
-from shootout.analysis.plan_changes import PlanChange
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
-from shootout.count.values import JOINT, MIX, TRANSACTION, WorkChange, WorkComparison
+from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
+from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
@@ -46,9 +46,9 @@ class Restored:
     """What an old value of a setting does for the new server's statements."""
 
     setting: str  # NAME=VALUE
-    restores: tuple[WorkChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
-    saves: tuple[WorkChange, ...]  # fewer, too, but nothing that was lost
-    cost: tuple[WorkChange, ...]  # more
+    restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
+    saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
+    cost: tuple[CountChange, ...]  # more
     failed: str  # why it has no counts
 
 
@@ -56,8 +56,8 @@ class Restored:
 class Loss:
     """A kind of statement that costs more, and what is left of it with the old settings."""
 
-    change: WorkChange
-    left: WorkChange | None  # the new server with all old values, against the old without these features
+    change: CountChange
+    left: CountChange | None  # the new server with all old values, against the old without these features
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Worst:
     """The loss that the headline shows, and what was tried against it."""
 
     workload: str
-    kinds: tuple[WorkChange, ...]  # the one that is lost, or those of the workload that cost more
+    kinds: tuple[CountChange, ...]  # the one that is lost, or those of the workload that cost more
     throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
     tested: bool  # each of these kinds was counted with old values
     restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
@@ -73,12 +73,12 @@ class Worst:
 
 
 @dataclass(frozen=True)
-class Answer:
+class Findings:
     """An upgrade, judged."""
 
     document: UpgradeDocument
-    counted: WorkComparison | None
-    restored: WorkComparison | None
+    counted: CountComparison | None
+    restored: CountComparison | None
     runs: tuple[Comparison, ...]  # those of other machines first
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
 
@@ -109,10 +109,16 @@ class Answer:
         return {run.header.runner.fingerprint: run.header.runner for run in self.runs}
 
     @cached_property
-    def changes(self) -> tuple[WorkChange, ...]:
+    def changes(self) -> tuple[CountChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
         every = _kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
+
+    @property
+    def plans_compared(self) -> int:
+        """The kinds of statement of which both servers told a plan."""
+        every = self.counted.document.plans.values() if self.counted else ()
+        return sum(len(plan_changes.compared(plans, self.old, self.new)) for plans in every)
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
@@ -126,7 +132,7 @@ class Answer:
             if change.changed
         }
 
-    def plan(self, change: WorkChange) -> str:
+    def plan(self, change: CountChange) -> str:
         """Whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
@@ -171,7 +177,7 @@ class Answer:
 
     @property
     def nothing_changed(self) -> bool:
-        """Whether something was compared, and nothing of note differs."""
+        """Whether something was found to be the same, and nothing of note differs."""
         judged = (each.verdict for each in self.changes if each.ratio)
         verdicts = [*(cell.verdict for _, cell in self.cells), *judged]
         differs = (
@@ -180,7 +186,7 @@ class Answer:
             *self.plans, *self.fates, *(self.document.results or ()),
             *(each for each in self.variables if each.notable),
         )  # fmt: skip
-        return bool(verdicts) and not differs
+        return Verdict.EQUIVALENT in verdicts and not differs
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -207,8 +213,8 @@ class Answer:
 
     @property
     def fates(self) -> tuple[OptionFate, ...]:
-        """The options of the user's my.cnf that the new server takes in another way, or not."""
-        return tuple(fate for fate in self.document.options if not is_kept(fate))
+        """The options of the user's my.cnf that the new server takes in another way, warns of, or refuses."""
+        return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
         """Workloads with kinds that cost more, as the command line names them.
@@ -295,7 +301,7 @@ class Answer:
             if change.verdict is Verdict.REGRESSED
         )
 
-    def _left(self, label: str) -> Mapping[tuple[str, str], WorkChange]:
+    def _left(self, label: str) -> Mapping[tuple[str, str], CountChange]:
         """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
@@ -371,7 +377,7 @@ class Answer:
         return 1 - still / lost if lost else None
 
 
-def read(document: UpgradeDocument, results: Path) -> Answer:
+def read(document: UpgradeDocument, results: Path) -> Findings:
     """Judge what the parts measured; a document that cannot be read is named and left out."""
     unreadable: list[str] = []
 
@@ -388,7 +394,7 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
     runs = (
         known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
     )
-    return Answer(
+    return Findings(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
@@ -397,7 +403,7 @@ def read(document: UpgradeDocument, results: Path) -> Answer:
     )
 
 
-def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
+def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
     """Every kind on a server; a whole transaction only of a workload that has nothing else."""
     whole = (TRANSACTION, MIX)
     in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
@@ -406,10 +412,10 @@ def _kinds(comparison: WorkComparison, server: str) -> Iterator[WorkChange]:
             yield change
 
 
-def _place(change: WorkChange) -> tuple[str, str]:
+def _place(change: CountChange) -> tuple[str, str]:
     return change.workload, change.kind
 
 
-def _interval(change: WorkChange) -> Interval:
+def _interval(change: CountChange) -> Interval:
     assert change.ratio is not None  # of what is judged
     return change.ratio

@@ -17,7 +17,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from shootout import __version__, files, steps
-from shootout.count import measure as work
+from shootout.count import measure as counting
 from shootout.count.documents import COUNTS
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
@@ -27,9 +27,11 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
+from shootout.runner import fitting
 from shootout.servers.processes import instances
 from shootout.servers.sources import installations, reference
-from shootout.settings import differences, profiles
+from shootout.settings import differences, layers
+from shootout.settings.profiles import SettingsProfile
 from shootout.upgrade import configuration, judge
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
@@ -58,21 +60,27 @@ class Way:
 def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
     """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
     labels = _label(old), _label(new)
-    if settings:
-        profiles.load(settings)
+    profile = _profile(settings)
+    fitting.require_memory(settings, profile)
     started = datetime.now(UTC)
     return UpgradeDocument(
-        format=1,
+        format=2,
         upgrade=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
         version=__version__,
         labels=labels if labels[0] != labels[1] else (labels[0], f"{labels[1]}-again"),
         references=(old, new),
         settings=settings,
+        settings_left_out=profile.left_out,
         workload=workload,
         workloads=workloads,
         budget_min=0.0,
     )
+
+
+def _profile(settings: str) -> SettingsProfile:
+    """The user's my.cnf, with what follows it after a `+`, as in a server reference."""
+    return layers.combine("defaults", settings or None)
 
 
 def _label(text: str) -> str:
@@ -198,7 +206,7 @@ def _answer(session: _Session) -> None:
     session.do("settings", session.settings)
     session.do("data", session.data)
     session.do("statements", session.statements)
-    session.do("results", session.rows)
+    session.do("results", session.compare_rows)
     session.do("restoring", session.restoring)
     session.do("time", session.time)
 
@@ -245,14 +253,14 @@ class _Session:
 
     def settings(self) -> None:
         """Start both servers with the user's my.cnf."""
-        options = dict(profiles.load(self.document.settings).options) if self.document.settings else {}
-        probes = []
+        profile = _profile(self.document.settings)
+        options, probes = [], []
         with workplace(self.document.upgrade, self.way.data) as (directory, held):
             for number, text in enumerate(self.document.references):
                 program = installations.find(reference.parse(text), held, report=self.report)
-                probes.append(configuration.probe(program, options, directory / str(number)))
-        old, new = probes
-        fates = tuple(configuration.fates(options, old, new))
+                options.append(profile.options_of(program.version))
+                probes.append(configuration.probe(program, options[-1], directory / str(number)))
+        fates = tuple(configuration.fates((options[0], options[1]), probes[0], probes[1]))
         self.keep(
             variables={
                 label: dict(differences.of_behaviour(probe.variables))
@@ -285,7 +293,7 @@ class _Session:
             catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
             named = ",".join((*catalogue, self._workloads()))
             plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
-            path = work.measure(plan, self.results, self.observe)
+            path = counting.measure(plan, self.results, self.observe)
         self.keep(statements=self._below(path))
 
     def restoring(self) -> None:
@@ -293,7 +301,7 @@ class _Session:
         answer = judge.read(self.document, self.results)
         suspects = answer.suspects[:TRIALS_MAX]
         minutes = self._minutes("restoring")
-        counts = (len(suspects) + 3) * work.STARTS_MIN  # of each kind
+        counts = (len(suspects) + 3) * counting.STARTS_MIN  # of each kind
         kinds_max = 60 * float(minutes) / (COUNT_S * counts)
         losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
@@ -315,10 +323,10 @@ class _Session:
             workloads=",".join(losses),
             budget=minutes,
         )
-        path = work.measure(plan, self.results, self.observe)
+        path = counting.measure(plan, self.results, self.observe)
         self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
 
-    def rows(self) -> None:
+    def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
         plan = self._plan(PROFILE, workloads=self._workloads())
         self.keep(results=tuple(map(str, results.compared(plan, self.observe))))

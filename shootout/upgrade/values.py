@@ -13,6 +13,7 @@ PARTS: tuple[Part, ...] = ("settings", "data", "statements", "results", "restori
 DURABLE = "production"  # the settings profile that flushes each commit
 LARGE = "io-bound"  # the one with a buffer pool of a fifth of the data
 AS_ASKED = "left out as asked"
+Reader = Literal["both", "old", "new"]
 Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
 
 
@@ -26,7 +27,8 @@ class OptionFate(Value):
     new: str | None
     renamed: str = ""  # the variable's name on the new server
     refused: str = ""  # why a server does not start with it, or with a part of it
-    told: str = ""  # what the new server's log says of it
+    told: str = ""  # what the new server's log says of it, and the old one's does not
+    read_by: Reader = "both"  # one: its group is of that version
 
 
 class DataDirectory(Value):
@@ -41,7 +43,7 @@ class DataDirectory(Value):
 class UpgradeDocument(Value):
     """Everything that one `shootout upgrade` found; what its parts measured is in documents of their own."""
 
-    format: Literal[1]
+    format: Literal[2]
     upgrade: str
     started: str  # ISO 8601, UTC
     version: str  # of shootout
@@ -54,6 +56,7 @@ class UpgradeDocument(Value):
     variables: dict[str, dict[str, str]] = field(default_factory=dict)  # SHOW GLOBAL VARIABLES by label
     versions: dict[str, str] = field(default_factory=dict)  # as the servers report them
     options: tuple[OptionFate, ...] = ()
+    settings_left_out: tuple[str, ...] = ()  # of the user's my.cnf, with reasons
     data: DataDirectory | None = None
     statements: str = ""  # the file of a count of instructions, below the results
     results: tuple[str, ...] | None = None  # where the new server returns other rows; None: not compared

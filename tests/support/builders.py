@@ -6,6 +6,7 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -277,12 +278,21 @@ def a_start(block: Block, start: int, samples: Sequence[Samples]) -> StartRecord
 def a_run(header: RunHeader | None = None, *, interrupted: bool = False, failing: bool = True) -> RunDocument:
     """Every cell measured but one: the head dies in its last block, in the second start."""
     header = header or a_header()
+    starts, failures = _of_blocks(header.blocks, header.seed, failing)
+    end = EndRecord(finished="2026-11-20T02:46:31+00:00", elapsed_s=331.0, interrupted=interrupted)
+    return RunDocument(header=header, starts=starts, failures=failures, end=end)
+
+
+@cache  # most tests want the same run, which takes 0.1 s
+def _of_blocks(
+    blocks: tuple[Block, ...], seed: int, failing: bool
+) -> tuple[tuple[StartRecord, ...], tuple[FailureRecord, ...]]:
     starts: list[StartRecord] = []
     failures: list[FailureRecord] = []
-    for block in header.blocks:
-        dies = failing and block == header.blocks[-1] and len(block.servers) > 1
+    for block in blocks:
+        dies = failing and block == blocks[-1] and len(block.servers) > 1
         base_tps, ratio = TPS.get((block.workload, block.threads), (1_000.0, 0.9))
-        dice = random.Random(f"{header.seed} {block.key}")
+        dice = random.Random(f"{seed} {block.key}")
         spread = 0.03 if block.key == "oltp_read_only-t32" else 0.006  # between starts: one cell is too noisy
         for start in range(1, 2 if dies else STARTS + 1):
             samples = [
@@ -300,8 +310,7 @@ def a_run(header: RunHeader | None = None, *, interrupted: bool = False, failing
             starts.append(a_start(block, start, samples))
         if dies:
             failures.append(FailureRecord(cell=block.cell(block.servers[1]), start=2, reason=ERROR_LOG))
-    end = EndRecord(finished="2026-11-20T02:46:31+00:00", elapsed_s=331.0, interrupted=interrupted)
-    return RunDocument(header=header, starts=tuple(starts), failures=tuple(failures), end=end)
+    return tuple(starts), tuple(failures)
 
 
 def without(document: RunDocument, label: str) -> RunDocument:
@@ -369,12 +378,12 @@ def a_cell_comparison(document: RunDocument, cell: Cell, base: Cell, policy: Pol
     """A cell judged by a rule simple enough for a builder; the real one is compare.py's."""
     block = next(block for block in document.header.blocks if cell in block.cells)
 
-    def of(which: Cell) -> list[Samples]:
+    def samples_of(which: Cell) -> list[Samples]:
         return [
             s for r in document.starts if r.block == block.key for s in r.samples if s.server == which.server
         ]
 
-    here, there = of(cell), of(base)
+    here, there = samples_of(cell), samples_of(base)
     failed = any(failure.cell == cell for failure in document.failures)
     per_start = tuple(
         sum(a.transactions) / sum(b.transactions)
@@ -449,7 +458,10 @@ def decided_by(
 
 
 def a_comparison(document: RunDocument | None = None) -> Comparison:
-    document = document or a_run()
+    return a_result(document)[1] if document is None else _compared(document)
+
+
+def _compared(document: RunDocument) -> Comparison:
     policy = document.header.profile.policy
     cells = tuple(
         a_cell_comparison(document, cell, block.cells[0], policy)
@@ -467,5 +479,10 @@ def a_comparison(document: RunDocument | None = None) -> Comparison:
 
 def a_result(document: RunDocument | None = None) -> tuple[RunDocument, Comparison]:
     """What the site is built from: a document and what is concluded from it."""
-    document = document or a_run()
-    return document, a_comparison(document)
+    return _usual() if document is None else (document, _compared(document))
+
+
+@cache
+def _usual() -> tuple[RunDocument, Comparison]:
+    document = a_run()
+    return document, _compared(document)

@@ -42,7 +42,7 @@ from tests.support.coverage import builders as maps
 from tests.support.explain import builders as explanations
 from tests.support.soak import builders as soaks
 from tests.unit.document import test_formats
-from tests.unit.upgrade import test_report as upgrades
+from tests.unit.upgrade import test_answer as upgrades
 
 ROUNDS, STARTS = 3, 3
 
@@ -199,7 +199,7 @@ def explained(results: Path, *, whole: bool) -> None:
 
 def ledgered() -> list[Any]:
     judged = compare.compare(RUN)
-    entries = ledger.of(RUN.header, judged.policy, judged.cells, judged.aa_controls)
+    entries = ledger.entries_of_run(RUN.header, judged.policy, judged.cells, judged.aa_controls)
     return [plain(replace(each, run="2025")) for each in entries]
 
 
@@ -215,7 +215,7 @@ def bisected(results: Path) -> None:
 
 
 def upgraded(results: Path) -> None:
-    upgrades.found(results)
+    upgrades.stored_upgrade(results)
 
 
 def place(owner: str) -> str:
@@ -227,7 +227,7 @@ def place(owner: str) -> str:
 
 def an_upgrade() -> list[Any]:
     with tempfile.TemporaryDirectory() as folder:
-        return [plain(upgrades.found(Path(folder)))]
+        return [plain(upgrades.stored_upgrade(Path(folder)))]
 
 
 def runs() -> list[Any]:
@@ -238,7 +238,7 @@ def runs() -> list[Any]:
 DOCUMENTS = {
     "run": Kind(runs, "results/run.jsonl", then=(*PUBLISH, *OF_RUNS), encode=sealed),
     "baseline": Kind(
-        lambda: [plain(each) for each in baseline.of(compare.compare(RUN))],
+        lambda: [plain(each) for each in baseline.baselines_of_run(compare.compare(RUN))],
         "baseline.json",
         first=(run("compare", "--baseline={}", "{results}/run.jsonl"),),
         then=(),
@@ -266,11 +266,11 @@ DOCUMENTS = {
     ),
     "count": Kind(
         lambda: [plain(counts.document({"a": counts.BASE, "b": counts.times(1.1)}))],
-        place("work"),
+        place("count"),
     ),
     "soak": Kind(lambda: [a_soak()], place("soak"), encode=as_lines),
     "bisection": Kind(lambda: [plain(bisections.a_bisection())], place("bisect"), beside=bisected),
-    "map": Kind(lambda: [plain(maps.a_map())], place("reach"), encode=lambda v: lzma.compress(as_json(v))),
+    "map": Kind(lambda: [plain(maps.a_map())], place("coverage"), encode=lambda v: lzma.compress(as_json(v))),
     "upgrade": Kind(an_upgrade, place("upgrade"), beside=upgraded),
 }
 

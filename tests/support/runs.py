@@ -29,7 +29,7 @@ SHOOTOUT = str(Path(sys.executable).with_name("shootout"))
 EVERY_STEP = (
     sys.executable,
     "-c",
-    "import sys; from shootout import cli; from shootout.report import terminal\n"
+    "import sys; from shootout import cli; from shootout.writers import terminal\n"
     "terminal.LOG_EVERY_S = 0.0; sys.exit(cli.main())",
 )
 PYTEST = [str(Path(sys.executable).with_name("pytest")), "-p", "no:cacheprovider"]

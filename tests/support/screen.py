@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from rich.console import Console
 
 from shootout import numbers
-from shootout.report import terminal
-from shootout.report.judged import Judged, Line, Table
+from shootout.answer import Answer
+from shootout.writers import terminal
+from shootout.writers.judged import Judged, Line, Table
 
 
 def shown(text: Iterable[Line | Table], width: int = 132) -> list[str]:
@@ -23,6 +24,13 @@ def shown(text: Iterable[Line | Table], width: int = 132) -> list[str]:
 def lines_judged(judged: Judged) -> list[str]:
     """The lines of a result."""
     return shown(judged.text)
+
+
+def answered(answer: Answer, width: int = 132) -> str:
+    """An answer as a terminal shows it."""
+    screen = io.StringIO()
+    terminal.write(Console(file=screen, width=width), answer)
+    return "\n".join(map(str.rstrip, screen.getvalue().replace(numbers.SPACE, " ").splitlines())) + "\n"
 
 
 def row(line: str) -> list[str]:

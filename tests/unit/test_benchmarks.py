@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.engine.clients import Load
-from benchmarks.engine.targets import targets
-from benchmarks.engine.values import Memory, Point, Report, Turn, loading
+from lab.engine.clients import Load
+from lab.engine.targets import targets
+from lab.engine.values import Memory, Point, Report, Turn, loading
 from shootout.model.plan import Dataset
 
 
@@ -18,7 +18,7 @@ def a_point(connections: int, *, tps: float = 1.3, cpu: float = 0.4, cpu_s: floa
 
     noises = (0.9, 1.0, 1.1, 1.2)
     pairs = [(turn(tps * 1000 * n, cpu_s * n), turn(1000 * n, cpu_s / cpu * n)) for n in noises]
-    return Point.of("oltp_point_select", "text", connections, pairs)
+    return Point.from_pairs("oltp_point_select", "text", connections, pairs)
 
 
 def verdicts(*points: Point, **measured: object) -> dict[str, bool]:

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from shootout import app, capability, cli, command
+from shootout.answer import Topic
 from shootout.capability import Capability
 from shootout.document import journal
 from shootout.document.formats import Format
@@ -25,9 +26,9 @@ from shootout.model.plan import Cell
 from shootout.model.value import Value
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.judged import Judged, Line, Table
 from shootout.report.sections import Section
 from shootout.report.site.page import Listing, ListPage
+from shootout.writers.judged import Judged, Line, Table
 from tests.support import builders
 from tests.support.report.site.pages import Document
 
@@ -48,7 +49,6 @@ class GreetingList(ListPage):
 
     every: tuple[Greeting, ...]
     template = "runs"
-    folder = "greetings"
 
     @property
     def runs(self) -> tuple[()]:
@@ -82,7 +82,7 @@ class Greet(Capability):
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """All greetings."""
         every = tuple(GREETINGS.newest_first(results, skip))
-        return Listing("Greetings", GreetingList(every=every), ()) if every else None
+        return Listing("Greetings", GreetingList(every=every, folder="greetings"), ()) if every else None
 
 
 @pytest.fixture(autouse=True)
@@ -120,11 +120,19 @@ def test_a_site_begins_with_it_where_no_run_is_and_lists_it_beside_runs(tmp_path
     assert "greetings/index.html" in Document(page.read_text()).links
 
 
-def test_a_section_that_cannot_be_drawn_costs_no_page(
+class Faulty:
+    """A picture with a defect."""
+
+    def __html__(self) -> str:
+        """Nothing."""
+        raise ValueError("no such colour")
+
+
+def test_a_picture_that_cannot_be_drawn_costs_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section]]:
-        return dict.fromkeys(cells, (Section("explain", "words", "Why", (), "no-such-template", None),))
+        return dict.fromkeys(cells, (Section("explain", "words", "Why", (Topic("Why", drawing=Faulty()),)),))
 
     monkeypatch.setattr(changed_cells, "sections", sections)
     results = tmp_path / "results"
@@ -133,4 +141,4 @@ def test_a_section_that_cannot_be_drawn_costs_no_page(
     page = app.publish(results, tmp_path / "site", (), pytest.fail)
     cells = [*page.parent.glob("runs/*/oltp_point_select-*.html")]
     assert cells
-    assert all("Why: TemplateNotFound" in each.read_text() for each in cells)
+    assert all("ValueError: no such colour" in each.read_text() for each in cells)

@@ -31,7 +31,7 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     command = more_starts(over)
     assert command is not None
     args = cli.parser().parse_args(shlex.split(command)[1:])
-    given = Selection.of(args)
+    given = Selection.from_arguments(args)
     assert (given.resume, args.out, args.acknowledged) == (True, Path("out"), Path("known.toml"))
     assert float(given.written["--budget"]) * 60 > document.header.profile.sampling.budget_s
     assert more_starts(structs.replace(over, end=None)) is None  # how long a start takes is not known

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from shootout import figures
+from shootout.characters import visible
 from shootout.model.history import Regression
-from shootout.report import figures
-from shootout.report.characters import visible
-from shootout.report.github.markdown import code, escaped, table
 from shootout.report.github.repository import Repository, Text
+from shootout.writers.markdown import code, escaped, table
 
 LABEL = "performance regression"
 MARKER = "<!-- shootout: regression "  # followed by the key and " -->"
@@ -46,7 +46,7 @@ class Issue:
     confirmed: bool  # by what was found out about it
 
 
-def of(
+def group_regressions(
     regressions: Iterable[Regression], link: str | None = None, origin: Find = unknown
 ) -> tuple[Issue, ...]:
     """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
@@ -75,7 +75,9 @@ def sync(
     calls open the rest. Raises MeasureError as Repository does.
     """
     lasting = tuple(regressions)
-    issues = of([regression for regression in lasting if regression.acknowledged is None], link, origin)
+    issues = group_regressions(
+        [regression for regression in lasting if regression.acknowledged is None], link, origin
+    )
     wanted = {issue.key: issue for issue in issues}
     keys = {regression.issue for regression in lasting}
     existing: dict[str, Text] = {}

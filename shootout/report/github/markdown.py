@@ -1,31 +1,23 @@
-"""Markdown for step summaries, comments and issues, which no text in it can break; and annotations."""
+"""A run in Markdown, for step summaries and the comment of a pull request; and annotations."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from shootout.analysis import gate
+from shootout.characters import visible
+from shootout.figures import threads
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
-from shootout.report.characters import visible
-from shootout.report.figures import threads
-from shootout.report.sections import NO_SECTIONS, Section, Sections
+from shootout.report.github.request import BEFORE, MARKER, WAITING
+from shootout.report.sections import NO_SECTIONS, Sections
+from shootout.writers.markdown import code, escaped, folded, points, span, table
 
-MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
-# What .github/actions/request puts before a comment: until then, that run is waited for.
-WAITING = "<!-- shootout: waiting for run {} -->"
-BEFORE = "<!-- shootout: before -->\n"
 ROWS_SHOWN = 6  # of the table of verdicts; the others are folded
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
 _ANNOTATED = (Verdict.REGRESSED, Verdict.FAILED)
-# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
-# these, so a zero-width space has to break them (github/cmark-gfm#181).
-_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
-# That space, characters that could start markup, and the bar of tables.
-_MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
 
 
 def summary(comparison: Comparison, sections: Sections = NO_SECTIONS) -> str:
@@ -41,7 +33,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield ""
     for remark in circumstances.remarks(comparison):
         yield from (escaped(remark), "")
-    if standing := wording.standing(comparison):
+    if standing := wording.explain_gate(comparison):
         yield escaped(standing)
         yield ""
     if (worst := next_steps.worst(comparison)) is not None:
@@ -64,12 +56,12 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
-        yield from folded(f"Why: {section.title}", _points(section))
+        yield from folded(f"Why: {section.title}", points(section.points))
 
 
 def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
     """A regression, and what follows it."""
-    steps = next_steps.of(comparison, c)
+    steps = next_steps.steps_after(comparison, c)
     yield from _regression(comparison, c, sections)
     yield f"  - Compared: {escaped(steps.compared)}"
     yield f"  - Measure it again: {span(steps.again)}"
@@ -79,23 +71,12 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
 
 def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
     place = f"{escaped(c.cell.workload)}, {threads(c.cell.threads)}, {escaped(c.cell.server)}"
-    yield f"- {place}: {escaped(c.reason)}"
-    title, causes, command = wording.leading(c, sections.get(c.cell, ()), comparison.header.run)
+    yield f"- {place}: {escaped(wording.change_sentence(c))}"
+    yield f"  - {escaped(c.reason)}"
+    title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
     yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
     if command:
         yield f"  - {title}: {span(command)}"
-
-
-def _points(section: Section) -> Iterator[str]:
-    for point in section.points:
-        yield f"- {escaped(point.text)}"
-        yield from (f"  - {escaped(item)}" for item in point.items)
-        yield from (f"  - {span(command)}" for command in point.commands)
-
-
-def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that a click shows."""
-    yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
 
 
 def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str:
@@ -128,7 +109,7 @@ def annotate(comparison: Comparison) -> Iterator[str]:
         fails = c.verdict is Verdict.FAILED or gate.counts(c, comparison)
         level = "notice" if c.acknowledged else "error" if fails else "warning"
         title = f"{wording.verdict(c)}: {c.cell.workload}, {threads(c.cell.threads)}"
-        text = f"{c.cell.server}: {c.reason}"
+        text = f"{c.cell.server}: {'. '.join(filter(None, (wording.change_sentence(c), c.reason)))}"
         yield f"::{level} title={_property(title)}::{_data(text)}"
     if more := len(annotated) - len(shown):
         yield f"::warning title={more} more cells::The job's summary lists all that regressed or failed."
@@ -152,50 +133,3 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
-
-
-# --- Markdown -------------------------------------------------------------------------------------
-
-
-def escaped(text: str) -> str:
-    """Any text on one line, escaped so that it cannot form markup, links or mentions."""
-    one_line = " ".join(visible(text).split())
-    broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
-    return _MARKUP.sub(lambda match: f"&#{ord(match[1])};", broken)
-
-
-class Markup(str):
-    """A text that is Markdown already."""
-
-
-def table(columns: Sequence[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
-    """Draw a table; everything in it but `Markup` is escaped. `#` before a column's name: numbers."""
-    yield _row(name.removeprefix("#") for name in columns)
-    yield f"|{'|'.join('--:' if name.startswith('#') else '---' for name in columns)}|"
-    yield from map(_row, rows)
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(each if isinstance(each, Markup) else escaped(each) for each in cells)} |"
-
-
-def code(text: str) -> Iterator[str]:
-    """A code block that `text` cannot close."""
-    fence = _fence(text, 3)
-    yield from (fence, _shown(text), fence)
-
-
-def span(text: str) -> str:
-    """Code within a line, which can be copied as it is; `text` cannot close it."""
-    one_line = " ".join(_shown(text).splitlines())
-    fence = _fence(one_line, 1)
-    return f"{fence} {one_line} {fence}"
-
-
-def _shown(text: str) -> str:
-    """Text for code, where HTML comments stay as they are: none of it is a marker of ours."""
-    return visible(text).replace("<!--", "<\N{ZERO WIDTH SPACE}!--")
-
-
-def _fence(text: str, least: int) -> str:
-    return "`" * max(least, 1 + max(map(len, re.findall("`+", text)), default=0))

@@ -7,12 +7,13 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import structs
 
+from shootout import figures
 from shootout.analysis import acknowledgements, metrics
 from shootout.model.history import ChangePoint, HistorySeries, Regression
 from shootout.model.plan import THROUGHPUT, Cell
 from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
-from shootout.report import commands, figures
+from shootout.report import commands
 
 COST_MIN = math.log(1.05)  # smaller changes in cost per transaction are omitted
 WORK_MAX = 3  # lines

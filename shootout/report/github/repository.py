@@ -70,7 +70,7 @@ class Repository:
         self._api = http.Api(f"{api}/repos/{name}", token)
 
     @classmethod
-    def of(cls, environment: Mapping[str, str]) -> Self:
+    def from_environment(cls, environment: Mapping[str, str]) -> Self:
         """The repository in a workflow's environment. Raises InputError if a variable is unset or invalid."""
         variables = ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
         for variable in variables:

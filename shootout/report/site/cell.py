@@ -11,6 +11,7 @@ from itertools import islice, zip_longest
 from shootout.analysis import metrics, pairs, stats
 from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
+from shootout.chart import Chart, Series
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell, block_key
 from shootout.model.run import FLUSH_S, FLUSHES, Samples, SettingRecord
@@ -18,7 +19,6 @@ from shootout.model.verdict import CellComparison, CellFigures, Interval, Latenc
 from shootout.report import commands
 from shootout.report.sections import Section
 from shootout.report.site import charts
-from shootout.report.site.charts import Chart, Series
 from shootout.report.site.names import cell_stem
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
@@ -240,10 +240,10 @@ class CellPage(RunPage):
         }
 
     def _figures(
-        self, of: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
+        self, figures: Callable[[CellFigures], Mapping[str, float | None]], absent: float | None = None
     ) -> tuple[Row, ...]:
-        here = of(self.comparison.figures) if self.comparison.figures else {}
-        there = of(self.comparison.base_figures) if self.comparison.base_figures else {}
+        here = figures(self.comparison.figures) if self.comparison.figures else {}
+        there = figures(self.comparison.base_figures) if self.comparison.base_figures else {}
         return tuple(
             Row(
                 name=name,

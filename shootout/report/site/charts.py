@@ -1,7 +1,4 @@
-"""Charts as plain values: axes, lines, bands. `svg` draws them.
-
-A colour is a custom property of the style sheet, `--series-1`, or one with an opacity, `--series-1/0.2`.
-"""
+"""Charts of runs, of their cells and workloads."""
 
 from __future__ import annotations
 
@@ -16,48 +13,19 @@ import numpy as np
 from msgspec import structs
 from numpy.typing import NDArray
 
-from shootout import numbers
+from shootout import figures, numbers
 from shootout._engine import Histogram
+from shootout.chart import BAND, MARKERS, NAME_MAX, Axis, Band, Chart, Line, Point, Rule, Series, readouts
 from shootout.document.packed import BINS_PER_DECADE
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
 from shootout.model.value import Family
 from shootout.model.verdict import CellComparison, CellFigures, Interval
-from shootout.report import figures
 
-MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
-DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
 SHADES = 6  # of a family's hue
-BAND = 0.18  # opacity of a band around a line
 BANDS_MAX = 4  # lines with such bands; the bands of more lines would hide the lines
-NAME_MAX = 60  # characters of a name in a readout
 
 T = TypeVar("T")
-
-Point = tuple[float, float | None]  # None interrupts the line
-
-
-@dataclass(frozen=True)
-class Series:
-    """Appearance of one server in all charts of a run; number 0 is the base."""
-
-    label: str
-    number: int
-    shade: str = ""  # a colour that overrides the one chosen by number
-
-    @property
-    def color(self) -> str:
-        return self.shade or f"--series-{self.number % len(MARKERS)}"
-
-    @property
-    def marker(self) -> str:
-        """The points' symbol; it differs between servers of the same colour."""
-        return MARKERS[(self.number + self.number // len(MARKERS)) % len(MARKERS)]
-
-    @property
-    def dash(self) -> str:
-        """The line's pattern; with hues by family, only the base's line is broken."""
-        return "solid" if self.shade and self.number else DASHES[self.number % len(DASHES)]
 
 
 def series_of(servers: Sequence[ServerRecord]) -> dict[str, Series]:
@@ -99,78 +67,6 @@ class RatioAxis:
         return f"{(high - low) / (self.high - self.low):.2%}"
 
 
-@dataclass(frozen=True)
-class Axis:
-    """One axis of a chart."""
-
-    title: str = ""
-    log: bool = False
-    from_zero: bool = False
-    ticks: tuple[tuple[float, str], ...] = ()  # empty: round numbers
-    ends: tuple[float, float] | None = None  # as values; None: fitted to the lines
-
-
-@dataclass(frozen=True)
-class Line:
-    series: Series
-    points: tuple[Point, ...]
-    intervals: tuple[tuple[float, float], ...] = ()  # one per point, drawn as a band around the line
-    whiskers: bool = False  # intervals are drawn as lines through the points instead
-    peak: bool = False  # whether a ring marks the highest point
-    marked: bool = True  # whether points have the series' symbol
-    dots: float = 0.0  # diameter of a dot at each point, pixels
-    width: float = 2.25
-    dashed: bool = True  # with the series' pattern
-    filled: bool = False  # down to zero
-    opacity: float = 1.0
-    band_opacity: float = BAND
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A straight line across the chart at one value."""
-
-    at: float
-    color: str
-    vertical: bool = True  # at a value of x
-    width: float = 1.0
-    dotted: bool = False
-    label: str = ""
-
-
-@dataclass(frozen=True)
-class Band:
-    """A stripe across the chart between two values of y."""
-
-    low: float
-    high: float
-    color: str
-
-
-@dataclass(frozen=True)
-class Chart:
-    """A chart and the texts that it shows under the pointer."""
-
-    x: Axis
-    y: Axis
-    lines: tuple[Line, ...]
-    rules: tuple[Rule, ...] = ()
-    bands: tuple[Band, ...] = ()
-    readouts: tuple[tuple[float, str], ...] = ()  # x, ascending, with the exact values there
-
-
-def readouts(
-    lines: Iterable[Line], heading: Callable[[float], str], text: Callable[[float], str]
-) -> tuple[tuple[float, str], ...]:
-    """For each x, a heading and under it the value of each line."""
-    texts: defaultdict[float, list[str]] = defaultdict(list)
-    for line in lines:
-        for x, y in line.points:
-            if y is not None:
-                texts[x].append(f"{line.series.label[:NAME_MAX]}: {text(y)}")
-    return tuple((x, "\n".join([heading(x), *texts[x]])) for x in sorted(texts))
-
-
 # --- over threads ---------------------------------------------------------------------------------
 
 
@@ -189,14 +85,14 @@ def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Cha
 def over_threads(
     cells: Sequence[CellComparison],
     series: Sequence[Series],
-    of: Callable[[CellFigures], float | None],
+    figure: Callable[[CellFigures], float | None],
     *,
     log: bool = False,
 ) -> Chart | None:
     """One figure over threads, a line per server; None if no cell has it. Starts at zero unless `log`."""
     lines = []
     for one in series:
-        shown = tuple(point for point in points(cells, one.label, of) if point[1] > 0 or not log)
+        shown = tuple(point for point in points(cells, one.label, figure) if point[1] > 0 or not log)
         if shown:
             lines.append(Line(one, shown))
     counts = sorted({c.cell.threads for c in cells})
@@ -222,11 +118,13 @@ def throughput_and_cpus(
 
 
 def points(
-    cells: Iterable[CellComparison], server: str, of: Callable[[CellFigures], T | None]
+    cells: Iterable[CellComparison], server: str, figure: Callable[[CellFigures], T | None]
 ) -> list[tuple[int, T]]:
     """One of a server's figures at each number of threads, ascending, where it is known."""
     figures = {c.cell.threads: c.figures for c in cells if c.cell.server == server and c.figures}
-    return [(threads, value) for threads in sorted(figures) if (value := of(figures[threads])) is not None]
+    return [
+        (threads, value) for threads in sorted(figures) if (value := figure(figures[threads])) is not None
+    ]
 
 
 def _with_intervals(one: Series, points: Sequence[tuple[int, Interval]]) -> Line:

@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 from msgspec import structs
 
-from shootout import __version__
+from shootout import __version__, characters
 from shootout.model.run import RunHeader
 from shootout.model.verdict import CellComparison, Interval, Verdict
-from shootout.report import characters, wording
+from shootout.report import wording
 from shootout.report.site.history import Change, SeriesPage
 from shootout.report.site.page import File
 from shootout.report.site.run import Run

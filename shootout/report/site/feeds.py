@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from shootout import numbers
+from shootout import characters, figures, numbers
 from shootout.analysis import history
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
-from shootout.report import characters, figures, wording
+from shootout.report import wording
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.history import Change
 from shootout.report.site.names import cell_stem, cell_text, run_folder

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from shootout import figures
 from shootout.analysis import metrics
 from shootout.model.history import ChangePoint
 from shootout.model.verdict import CellComparison, Verdict
-from shootout.report import figures, next_steps, wording
+from shootout.report import next_steps, wording
 from shootout.report.next_steps import NextSteps
 from shootout.report.site.run import Run
 
@@ -40,13 +41,13 @@ class Finding:
 
     @property
     def next(self) -> NextSteps:
-        return next_steps.of(self.run.comparison, self.comparison)
+        return next_steps.steps_after(self.run.comparison, self.comparison)
 
     @property
     def why(self) -> tuple[str, tuple[str, ...], str]:
         """A title, why the cell changed, and the command that looks for a cause, if none is known."""
         c = self.comparison
-        return wording.leading(c, self.run.sections.get(c.cell, ()), self.run.id)
+        return wording.leading_causes(c, self.run.sections.get(c.cell, ()), self.run.id)
 
     @property
     def other_changes(self) -> tuple[str, ...]:

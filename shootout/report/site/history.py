@@ -11,11 +11,12 @@ from itertools import pairwise
 
 from msgspec.structs import asdict, astuple
 
+from shootout import figures
 from shootout.analysis import acknowledgements
+from shootout.chart import Axis, Chart, Line, Point, Rule, Series, readouts
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
-from shootout.report import figures
-from shootout.report.site.charts import Axis, Chart, Line, Point, Rule, Series, padded, readouts
+from shootout.report.site.charts import padded
 from shootout.report.site.names import history_page
 from shootout.report.site.page import Page
 
@@ -112,7 +113,7 @@ class Table:
         return tuple(style.label for style in self.styles)
 
     @cached_property
-    def rows(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
+    def points_by_run(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
         """Runs, newest first: one point that identifies the run, then each series' own point."""
         by_run = [{point.run: point for point in series.points} for series in self.series]
         runs = {run: point for points in by_run for run, point in points.items()}

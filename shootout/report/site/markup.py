@@ -13,11 +13,11 @@ from typing import Literal
 
 from markupsafe import Markup, escape
 
-from shootout import numbers
+from shootout import characters, figures, numbers
 from shootout.model.history import HistoryPoint
 from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison
-from shootout.report import characters, figures, wording
+from shootout.report import wording
 from shootout.report.site.cell import Round, Row
 from shootout.report.site.names import cell_stem
 from shootout.report.site.run import Run

@@ -7,9 +7,14 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
+from shootout import figures
 from shootout.model.plan import Cell
 from shootout.paths import file_stem
-from shootout.report import figures
+
+
+def page_of(folder: str, name: str) -> str:
+    """The page of a document of this name, from the site's root."""
+    return f"{folder}/{file_stem(name)}.html"
 
 
 def run_folder(run: str) -> str:

@@ -43,7 +43,7 @@ class Page(ABC):
 class ListPage(Page):
     """The list of all pages of a folder."""
 
-    folder: ClassVar[str]
+    folder: str
     first: bool = False  # whether the site begins here
 
     @property

@@ -22,7 +22,7 @@ from shootout.report.site.history import Change, HistoryPage, SeriesPage, level_
 from shootout.report.site.output import Part
 from shootout.report.site.overview import OverviewPage
 from shootout.report.site.page import File, Listing, Page, Render
-from shootout.report.site.render import renderer
+from shootout.report.site.render import compiled, renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
@@ -56,6 +56,7 @@ def build(
     if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")
     site = _Site(_newest_first(runs, front), acknowledged, listings, sections, front)
+    compiled()
     try:
         output.write(out, site.parts if runs else site.beside_runs)
     except OSError as error:
@@ -68,7 +69,7 @@ def report(runs: Sequence[JudgedRun], front: str | None = None) -> str:
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
     site = _Site(_newest_first(runs, front), front=front)
-    return single.of(OverviewPage(site.load(site.first)), renderer())
+    return single.inline(OverviewPage(site.load(site.first)), renderer())
 
 
 def run_pages(run: Run) -> Iterator[Page]:

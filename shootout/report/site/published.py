@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from shootout.analysis import claims
+from shootout.chart import Chart, Series
 from shootout.inputs import published
 from shootout.inputs.options import renewed
 from shootout.model.published import Published, PublishedReport, PublishedServer
@@ -16,7 +17,6 @@ from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Int
 from shootout.paths import file_stem
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import charts
-from shootout.report.site.charts import Chart, Series
 from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 

@@ -7,16 +7,14 @@ from collections.abc import Callable
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
-from shootout import numbers
+from shootout import characters, figures, numbers
 from shootout.analysis import metrics, warnings
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
-from shootout.report import characters, circumstances, commands, figures, next_steps, wording
-from shootout.report.sections import Section
-from shootout.report.site import findings, history, markup, names, settings, svg, workload
+from shootout.report import circumstances, commands, evidence, next_steps, wording
+from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
@@ -44,16 +42,17 @@ def strength(c: CellComparison) -> int:
 
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
+    answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
-    wording.causes_title, figures.change, figures.change_range, wording.comment, circumstances.conditions,
-    figures.cpu_us, figures.dataset, figures.day, wording.decisive, figures.duration,
-    figures.factor, wording.first_line, wording.margin, figures.memory, figures.moment,
-    figures.p_value, figures.percent, wording.reading, wording.more_minutes, figures.rounded,
+    wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
+    wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
+    wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
+    figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
     circumstances.about, wording.false_alarms, wording.sentence,
-    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed, wording.standing,
-    wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
-    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
+    wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
+    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
@@ -64,8 +63,24 @@ FUNCTIONS: tuple[Callable[..., object], ...] = (
 
 
 @cache
+def compiled() -> None:
+    """Compile all templates, which takes 0.3 s: processes that fork from this one then need not."""
+    for name in _environment().list_templates(extensions=["j2"]):
+        _environment().get_template(name)
+
+
 def renderer() -> Render:
-    """The renderer of `templates/`; compiling them takes 0.3 s, so all sites of a process share it."""
+    """Make the renderer of `templates/`."""
+
+    def render(template: str, **values: object) -> str:
+        return _environment().get_template(f"{template}.j2").render(values)
+
+    return render
+
+
+@cache
+def _environment() -> Environment:
+    """The environment of `templates/`, which all sites of a process share."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         auto_reload=False,
@@ -99,22 +114,7 @@ def renderer() -> Render:
         "TITLES": metrics.TITLES,
     }
 
-    def section_html(section: Section, root: str) -> Markup:
-        """A section of a cell's page; one that cannot be drawn says so, and costs no page."""
-        try:
-            text = environment.get_template(f"{section.template}.html.j2").render(
-                section=section.context, root=root
-            )
-        except Exception as error:
-            text = f'<p class="notice">{escape(f"{section.title}: {type(error).__name__}: {error}")}</p>'
-        return Markup(text)
-
-    environment.filters["section"] = section_html
-
-    def render(template: str, **values: object) -> str:
-        return environment.get_template(f"{template}.j2").render(values)
-
-    return render
+    return environment
 
 
 def _visible(value: object) -> object:

@@ -10,17 +10,19 @@ from typing import get_args
 
 from msgspec import structs
 
+from shootout import figures
 from shootout.analysis import history
+from shootout.chart import Chart, Series
 from shootout.model.history import ChangePoint
 from shootout.model.plan import THROUGHPUT, Cell, Dataset, block_key
 from shootout.model.run import FailureRecord, RunDocument, Runner, Samples, ServerRecord, Warning
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
-from shootout.report import figures, headlines, wording
+from shootout.report import headlines, wording
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.report.site import charts, names
-from shootout.report.site.charts import RatioAxis, Series
+from shootout.report.site.charts import RatioAxis
 from shootout.report.site.settings import SettingRow, grouped
 
 MACHINE = "the machine"
@@ -213,7 +215,7 @@ class Run:
         header = self.document.header
         ran_on = {block.dataset for block in header.blocks}
         dumped = any(key.startswith("dump-") for key in ran_on)
-        datasets = (header.profile.dataset.of(kind) for kind in get_args(DatasetKind))
+        datasets = (header.profile.dataset.of_kind(kind) for kind in get_args(DatasetKind))
         return tuple(data for data in datasets if data.key in ran_on or (data.kind == "dump" and dumped))
 
     @cached_property
@@ -343,7 +345,7 @@ class CellSet:
         return self.run.cells.get(cell)
 
     @property
-    def chart(self) -> charts.Chart:
+    def chart(self) -> Chart:
         """Throughput over threads."""
         return charts.throughput(self.with_change_intervals, self.run.shown)
 
@@ -357,7 +359,7 @@ class CellSet:
         return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
 
     @property
-    def thumbnail(self) -> charts.Chart | None:
+    def thumbnail(self) -> Chart | None:
         series = self.run.shown
         return charts.over_threads(self.cells, series, lambda figures: figures.tps.estimate)
 

@@ -8,15 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import numbers
+from shootout import figures, numbers
 from shootout.analysis import ledger, stats
+from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
 from shootout.model.run import Runner, Warning
 from shootout.model.verdict import FalseAlarms, Verdict
-from shootout.report import figures
 from shootout.report.judged_runs import JudgedRun
-from shootout.report.site.charts import Axis, Chart, Line, Series, readouts
 from shootout.report.site.names import runner_page
 from shootout.report.site.page import Page
 from shootout.report.site.run import Machine, Run
@@ -104,7 +103,7 @@ class RunnerPage(Page):
     def false_alarms(self) -> FalseAlarms:
         """Its false alarms in gates like its newest run."""
         settings = self.shares[0].judged.comparison.header.profile.settings
-        return ledger.standing(self.entries, self.policy, settings)
+        return ledger.false_alarms_of_gates(self.entries, self.policy, settings)
 
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
@@ -122,7 +121,7 @@ class RunnerPage(Page):
         return tuple(f"loss of {numbers.share(float(loss))}" for loss in self.kinds[0].noise.power)
 
     def _floor(self, noise: CellNoise) -> float:
-        of_estimate = ledger.Noise(noise.spread, noise.lasting).of(doctor.STARTS)
+        of_estimate = ledger.Noise(noise.spread, noise.lasting).deviation(doctor.STARTS)
         return -math.expm1(-stats.quantile(self.policy.confidence) * of_estimate)
 
     @cached_property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from shootout.chart import Chart
 from shootout.model.run import ServerRecord, SettingRecord
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import headlines, wording
@@ -56,7 +57,7 @@ class ServerPage(RunPage):
     def warnings(self) -> tuple[WarningEntry, ...]:
         return tuple(WarningEntry(self.label, warning) for warning in self.record.warnings)
 
-    def chart(self, cells: CellSet) -> charts.Chart:
+    def chart(self, cells: CellSet) -> Chart:
         series = [one for label, one in self.run.series.items() if label in (self.label, *self.bases)]
         return charts.throughput(cells.cells, series)
 

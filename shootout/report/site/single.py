@@ -17,7 +17,7 @@ _ELSEWHERE = re.compile(
 )
 
 
-def of(page: Page, render: Render) -> str:
+def inline(page: Page, render: Render) -> str:
     """The page with style and script inside, and without links to other files."""
     style, script = ((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "site.js"))
     text = _STYLE.sub(lambda _: f"<style>\n{style}</style>", page.html(render))

@@ -14,9 +14,8 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from shootout import numbers
-from shootout.report import characters
-from shootout.report.site.charts import MARKERS, Axis, Chart, Line
+from shootout import characters, numbers
+from shootout.chart import MARKERS, Axis, Chart, Line
 
 UNIT = 1000
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
@@ -48,14 +47,14 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Span:
-    """Maps an axis' values to positions from 0 to 1."""
+    """The positions, from 0 to 1, of an axis' values."""
 
     low: float  # low and high of a logarithmic axis: logarithms to base 10
     high: float
     log: bool
 
     @classmethod
-    def of(cls, axis: Axis, values: Sequence[float]) -> Span:
+    def covering(cls, axis: Axis, values: Sequence[float]) -> Span:
         """The span of an axis: its own ends, or fitted to the values."""
         if axis.ends:
             low, high = map(math.log10, axis.ends) if axis.log else axis.ends
@@ -83,13 +82,13 @@ class Drawing:
     @cached_property
     def x(self) -> Span:
         """Positions from left to right."""
-        return Span.of(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
+        return Span.covering(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
 
     @cached_property
     def y(self) -> Span:
         """Positions from bottom to top."""
         values = [y for line in self.chart.lines for _, y in line.points if y is not None]
-        return Span.of(
+        return Span.covering(
             self.chart.y,
             [*values, *(end for line in self.chart.lines for ends in line.intervals for end in ends)],
         )

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from shootout import figures
+from shootout.chart import Chart, Series
 from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
-from shootout.report import figures
 from shootout.report.site import charts
-from shootout.report.site.charts import Chart, Series, points
+from shootout.report.site.charts import points
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry
 
@@ -129,18 +130,18 @@ class WorkloadPage(RunPage):
 
     @property
     def efficiency(self) -> Iterator[SmallChart]:
-        for id, title, of in (*EFFICIENCY, FLUSH):
-            yield from self._small(id, title, of)
+        for id, title, figure in (*EFFICIENCY, FLUSH):
+            yield from self._small(id, title, figure)
 
     @property
     def costs(self) -> Iterator[tuple[CellComparison, list[float | None]]]:
         """Each measured cell's EFFICIENCY."""
         for c in self.measured:
             if c.figures:
-                yield c, [of(c.figures) for _, _, of in EFFICIENCY]
+                yield c, [figure(c.figures) for _, _, figure in EFFICIENCY]
 
-    def _small(self, id: str, title: str, of: Getter, *, log: bool = False) -> Iterator[SmallChart]:
-        chart = charts.over_threads(self.set.cells, self.run.shown, of, log=log)
+    def _small(self, id: str, title: str, figure: Getter, *, log: bool = False) -> Iterator[SmallChart]:
+        chart = charts.over_threads(self.set.cells, self.run.shown, figure, log=log)
         if chart is not None:
             yield id, title, chart
 

@@ -8,29 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect import commits
+from lab import commits
 from shootout.bisect.documents import BISECTIONS
 from shootout.commands.bisect import CAPABILITY
 from tests.real.bisect.test_since import BAD, COUNTED, GOOD, synced
-from tests.real.workflows.test_workflows import (
-    OURS,
-    a_profile,
-    asking,
-    committed,
-    example,
-    git,
-    ours,
-    written,
-)
 from tests.support.bisect.builders import a_history, weeks
 from tests.support.report.github import github_server
 from tests.support.report.github.github_server import REPOSITORY
 from tests.support.runs import BASE, Lab
 from tests.support.workflows import actions
 from tests.support.workflows.actions import Hub
+from tests.support.workflows.repositories import OURS, a_profile, asking, committed, example, git, written
 
-pytest_plugins = ["tests.support.runs"]
-__all__ = ["ours"]  # a fixture
+pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 
 
 def test_the_weekly_run_names_the_commit_and_proves_it(ours: Hub, lab: Lab, tmp_path: Path) -> None:
@@ -54,7 +44,7 @@ def test_the_weekly_run_names_the_commit_and_proves_it(ours: Hub, lab: Lab, tmp_
         "shards": "1",
         "build": commits.BUILD,
         "built": commits.TREE,
-        "bisect-options": f"--work\n--profile={tmp_path / 'counted.toml'}",
+        "bisect-options": f"--count\n--profile={tmp_path / 'counted.toml'}",
         "hold": "true",
     }
     caller = written(tmp_path, ours.sha, example("weekly"), **inputs)

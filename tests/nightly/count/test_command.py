@@ -17,7 +17,7 @@ def test_a_server_that_cannot_be_initialised_is_a_result(counted: Counted, lab: 
     refused.write_text("[mysqld]\nno-such-option = 1\n", "utf-8")
     servers = ("--base", BASE, "--head", f"refused={BASE}@{refused}")
     profile = ("--profile", str(counted.out / "short.toml"), *SOON, "--out", str(tmp_path))
-    done = lab.run(SHOOTOUT, "work", *servers, *profile)
+    done = lab.run(SHOOTOUT, "count", *servers, *profile)
     assert done.returncode == 3, done.stderr
     (file,) = COUNTS.find(tmp_path / "results")
     document = COUNTS.read(file)
@@ -32,9 +32,9 @@ def test_plain_pytest_runs_the_same_kinds(counted: Counted, lab: Lab, tmp_path: 
     servers = ("--servers", f"{BASE}@performance_schema=OFF,more={MORE}")
     options = ("--profile", str(counted.out / "short.toml"), *SOON, "--out", str(tmp_path), "-rA")
     stored = ("--benchmark-json", str(tmp_path / "benchmark.json"))
-    done = lab.run(*PYTEST, "suites/test_work.py", *servers, *options, *stored)
+    done = lab.run(*PYTEST, "suites/test_count.py", *servers, *options, *stored)
     assert done.returncode == 1, done.stdout
-    assert "FAILED suites/test_work.py::test_work[refused-one-more]" in done.stdout
+    assert "FAILED suites/test_count.py::test_count[refused-one-more]" in done.stdout
     assert "instructions: +" in done.stdout
     assert "SKIPPED" in done.stdout
     (benchmark,) = (

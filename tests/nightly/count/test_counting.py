@@ -11,7 +11,7 @@ import pytest
 from shootout import steps
 from shootout.count import measure
 from shootout.count.documents import COUNTS
-from shootout.count.values import WorkDocument
+from shootout.count.values import CountDocument
 from shootout.inputs.options import Selection
 
 SERVER = "mysql-8.0.33"  # scans for COUNT(*) on threads of their own
@@ -32,7 +32,7 @@ LATER = {
 EARLIER = {"insert": "INSERT INTO {table} (k, c, pad) VALUES (5, 'x', 'y')"}
 
 
-def counted(folder: Path, sent: Mapping[str, str]) -> WorkDocument:
+def counted(folder: Path, sent: Mapping[str, str]) -> CountDocument:
     lines = ["title = 'Steps'", "description = 'Steps'", "parameters.id = { type = 'row_id' }"]
     lines += ["[[transactions]]", "skip_trx = 1"]
     for name, sql in sent.items():
@@ -46,30 +46,30 @@ def counted(folder: Path, sent: Mapping[str, str]) -> WorkDocument:
     return document
 
 
-def of_one(document: WorkDocument, kind: str) -> float:
+def of_one(document: CountDocument, kind: str) -> float:
     """Instructions of one execution."""
     (units,) = (each.units for each in document.kinds if each.name == kind)
     return fmean(median(each.instructions) for each in document.counts if each.kind == kind) / units
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> WorkDocument:
+def alone(tmp_path_factory: pytest.TempPathFactory) -> CountDocument:
     return counted(tmp_path_factory.mktemp("alone"), LATER)
 
 
-def test_a_count_does_not_depend_on_the_kinds_before_it(alone: WorkDocument, tmp_path: Path) -> None:
+def test_a_count_does_not_depend_on_the_kinds_before_it(alone: CountDocument, tmp_path: Path) -> None:
     after = counted(tmp_path, EARLIER | LATER)
     for kind in LATER:
         assert of_one(after, kind) == pytest.approx(of_one(alone, kind), rel=0.02), kind
 
 
-def test_a_scan_is_counted_though_a_server_has_threads_for_it(alone: WorkDocument) -> None:
+def test_a_scan_is_counted_though_a_server_has_threads_for_it(alone: CountDocument) -> None:
     assert alone.options["loose-innodb-parallel-read-threads"] == "1"
     counts = [each.instructions for each in alone.counts if each.kind == "count"]
     assert of_one(alone, "count") > 100 * ROWS
     assert max(map(max, counts)) < 1.01 * min(map(min, counts))
 
 
-def test_a_repetition_has_fewer_of_what_takes_much(alone: WorkDocument) -> None:
+def test_a_repetition_has_fewer_of_what_takes_much(alone: CountDocument) -> None:
     units = {kind.name: kind.units for kind in alone.kinds}
     assert units["count"] < 5 < units["update"]

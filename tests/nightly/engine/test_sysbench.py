@@ -52,7 +52,9 @@ ALIKE = [*((name, {}) for name in SHIPPED if not name.startswith(OTHERS)), *DIFF
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    with loaded("mysql-8.0.12", tmp_path_factory.mktemp("server"), OPTIONS, SCALE.of("sbtest")) as instance:
+    with loaded(
+        "mysql-8.0.12", tmp_path_factory.mktemp("server"), OPTIONS, SCALE.of_kind("sbtest")
+    ) as instance:
         # The plugin that sysbench's client knows on every distribution.
         instance.query(f"CREATE USER {USER}@localhost IDENTIFIED WITH mysql_native_password BY '{PASSWORD}'")
         instance.query(f"GRANT ALL ON *.* TO {USER}@localhost")
@@ -154,7 +156,7 @@ def test_the_prepared_protocol_has_the_same_statements(
 def test_bulk_insert_writes_the_same_text_and_rows(server: Instance) -> None:
     schema, rows = SCHEMAS["own"], 500
     chosen = workload.with_options(workload.load("bulk_insert"), {"rows_per_insert": rows}, None)
-    hooks = Hooks(server, chosen, SCALE.of("own"))
+    hooks = Hooks(server, chosen, SCALE.of_kind("own"))
     table = f"SELECT COUNT(*), MIN(id), MAX(id), SUM(id = k) FROM {schema}.sbtest1"
 
     hooks.set_up(threads=1)

@@ -132,7 +132,7 @@ def add(counted: Counted, text: str, *numbers: int) -> None:
 def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     tree = a_tree(request.param)
     home = tmp_path_factory.mktemp("site")
-    datasets = [SCALE.of("sbtest"), SCALE.of("tpcc")]
+    datasets = [SCALE.of_kind("sbtest"), SCALE.of_kind("tpcc")]
     dataset.template(tree, OPTIONS, datasets, home / "cache").copy_to(home / "instance")
     with instances.start(tree, home / "instance", OPTIONS) as server:
         yield Site(request.param, server, home)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect import commits
+from lab import commits
 from tests.support import builders
 from tests.support.bisect.builders import weeks
 from tests.support.report.github.github_server import GitHub
@@ -58,7 +58,7 @@ class Place:
         profile = self.folder / "counted.toml"
         profile.write_text(COUNTED.format(settings=self.lab.folder / "small.toml"), "utf-8")
         command = (
-            *(SHOOTOUT, "bisect", "--since-history", "--work", "--repo", str(self.repository)),
+            *(SHOOTOUT, "bisect", "--since-history", "--count", "--repo", str(self.repository)),
             *(*commits.BUILDING, "--profile", str(profile), "--json"),
             *("--out", str(self.folder / "out"), "--url", "https://github.com/me/it/commit/{commit}"),
         )

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shootout.count.documents import COUNTS
-from shootout.count.values import WorkDocument
+from shootout.count.values import CountDocument
 from tests.support.runs import BASE, EVERY_STEP, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs"]
@@ -62,7 +62,7 @@ class Counted:
         return file
 
     @property
-    def document(self) -> WorkDocument:
+    def document(self) -> CountDocument:
         return COUNTS.read(self.file)
 
 
@@ -75,15 +75,15 @@ def counted(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Counted:
     profile.write_text(SHORT.format(refused=refused), "utf-8")
     servers = ("--base", f"{BASE}@performance_schema=OFF", "--head", f"more={MORE}")
     options = ("--profile", str(profile), "--seed", "1", *SOON, "--out", str(out))
-    markdown = ("--markdown", str(out / "work.md"))
-    return Counted(out, lab.run(*EVERY_STEP, "work", *servers, *options, *markdown))
+    markdown = ("--markdown", str(out / "count.md"))
+    return Counted(out, lab.run(*EVERY_STEP, "count", *servers, *options, *markdown))
 
 
 def test_a_setting_that_costs_instructions_regresses(counted: Counted) -> None:
     assert counted.done.returncode == 1, counted.done.stderr
     assert "more executes more instructions than" in counted.done.stdout
     assert "▼ regressed" in counted.done.stdout
-    assert "▼ regressed" in (counted.out / "work.md").read_text("utf-8")
+    assert "▼ regressed" in (counted.out / "count.md").read_text("utf-8")
 
 
 def test_the_document_has_counts_and_functions(counted: Counted) -> None:
@@ -143,14 +143,14 @@ def test_a_document_is_judged_again(counted: Counted, lab: Lab) -> None:
     ],
 )
 def test_bad_input_is_one_message(options: tuple[str, ...], words: str, lab: Lab, tmp_path: Path) -> None:
-    done = lab.run(SHOOTOUT, "work", *options, "--out", str(tmp_path))
+    done = lab.run(SHOOTOUT, "count", *options, "--out", str(tmp_path))
     assert done.returncode == 2
     assert words in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_count_has_a_page(counted: Counted, lab: Lab) -> None:
-    page = counted.out / "site" / "work" / f"{counted.document.run}.html"
+    page = counted.out / "site" / "count" / f"{counted.document.run}.html"
     assert page.is_file()
     assert page.as_uri() in counted.done.stdout.replace("\n", "")
     assert (counted.out / "site" / "index.html").is_file()

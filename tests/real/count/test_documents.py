@@ -1,4 +1,4 @@
-"""Documents of work on disk."""
+"""Counts on disk."""
 
 from __future__ import annotations
 

@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-import msgspec
 import pymysql
 import pytest
 from msgspec import structs
 
-from shootout.document import journal
 from shootout.inputs import workload
 from shootout.measure import managed
 from shootout.measure.dataset import schema_of
-from shootout.measure.hooks import Hooks
 from shootout.measure.plan import BoundWorkload
-from shootout.measure.statements import logged
 from shootout.model.plan import Profile
 from shootout.model.program import Program
 from shootout.model.value import Protocol
 from shootout.paths import FIXTURES, ROOT
 from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
-from tests.support.runs import BASE, SHOOTOUT, Lab, document_in, until
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -59,17 +51,14 @@ USED = {
     "DDL": "create_drop alter_default alter_column alter_index alter_copy truncate",
 }
 SIMILAR = 3.0  # times as much of everything that the server counts
-COUNTED = ("Handler_", "Sort_", "Created_tmp", "Select_", "Bytes_sent")
-_PLANNED = re.compile(r"SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH")
-_CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, functions, operators, collations
 # What a plan has of the rows, of its costs and of the server's own words for the statement.
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
 
-def of(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
+def compiled_kinds(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
     """A workload, and a program for each of its kinds: each is a step."""
     profile = Profile(description="", workloads=(name,), threads=(1,))
-    bound = BoundWorkload.of(name, name, workload.load(name), profile)
+    bound = BoundWorkload.bind(name, name, workload.load(name), profile)
     (transaction,) = bound.program.transactions
     kinds = {}
     for step in transaction.steps:
@@ -81,7 +70,7 @@ def of(name: str) -> tuple[BoundWorkload, dict[str, Program]]:
 
 
 def names() -> list[str]:
-    return [kind for name in WORKLOADS for kind in of(name)[1]]
+    return [kind for name in WORKLOADS for kind in compiled_kinds(name)[1]]
 
 
 def test_each_kind_has_a_name_of_its_own() -> None:
@@ -100,7 +89,7 @@ def test_the_profile_has_all_workloads_and_the_page_all_kinds() -> None:
     page = (ROOT / "docs" / "statements.md").read_text()
     rows = dict(re.findall(r"^\| `(\w+)` \| (`[^|]+) \|$", page, re.MULTILINE))
     assert {f"statements_{name}": re.findall(r"`(\w+)`", kinds) for name, kinds in rows.items()} == {
-        name: list(of(name)[1]) for name in WORKLOADS
+        name: list(compiled_kinds(name)[1]) for name in WORKLOADS
     }
 
 
@@ -126,65 +115,10 @@ class Seen:
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     options = {"innodb-flush-log-at-trx-commit": "0", "skip-log-bin": "", "innodb-buffer-pool-size": "256M"}
-    bound, _ = of(WORKLOADS[0])
+    bound, _ = compiled_kinds(WORKLOADS[0])
     with loaded("mysql-8.0.33", tmp_path_factory.mktemp("server"), options, bound.dataset) as instance:
         instance.query("SET GLOBAL autocommit = 0")  # a savepoint needs a transaction
         yield instance
-
-
-def test_no_two_kinds_are_similar(server: Instance) -> None:
-    kinds = []
-    for name in WORKLOADS:
-        bound, programs = of(name)
-        hooks = Hooks(server, bound.workload, bound.dataset)
-        hooks.set_up(1)
-        with closing(server.connect(database=hooks.schema, autocommit=False)) as connection:
-            for kind, program in programs.items():
-                statements = sent(server, hooks.schema, program)
-                kinds.append(seen(connection, kind, statements, connects=program.connects))
-    similar = [
-        (one.name, other.name) for one, other in itertools.combinations(kinds, 2) if one.resembles(other)
-    ]
-    assert similar == []
-
-
-def sent(server: Instance, schema: str, program: Program) -> list[str]:
-    """The statements that the engine sends for one transaction."""
-    before = int(server.status()["Threads_connected"])
-    engines = [managed.engine(program, schema, server, 1)]
-    number = managed.connect(engines[0], server, schema, 1)
-    statements = list(logged(server, lambda: engines[0].count(number, 1, 60.0)))
-    engines.clear()
-    until(lambda: int(server.status()["Threads_connected"]) <= before)  # it holds locks
-    return statements
-
-
-def seen(
-    connection: pymysql.Connection[pymysql.cursors.Cursor],
-    name: str,
-    statements: list[str],
-    *,
-    connects: bool,
-) -> Seen:
-    """Plan and counts of a kind, whose changes are rolled back."""
-    shapes: list[object] = [connects]
-    counts: Counter[str] = Counter()
-    with connection.cursor() as cursor:
-        for sql in statements:
-            if _PLANNED.match(sql):
-                shapes.append(plan(cursor, sql))
-            shapes.append(_CALLED.findall(re.sub(r"'[^']*'", "", sql)))
-            before = counters(cursor)
-            cursor.execute(sql)
-            cursor.fetchall()
-            counts.update(counters(cursor) - before)
-    connection.rollback()
-    return Seen(name, msgspec.json.encode(shapes).decode(), counts)
-
-
-def counters(cursor: pymysql.cursors.Cursor) -> Counter[str]:
-    cursor.execute("SHOW SESSION STATUS")
-    return Counter({name: int(value) for name, value in cursor.fetchall() if name.startswith(COUNTED)})
 
 
 def plan(cursor: pymysql.cursors.Cursor, sql: str) -> object:
@@ -203,29 +137,11 @@ def without_numbers(node: object) -> object:
     return node
 
 
-def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: Lab, tmp_path: Path) -> None:
-    written = ["statements_with", "statements_connect"]
-    command = ["run", f"--profile={lab.once}", f"--workloads={','.join(written)}", "--threads=2"]
-    for protocol in get_args(Protocol):
-        out = tmp_path / protocol
-        done = lab.run(SHOOTOUT, *command, f"--set=load.protocol={protocol}", f"--out={out}")
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        assert f"its base, {BASE}, lacks " in done.stdout
-        run = journal.read(document_in(out))
-        ((cell, reason),) = [(failure.cell, failure.reason) for failure in run.failures]
-        assert (cell.server, cell.workload) == (BASE, written[0])
-        assert "You have an error in your SQL syntax" in reason
-        connecting = [start for start in run.starts if start.block.startswith(written[1])]
-        assert connecting
-        for samples in (samples for start in connecting for samples in start.samples):
-            assert min(samples.transactions) > 0
-
-
 @pytest.mark.parametrize("protocol", get_args(Protocol))
 def test_each_transaction_of_the_connecting_kind_has_a_connection(
     server: Instance, protocol: Protocol
 ) -> None:
-    bound, programs = of(f"statements_connect.{protocol}")
+    bound, programs = compiled_kinds(f"statements_connect.{protocol}")
     engine = managed.engine(programs["connect_select"], schema_of(server, bound.dataset), server, 1)
     number = managed.connect(engine, server, schema_of(server, bound.dataset), 2)
     before, quit_before = (int(server.status()[name]) for name in ("Connections", "Aborted_clients"))
@@ -247,5 +163,5 @@ def test_what_is_similar_is_told_from_what_differs() -> None:
 
 
 def test_a_family_names_a_dump_that_is_there() -> None:
-    dumps = {of(name)[0].dataset.dump for name in WORKLOADS}
+    dumps = {compiled_kinds(name)[0].dataset.dump for name in WORKLOADS}
     assert [Path(dump).name for dump in dumps] == ["statements.sql"]

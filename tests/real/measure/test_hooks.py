@@ -6,12 +6,15 @@ import re
 import time
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from shootout.errors import MeasureError
+from shootout.inputs import workload
+from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.hooks import Hooks
-from shootout.model.plan import Dataset, DatasetSize
+from shootout.model.plan import NUMBERS, Dataset, DatasetSize
 from shootout.model.workload import Check
 from shootout.servers import running
 from shootout.servers.processes.instances import Instance
@@ -20,8 +23,8 @@ from tests.support.still import standing_still
 from tests.unit.inputs.test_workload import a_step, a_workload
 
 OPTIONS = {"innodb-log-file-size": "16M", "skip-log-bin": ""}
-OWN = DatasetSize(engine="MyISAM").of("own")
-SBTEST = DatasetSize(tables=1, rows=10).of("sbtest")
+OWN = DatasetSize(engine="MyISAM").of_kind("own")
+SBTEST = DatasetSize(tables=1, rows=10).of_kind("sbtest")
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +47,23 @@ def test_a_schema_of_its_own_is_empty_before(server: Instance) -> None:
             f"WHERE table_schema = '{SCHEMAS['own']}' ORDER BY 1"
         )
         assert tables == (("t1", "MyISAM", 1), ("t2", "MyISAM", 0))
+
+
+def test_own_workloads_share_numbers_and_nothing_else(server: Instance) -> None:
+    dataset.load(server, msgspec.structs.replace(OWN, digest=NUMBERS))
+    for name in ("one", "two"):
+        made = a_workload(
+            a_step("SELECT b FROM t"),
+            dataset="own",
+            setup=(f"CREATE TABLE t SELECT n AS {name} FROM seq WHERE n > 999990",),
+        )
+        Hooks(server, made, workload.dataset_of(made, DatasetSize(), f"{name}.toml")).set_up(threads=1)
+    tables = server.query(
+        "SELECT column_name, COUNT(DISTINCT table_schema) FROM information_schema.columns "
+        f"WHERE table_schema LIKE '{SCHEMAS['own']}%' AND table_name = 't' "
+        "AND column_name IN ('one', 'two') GROUP BY 1"
+    )
+    assert sorted(tables) == [("one", 1), ("two", 1)]
 
 
 def test_other_datasets_are_added_to(server: Instance) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.showcase import record as showcase
+from lab.showcase import record as showcase
 from shootout.upgrade import judge
 from shootout.upgrade.documents import UPGRADES
-from tests.unit.upgrade.test_report import what_to_set
+from tests.unit.upgrade.test_answer import what_to_set
 
 
 def test_recorded_upgrades_recommend_what_was_counted_for_a_loss(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.bisect import commits
+from lab import commits
 from shootout.bisect import timed
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.judge import Found
@@ -80,7 +80,7 @@ def failed(label: str) -> FailureRecord:
     return builders.a_failure(label, Block(workload="reads", dataset="d", threads=4, servers=("a", label)))
 
 
-def found(bisection: Bisection, *documents: RunDocument) -> Found:
+def found_by_time(bisection: Bisection, *documents: RunDocument) -> Found:
     """What a bisection by time has found."""
     return Found(bisection, timed.measured(bisection, {str(n): each for n, each in enumerate(documents)}))
 

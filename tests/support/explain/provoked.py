@@ -110,6 +110,6 @@ CASES = {
 }
 
 
-def of(version: tuple[int, ...]) -> dict[str, Case]:
+def cases_for(version: tuple[int, ...]) -> dict[str, Case]:
     """What a version of MySQL knows."""
     return {name: case for name, case in CASES.items() if version >= case.since}

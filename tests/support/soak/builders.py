@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
 from shootout.model.plan import DatasetSize, Load
 from shootout.soak.values import (
     Gauge,
@@ -34,7 +36,7 @@ def header(servers: Sequence[str], soak: str = SOAK) -> SoakHeader:
         settings="production",
         confidence=0.95,
         workload=a_record("oltp_read_write"),
-        dataset=DatasetSize().of("sbtest"),
+        dataset=DatasetSize().of_kind("sbtest"),
         threads=8,
         load=Load(),
         runner=a_runner(),
@@ -58,7 +60,7 @@ def slices(
                 begins_s=begins_s,
                 lasts_s=lasts_s,
                 window_s=1.0,
-                transactions=transactions,
+                transactions=float(transactions),
                 completed=round(transactions),
                 p50_s=0.005,
                 p95_s=0.01,
@@ -87,4 +89,27 @@ def document(
         slices=taken,
         ends=tuple(SoakEnd(server=label, footprint=each) for label, each in ends.items()),
         failures=tuple(failures),
+    )
+
+
+def faulty(seconds: int = 900) -> SoakDocument:
+    """A base as it should be, and a head that stalls, leaks and becomes slower."""
+    generator = np.random.default_rng(1)
+    noise = [1000 + 30 * generator.standard_normal(seconds) for _ in range(2)]
+    second = np.arange(seconds)
+    stalled = np.where(second % 60 < 2, 1.0, noise[1]) * (1 - 0.2 * second / seconds)
+
+    def gauges(grown: float) -> list[dict[Gauge, float]]:
+        return [
+            {"memory": 5e8 + grown * each, "checkpoint_age": 1e8 + 1e5 * (each % 60)}
+            for each in range(seconds)
+        ]
+
+    return document(
+        ["a", "b"],
+        [*slices("a", noise[0], gauges=gauges(0)), *slices("b", stalled, gauges=gauges(1e6))],
+        ends={
+            "a": {"memory": 5e8, "disk": 2e9, "start": 1.0},
+            "b": {"memory": 1.4e9, "disk": 2e9, "start": 1.1},
+        },
     )

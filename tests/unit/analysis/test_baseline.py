@@ -48,7 +48,9 @@ def accepted(folder: Path, document: RunDocument, runs: int = 3) -> Path:
     """So many runs with the same result; the last has the document's name."""
     for number in range(runs - 1, -1, -1):
         name = document.header.run if number == 0 else f"{document.header.run} less {number}"
-        (path,) = baselines.accept(folder, baseline.of(compare.compare(with_header(document, run=name))))
+        (path,) = baselines.accept(
+            folder, baseline.baselines_of_run(compare.compare(with_header(document, run=name)))
+        )
     return path
 
 
@@ -251,7 +253,9 @@ def test_noise_of_both_runs_is_the_floor(tmp_path: Path) -> None:
         known = [an_entry(spread, run="r0")]
         folder = tmp_path / str(spread)
         for run in ("r1", "r1 b", "r1 c"):
-            baselines.accept(folder, baseline.of(compare.compare(a_run(20, run), ledger_entries=known)))
+            baselines.accept(
+                folder, baseline.baselines_of_run(compare.compare(a_run(20, run), ledger_entries=known))
+            )
         now = a_run(16, "r2")
         found = baseline.compare(
             compare.compare(now, ledger_entries=known), baselines.find(folder, now.header)
@@ -312,9 +316,9 @@ def test_the_anchor_is_the_same_though_it_failed_in_the_first_block(tmp_path: Pa
     without = with_samples(starts_of(5, block=four), lambda s: {"server": renamed[s.server]})
     run = a_run(20, starts=[*without, *starts_of(20, block=eight)])
     run = with_header(run, blocks=(four, eight), servers=(*run.header.servers, a_server("c")))
-    (found,) = baseline.of(compare.compare(run))
+    (found,) = baseline.baselines_of_run(compare.compare(run))
     assert (found.anchor, [(cell.server, cell.threads) for cell in found.cells]) == ("a", [("b", 8)])
-    (other,) = baseline.of(compare.compare(run, base="b"), "b")
+    (other,) = baseline.baselines_of_run(compare.compare(run, base="b"), "b")
     assert other.anchor == "b"
     (path,) = baselines.accept(tmp_path, [found])
     with pytest.raises(InputError, match='anchor "a", now "b"; delete'):
@@ -326,13 +330,13 @@ def test_what_was_not_steady_cannot_become_a_baseline() -> None:
     unsteady = with_samples(starts_of(20), lambda _: {"steady": False})
     for starts in (unsteady, starts_of(20, CLOSE[:1])):
         with pytest.raises(InputError, match="no cell can be a baseline"):
-            baseline.of(compare.compare(a_run(20, "r1", starts)))
+            baseline.baselines_of_run(compare.compare(a_run(20, "r1", starts)))
 
 
 def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None:
     run = a_run(20, starts=[*starts_of(20), *starts_of(-5, block=WRITES)])
     both = with_header(run, blocks=(READS, WRITES), workloads=(a_record("reads"), a_record("writes")))
-    paths = baselines.accept(tmp_path, baseline.of(compare.compare(both)))
+    paths = baselines.accept(tmp_path, baseline.baselines_of_run(compare.compare(both)))
     assert [path.relative_to(tmp_path) for path in paths] == [Path("f/reads.json"), Path("f/writes.json")]
 
 

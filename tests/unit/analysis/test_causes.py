@@ -48,7 +48,7 @@ def statement(kind: str, base_ms: float, head_ms: float, half: float = 0.1) -> S
     return StatementTime(kind=kind, base_s=base_ms / 1000, head_s=head_ms / 1000, difference_s=by)
 
 
-def found(
+def causes_found(
     *parts: MetricComparison | StatementTime,
     verdict: Verdict = Verdict.REGRESSED,
     decided_by: Metric = "throughput",
@@ -71,17 +71,24 @@ def found(
 
 
 def names(*parts: MetricComparison | StatementTime, **how: object) -> list[str]:
-    return [each.name for each in found(*parts, **how)]  # type: ignore[arg-type]
+    return [each.name for each in causes_found(*parts, **how)]  # type: ignore[arg-type]
 
 
 CPU = work("server_cpu", 0.0005, 0.0006)
+READ = statement("read", 0.1, 0.1)
+
+
+def test_a_single_statement_and_its_cpu_time_are_no_cause_of_themselves() -> None:
+    rows, update = work("rows_read", 100.0, 2000.0), statement("update", 0.5, 0.6)
+    assert names(CPU, rows, update) == ["rows_read"]
+    assert {*names(CPU, rows, update, READ)} == {"rows_read", "update", "server_cpu"}
 
 
 def test_causes_are_ranked_by_how_much_of_a_transaction_they_take() -> None:
     """0.1 ms of CPU, 0.3 ms of updates, two waits of 1 ms, and 0.1 ms of reads, all of about 1 ms."""
     update, reads = statement("update", 0.5, 0.8), statement("select", 0.1, 0.15)
     waits, pages = work("lock_waits", 1.0, 3.0), work("buffer_pool_reads", 1.0, 3.0)
-    ranked = found(CPU, reads, update, pages, waits)
+    ranked = causes_found(CPU, reads, update, pages, waits)
     assert [(each.kind, each.name) for each in ranked] == [
         ("work", "lock_waits"), ("statement", "update"), ("work", "buffer_pool_reads"),
         ("work", "server_cpu"), ("statement", "select"),
@@ -107,8 +114,8 @@ def test_what_is_not_certain_or_hardly_anything_is_no_cause() -> None:
     assert names(work("server_cpu", 0.0005, 0.0006, p_value=0.06)) == []
     assert names(work("rows_read", 1000.0, 1010.0)) == []  # certain, and less than the margin
     assert names(work("rows_read", 100.0, 200.0)) == []  # certain, and 2 % of a transaction's time
-    assert names(CPU, statement("update", 0.5, 0.6, half=1.1)) == ["server_cpu"]  # its interval holds 0
-    assert names(CPU, statement("update", 0.5, 0.505)) == ["server_cpu"]
+    assert names(CPU, statement("update", 0.5, 0.6, half=1.1), READ) == ["server_cpu"]  # its interval holds 0
+    assert names(CPU, statement("update", 0.5, 0.505), READ) == ["server_cpu"]
 
 
 def test_cpu_that_is_busy_on_both_sides_stands_at_its_share() -> None:
@@ -118,8 +125,8 @@ def test_cpu_that_is_busy_on_both_sides_stands_at_its_share() -> None:
         samples, server_cpu_s=tuple(0.00190 * count for count in samples.completed)
     )
     cpu, update = work("server_cpu", 0.0019, 0.0028), statement("update", 0.5, 0.8)
-    assert names(cpu, update, pair=a_pair(samples, threads=4)) == ["server_cpu", "update"]
-    assert names(cpu, update, pair=a_pair(busy, threads=4)) == ["server_cpu", "update"]
+    assert names(cpu, update, READ, pair=a_pair(samples, threads=4)) == ["server_cpu", "update"]
+    assert names(cpu, update, READ, pair=a_pair(busy, threads=4)) == ["server_cpu", "update"]
 
 
 def test_what_is_to_be_explained_is_no_cause_of_itself() -> None:
@@ -155,7 +162,7 @@ def test_work_that_changed_is_told_where_throughput_is_not(verdict: Verdict) -> 
 def test_where_many_wait_for_the_cpu_its_time_weighs_as_much_as_throughput_says() -> None:
     """32 threads on two CPUs: a tenth of the CPU's time is a tenth of throughput, not of a latency."""
     busy = a_pair(a_samples(tps=4000.0, threads=32), threads=32)
-    (cause,) = found(CPU, pair=busy)
+    (cause,) = causes_found(CPU, pair=busy)
     assert cause.share == pytest.approx(0.0001 * 4000 / CPUS, rel=0.05)
 
 

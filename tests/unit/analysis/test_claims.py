@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from shootout import figures
 from shootout.analysis import claims
 from shootout.inputs import published
 from shootout.model.published import Claim, DataPoint
 from shootout.model.run import Part, RunDocument, Samples, StartRecord
 from shootout.model.verdict import ClaimResult, Outcome
-from shootout.report import figures, wording
+from shootout.report import wording
 from tests.support import builders
 from tests.support.analysis.builders import with_samples
 from tests.support.repeated import a_repetition, as_usual
@@ -45,10 +46,10 @@ def a_claim(low: float | None = None, high: float | None = None, threads: tuple[
 def pools(**tps: float) -> RunDocument:
     """Exact throughputs: `pool_16` is the pool's at 16 threads; all others are 100."""
 
-    def of(label: str, workload: str, threads: int) -> float:
+    def tps_of(label: str, workload: str, threads: int) -> float:
         return tps.get(f"{'pool' if label == POOL_LABEL else 'single'}_{threads}", 100.0)
 
-    return a_repetition("thread-pool", of, spread=0.0, starts=3, threads="1,4,16,64", scale=None)
+    return a_repetition("thread-pool", tps_of, spread=0.0, starts=3, threads="1,4,16,64", scale=None)
 
 
 @cache

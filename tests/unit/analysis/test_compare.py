@@ -77,7 +77,7 @@ def test_a_run_judged_again_does_not_count_twice() -> None:
     document = a_document(with_aa_controls(starts_of(0), 0))
     first = compare.compare(document)
     again = compare.compare(
-        document, ledger_entries=ledger.of(document.header, Policy(), (), first.aa_controls)
+        document, ledger_entries=ledger.entries_of_run(document.header, Policy(), (), first.aa_controls)
     )
     assert again == first
 

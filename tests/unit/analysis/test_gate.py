@@ -88,7 +88,10 @@ def test_every_regression_counts_once_false_alarms_are_known_to_be_rare() -> Non
         history = [an_entry(0.001, verdict=kind) for kind in kinds]
         found = compare.compare(document, GATE, ledger_entries=history)
         assert found.cells[1].verdict is Verdict.REGRESSED
-        assert (gate.exit_code(found), gate.standing(found)) == (code, "proven" if code else "provisional")
+        assert (gate.exit_code(found), gate.judge_false_alarms(found)) == (
+            code,
+            "proven" if code else "provisional",
+        )
         assert ledger.cells_needed(found.false_alarms, GATE) == max(0, (110 if alarms else 73) - cells)
     assert gate.exit_code(compare.compare(document, Policy())) == 1  # a run is no gate
 
@@ -106,7 +109,7 @@ def test_every_regression_counts_once_false_alarms_are_known_to_be_rare() -> Non
 def test_on_a_new_runner_a_regression_beyond_doubt_counts(starts: list[StartRecord], code: int) -> None:
     found = compare.compare(a_document(starts), GATE)
     assert found.cells[1].verdict is Verdict.REGRESSED
-    assert (gate.standing(found), gate.exit_code(found)) == ("provisional", code)
+    assert (gate.judge_false_alarms(found), gate.exit_code(found)) == ("provisional", code)
 
 
 def test_on_a_runner_that_raises_false_alarms_only_three_margins_count() -> None:
@@ -115,11 +118,11 @@ def test_on_a_runner_that_raises_false_alarms_only_three_margins_count() -> None
         document = a_document([*starts_of(change), *confirming(starts_of(change))])
         found = compare.compare(document, GATE, ledger_entries=history)
         assert found.cells[1].verdict is Verdict.REGRESSED
-        assert (gate.standing(found), gate.exit_code(found)) == ("refuted", code)
+        assert (gate.judge_false_alarms(found), gate.exit_code(found)) == ("refuted", code)
     unconfirmed = compare.compare(a_document(starts_of(-10)), GATE, ledger_entries=history)
-    assert (gate.standing(unconfirmed), gate.exit_code(unconfirmed)) == ("refuted", 0)
+    assert (gate.judge_false_alarms(unconfirmed), gate.exit_code(unconfirmed)) == ("refuted", 0)
 
 
 def test_a_failed_cell_fails_a_gate_on_a_new_runner() -> None:
     found = compare.compare(a_document(starts_of(-10), a_failure("b")), GATE)
-    assert (gate.standing(found), gate.exit_code(found)) == ("provisional", 3)
+    assert (gate.judge_false_alarms(found), gate.exit_code(found)) == ("provisional", 3)

@@ -98,7 +98,7 @@ def test_a_ledger_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_only_cells_of_earlier_runs_with_the_same_settings_count(tmp_path: Path) -> None:
     header = structs.replace(a_document([]).header, run="r2")
     ledgers.append(tmp_path / ledgers.FOLDER, header.runner.fingerprint, [an_entry(0.2, run="r1")])
-    known = ledgers.Ledgers(tmp_path).of(header)
+    known = ledgers.Ledgers(tmp_path).entries(header)
     assert len(known) == 1
     assert ledger.earlier(header, known) == known
     for run in ("r0", "r1"):
@@ -185,7 +185,7 @@ def test_what_lasts_through_a_run_is_part_of_its_noise() -> None:
     ]
     found = ledger.noise(entries)["throughput"]
     assert found.lasting == pytest.approx(0.03, rel=0.1)
-    assert found.of(4) == pytest.approx(math.hypot(found.lasting, 0.005))
+    assert found.deviation(4) == pytest.approx(math.hypot(found.lasting, 0.005))
     assert ledger.noise(entries[:2])["throughput"].lasting == 0  # too few to tell
     alike = [structs.replace(each, estimates={"throughput": 0.001}) for each in entries]
     assert ledger.noise(alike)["throughput"].lasting == 0

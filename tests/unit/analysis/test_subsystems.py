@@ -35,5 +35,5 @@ from shootout.analysis import subsystems
     ],
 )
 def test_functions_have_their_part(function: str, part: str) -> None:
-    assert subsystems.of(function) == part
+    assert subsystems.subsystem_of(function) == part
     assert part in subsystems.ALL

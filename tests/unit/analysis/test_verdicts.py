@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
 
@@ -141,7 +141,6 @@ def test_starts_that_lie_closer_than_their_rounds_allow_carry_no_verdict() -> No
     assert noisy_.judged[0].detectable > 0.1
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.floats(-30, 30), st.lists(st.floats(-5, 5), min_size=2, max_size=6), st.floats(0.005, 0.2))
 def test_verdicts_are_what_the_rule_says(change: float, effects: list[float], margin: float) -> None:
     head = head_of(a_document(starts_of(change, effects)), Policy(margin=margin))
@@ -160,7 +159,6 @@ def test_verdicts_are_what_the_rule_says(change: float, effects: list[float], ma
         assert head.verdict is Verdict.INCONCLUSIVE
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.floats(-30, 30), st.lists(st.floats(-5, 5), min_size=2, max_size=6))
 def test_swapping_base_and_head_swaps_the_verdict(change: float, effects: list[float]) -> None:
     swapped = {Verdict.REGRESSED: Verdict.IMPROVED, Verdict.IMPROVED: Verdict.REGRESSED}

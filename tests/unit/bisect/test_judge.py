@@ -2,9 +2,10 @@ import math
 
 import pytest
 
-from shootout.bisect import report
+from shootout.bisect.answer import answer as answered
+from shootout.bisect.answer import headline
 from shootout.bisect.values import BuildRecord, Revision
-from tests.support.bisect.builders import LABELS, a_bisection, a_run, absent, failed, found
+from tests.support.bisect.builders import LABELS, a_bisection, a_run, absent, failed, found_by_time
 
 STEP = {label: (-0.04 if label >= "e" else 0.0) for label in LABELS}
 BROKEN = BuildRecord(seconds=5.0, reason="build of c: exit code 2; its last words:\nerror: not finished")
@@ -17,7 +18,7 @@ def built(digest: str) -> BuildRecord:
 
 def test_the_starts_of_all_runs_are_judged_together() -> None:
     runs = a_run({"a": 0.0, "h": -0.04}, starts=3), a_run({"a": 0.0, "c": 0.0, "h": -0.04}, starts=2, seed=2)
-    answer = found(a_bisection(), *runs).answer
+    answer = found_by_time(a_bisection(), *runs).answer
     assert [finding.starts for finding in answer.findings] == [5, 0, 2, 0, 0, 0, 0, 5]
     assert answer.findings[7].verdict == "regressed"
     assert answer.findings[7].ratio is not None
@@ -25,69 +26,69 @@ def test_the_starts_of_all_runs_are_judged_together() -> None:
 
 
 def test_a_step_is_answered_with_its_revision_and_size() -> None:
-    answer = found(a_bisection(), a_run(STEP)).answer
+    answer = found_by_time(a_bisection(), a_run(STEP)).answer
     assert (answer.kind, answer.first, answer.last) == ("step", "e", "e")
     assert answer.size is not None
     assert answer.size.low < math.exp(-0.04) < answer.size.high < 1
     assert (answer.starts, answer.documents) == (64, ("0",))
-    assert report.judged(answer).exit_code == 1
+    assert answered(answer).exit_code == 1
     of_e = answer.findings[4]
     assert (of_e.verdict, of_e.here, of_e.starts) == ("regressed", "yes", 8)
 
 
 def test_an_improvement_is_no_failure() -> None:
-    answer = found(a_bisection(), a_run({label: -level for label, level in STEP.items()})).answer
+    answer = found_by_time(a_bisection(), a_run({label: -level for label, level in STEP.items()})).answer
     assert (answer.kind, answer.last) == ("step", "e")
-    assert report.judged(answer).exit_code == 0
+    assert answered(answer).exit_code == 0
 
 
 def test_what_is_measured_so_far_names_the_range() -> None:
-    answer = found(a_bisection(), a_run({"a": 0.0, "c": 0.0, "f": -0.04, "h": -0.04})).answer
+    answer = found_by_time(a_bisection(), a_run({"a": 0.0, "c": 0.0, "f": -0.04, "h": -0.04})).answer
     assert (answer.kind, answer.first, answer.last) == ("open", "d", "f")
     assert [finding.here for finding in answer.findings] == ["", "", "", *["possible"] * 3, "", ""]
-    assert report.judged(answer).exit_code == 4
+    assert answered(answer).exit_code == 4
 
 
 def test_nothing_measured_is_open() -> None:
-    answer = found(a_bisection()).answer
+    answer = found_by_time(a_bisection()).answer
     assert answer.kind == "open"
-    assert report.judged(answer).exit_code == 4
+    assert answered(answer).exit_code == 4
 
 
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("end", [0, -1])
 def test_without_an_end_nothing_is_answered(labels: str, end: int) -> None:
-    answer = found(a_bisection(labels, {labels[end]: BROKEN})).answer
-    assert (answer.kind, report.judged(answer).exit_code) == ("open", 3)
-    assert report.headline(answer).startswith(
+    answer = found_by_time(a_bisection(labels, {labels[end]: BROKEN})).answer
+    assert (answer.kind, answered(answer).exit_code) == ("open", 3)
+    assert headline(answer).startswith(
         f"reads, 4 threads: not bisected, as {labels[end]} cannot be measured: build of c: exit code 2"
     )
 
 
 def test_ends_of_the_same_files_are_no_answer() -> None:
-    answer = found(a_bisection("abc", {"a": built("1"), "b": built("2"), "c": built("1")})).answer
+    answer = found_by_time(a_bisection("abc", {"a": built("1"), "b": built("2"), "c": built("1")})).answer
     assert answer.kind == "open"
-    assert report.judged(answer).exit_code == 3
-    assert "as c cannot be measured: it is the same program as a, byte for byte" in report.headline(answer)
+    assert answered(answer).exit_code == 3
+    assert "as c cannot be measured: it is the same program as a, byte for byte" in headline(answer)
 
 
 def test_no_step_is_answered() -> None:
-    answer = found(a_bisection(), a_run({"a": 0.0, "h": 0.0}, starts=24)).answer
+    answer = found_by_time(a_bisection(), a_run({"a": 0.0, "h": 0.0}, starts=24)).answer
     assert answer.kind == "none"
-    assert report.judged(answer).exit_code == 0
+    assert answered(answer).exit_code == 0
 
 
 @pytest.mark.parametrize(("sign", "code"), [(-1, 1), (1, 0)])
 def test_several_steps_fail_if_the_last_revision_is_slower(sign: int, code: int) -> None:
     levels = {label: sign * 0.05 * (number // 2) for number, label in enumerate(LABELS)}
-    answer = found(a_bisection(revisions=VERSIONS), a_run(levels)).answer
+    answer = found_by_time(a_bisection(revisions=VERSIONS), a_run(levels)).answer
     assert answer.kind == "several"
-    assert report.judged(answer).exit_code == code
+    assert answered(answer).exit_code == code
 
 
 def test_headline_and_table_name_the_same_steps() -> None:
     levels = {label: -0.05 * (number // 3) for number, label in enumerate(LABELS)}
-    answer = found(a_bisection(revisions=VERSIONS), a_run(levels)).answer
+    answer = found_by_time(a_bisection(revisions=VERSIONS), a_run(levels)).answer
     assert [(step.older, step.newer) for step in answer.steps] == [("c", "d"), ("f", "g")]
     assert [each.revision.label for each in answer.findings if each.here == "yes"] == ["d", "g"]
 
@@ -95,7 +96,7 @@ def test_headline_and_table_name_the_same_steps() -> None:
 def test_revisions_that_do_not_build_start_or_exist_are_unusable() -> None:
     levels = {"a": 0.0, "b": 0.0, "g": -0.04, "h": -0.04}
     run = a_run(levels, failures=[failed("d")], servers=[absent("e")])
-    known = found(a_bisection(builds={"c": BROKEN, "f": BROKEN}), run)
+    known = found_by_time(a_bisection(builds={"c": BROKEN, "f": BROKEN}), run)
     answer = known.answer
     assert known.halving.unusable == {2, 3, 4, 5}
     assert (answer.kind, answer.first, answer.last) == ("step", "c", "g")
@@ -107,14 +108,14 @@ def test_a_server_that_started_may_fail_once() -> None:
     good, bad = a_run({"a": 0.0, "h": 0.0}), a_run({"a": 0.0, "h": 0.0}, failures=[failed("h")])
     others = a_run({"a": 0.0, "c": 0.0})
     for runs in ([bad], [good, bad], [bad, good, others], [bad, good, bad]):
-        assert found(a_bisection(), *runs).measured.unusable == {}
-    reasons = found(a_bisection(), good, bad, others, bad).measured.unusable
+        assert found_by_time(a_bisection(), *runs).measured.unusable == {}
+    reasons = found_by_time(a_bisection(), good, bad, others, bad).measured.unusable
     assert reasons == {"h": "it died: [ERROR] no memory"}
 
 
 def test_the_same_files_as_a_measured_revision_need_no_start() -> None:
     builds = {"a": built("1"), "b": built("1"), "d": built("1"), "e": built("2"), "h": built("2")}
-    answer = found(a_bisection(builds=builds), a_run({"a": 0.0, "e": -0.04})).answer
+    answer = found_by_time(a_bisection(builds=builds), a_run({"a": 0.0, "e": -0.04})).answer
     assert (answer.kind, answer.first, answer.last) == ("step", "e", "e")
     assert [each.verdict for each in answer.findings if each.starts == 0] == [
         *("equivalent", None, "equivalent"),
@@ -123,10 +124,10 @@ def test_the_same_files_as_a_measured_revision_need_no_start() -> None:
 
 
 def test_servers_that_are_no_revisions_count_for_nothing() -> None:
-    answer = found(a_bisection("ah"), a_run({"a": 0.0, "b": -0.5, "h": 0.0}, starts=2)).answer
+    answer = found_by_time(a_bisection("ah"), a_run({"a": 0.0, "b": -0.5, "h": 0.0}, starts=2)).answer
     assert (answer.starts, len(answer.findings)) == (4, 2)
 
 
 def test_builds_and_runs_are_what_was_spent() -> None:
     run = a_run({"a": 0.0, "h": 0.0})  # took 1 s
-    assert found(a_bisection(builds={"a": built("1"), "c": BROKEN}), run).answer.spent_s == 16
+    assert found_by_time(a_bisection(builds={"a": built("1"), "c": BROKEN}), run).answer.spent_s == 16

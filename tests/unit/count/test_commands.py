@@ -58,7 +58,7 @@ def test_what_a_cell_did_is_counted_with_its_statements_and_settings(header: Run
     assert (found.build, found.set) == ("make", sets)
     for drawn in (Zipfian(exponent=1.1), Special(hot_percent=50), Gaussian(), Pareto()):
         skewed = replace(header, profile=replace(header.profile, distribution=drawn))
-        given = Selection.of(parsed(count_command(skewed) or ""))
+        given = Selection.from_arguments(parsed(count_command(skewed) or ""))
         assert (given.set or {})["distribution"] == msgspec.to_builtins(drawn)
 
 

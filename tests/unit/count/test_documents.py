@@ -1,4 +1,4 @@
-"""Documents of work on disk."""
+"""Counts on disk."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from shootout.count.documents import COUNTS, joined
-from shootout.count.values import WorkDocument, WorkFailure
+from shootout.count.values import CountDocument, CountFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.model.plan import DatasetSize
@@ -21,6 +21,8 @@ def test_a_document_is_read_as_written(tmp_path: Path) -> None:
     path = COUNTS.write(tmp_path, written.run, written)
     assert COUNTS.read(path) == written
     assert COUNTS.find(tmp_path) == (path,)
+    before = COUNTS.write_to(tmp_path / "work" / "before.json", written)  # the folder's earlier name
+    assert COUNTS.find(tmp_path) == (path, before)
     assert COUNTS.owns(path)
 
 
@@ -44,7 +46,7 @@ def test_documents_of_shards_become_one(tmp_path: Path) -> None:
 def test_a_dump_may_lie_elsewhere_on_each_machine(tmp_path: Path) -> None:
     paths = []
     for label in "ab":
-        dump = structs.replace(DatasetSize().of("dump"), dump=f"/{label}/tables.sql", digest="d")
+        dump = structs.replace(DatasetSize().of_kind("dump"), dump=f"/{label}/tables.sql", digest="d")
         counted = structs.replace(document({label: BASE}, run=f"r-{label}"), datasets=(dump,))
         paths.append(COUNTS.write(tmp_path, label, counted))
     assert [each.label for each in joined(paths).servers] == ["a", "b"]
@@ -58,7 +60,7 @@ def test_a_dump_may_lie_elsewhere_on_each_machine(tmp_path: Path) -> None:
         (structs.replace(document({"b": BASE}), starts=2), "another number of starts"),
         (structs.replace(document({"b": BASE}), digests={"w": "e"}), "other statements"),
         (
-            structs.replace(document({"b": BASE}), datasets=(DatasetSize(rows=7).of("sbtest"),)),
+            structs.replace(document({"b": BASE}), datasets=(DatasetSize(rows=7).of_kind("sbtest"),)),
             "other datasets",
         ),
         (
@@ -70,7 +72,7 @@ def test_a_dump_may_lie_elsewhere_on_each_machine(tmp_path: Path) -> None:
     ],
 )
 def test_documents_that_do_not_belong_together_are_refused(
-    other: WorkDocument, why: str, tmp_path: Path
+    other: CountDocument, why: str, tmp_path: Path
 ) -> None:
     one = COUNTS.write(tmp_path, "r-1", document({"a": BASE}, run="r-1"))
     another = COUNTS.write(tmp_path, "r-2", structs.replace(other, run="r-2"))
@@ -78,7 +80,7 @@ def test_documents_that_do_not_belong_together_are_refused(
         joined([one, another])
 
 
-def damaged() -> list[WorkDocument]:
+def damaged() -> list[CountDocument]:
     sound = document({"a": BASE})
     (profile, *_) = sound.profiles
     return [
@@ -88,12 +90,12 @@ def damaged() -> list[WorkDocument]:
         structs.replace(sound, kinds=KINDS[:1]),
         structs.replace(sound, profiles=(structs.replace(profile, names=(0, 2)),)),
         structs.replace(sound, profiles=(structs.replace(profile, names=(0,)),)),
-        structs.replace(sound, failures=(WorkFailure(server="b", workload="", reason=""),)),
+        structs.replace(sound, failures=(CountFailure(server="b", workload="", reason=""),)),
     ]
 
 
 @pytest.mark.parametrize("document", damaged())
-def test_a_document_that_points_nowhere_is_refused(document: WorkDocument, tmp_path: Path) -> None:
+def test_a_document_that_points_nowhere_is_refused(document: CountDocument, tmp_path: Path) -> None:
     path = COUNTS.write(tmp_path, document.run, document)
     with pytest.raises(InputError, match="not a count of instructions"):
         COUNTS.read(path)

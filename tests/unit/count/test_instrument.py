@@ -9,14 +9,14 @@ from msgspec import structs
 
 from shootout.count.documents import COUNTS
 from shootout.count.instrument import Callgrind
-from shootout.count.values import MIX, TRANSACTION, WorkFailure
+from shootout.count.values import MIX, TRANSACTION, CountFailure
 from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from tests.support.count.builders import BASE, document, times
 
 
 def test_the_sum_of_kinds_stands_for_the_workload(tmp_path: Path) -> None:
-    gone = WorkFailure(server="gone", workload="", reason="it crashed")
+    gone = CountFailure(server="gone", workload="", reason="it crashed")
     made = structs.replace(document({"a": BASE, "b": times(1.1), "gone": {}}, [gone]), elapsed_s=7.0)
     COUNTS.write(tmp_path, "r2", made)
     COUNTS.write(tmp_path, "r1", document({"a": BASE, "c": BASE}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shootout.count import units as work_units
+from shootout.count import units as count_units
 from shootout.count.units import Unit, kinds_of
 from shootout.count.values import COMMIT, FRAME, MIX, TRANSACTION
 from shootout.inputs import workload
@@ -16,7 +16,7 @@ def units(name: str, **options: int) -> tuple[Unit, ...]:
     loaded = workload.with_options(workload.load(name), options, None)
     dataset = workload.dataset_of(loaded, DatasetSize(tables=1, rows=10_000), name)
     program = workload.compile_program(name, loaded, dataset)
-    return work_units.units(name, BoundWorkload(loaded, name, dataset, program))
+    return count_units.units(name, BoundWorkload(loaded, name, dataset, program))
 
 
 def names(found: tuple[Unit, ...]) -> list[str]:

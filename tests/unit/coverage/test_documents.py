@@ -40,7 +40,7 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
         ("w", "all"): {"entry": 1.0000001},
     }
     executed = [Executed(a_server("a"), program, shares, {"entry", "flush"})]
-    document = documents.of("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
+    document = documents.map_of_servers("20261126T100000Z-000001", "2026-11-26T10:00:00+00:00", executed)
     assert document.functions == ("entry", "flush", "other", "row_one")
     (mapped,) = document.mapped
     assert mapped.shares == ((123, 1000), (-1, -1), (0, -1), (500, -1))
@@ -51,12 +51,14 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
     assert path.name.endswith(".json.xz")
     assert MAPS.read(path) == document
     assert MAPS.owns(path)
+    before = MAPS.write_to(tmp_path / "reach" / "before.json.xz", document)  # the folder's earlier name
+    assert MAPS.find(tmp_path) == (path, before)
     documents.keep(tmp_path / "kept", document.run, document.started, executed, pytest.fail)
     assert [MAPS.read(path) for path in MAPS.find(tmp_path / "kept")] == [document]
     said: list[str] = []
     documents.keep(path, document.run, document.started, (), said.append)
     documents.keep(path, document.run, document.started, executed, said.append)
-    assert [reason.partition(": ")[0] for reason in said] == ["reach"]
+    assert [reason.partition(": ")[0] for reason in said] == ["coverage"]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +71,7 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
 )
 def test_a_damaged_map_is_refused(change: dict[str, object], tmp_path: Path) -> None:
     path = MAPS.write(tmp_path, "x", structs.replace(a_map(), **change))
-    with pytest.raises(InputError, match="not a map of functions"):
+    with pytest.raises(InputError, match="not a coverage map"):
         MAPS.read(path)
 
 

@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shootout.analysis import function_names
@@ -118,7 +118,6 @@ def test_what_macros_and_damage_leave_is_still_found(text: str, name: str) -> No
     assert name in names(text)
 
 
-@settings(max_examples=50)
 @given(st.text(alphabet="{}()\"'/*\\#\n<>:;~, abdefinptvor", max_size=200))
 def test_any_text_can_be_read(text: str) -> None:
     (source,) = sources.read([text.encode()])

@@ -1,8 +1,8 @@
 """Documents last: no schema changes without a new number, and what older ones say stays the same.
 
 `recorded/` has runs as they lay on disk, with fewer starts, rounds and counters: the kinds of format 4 until
-24 and 25 November 2026 and after, then format 5. The second is the first under another date, as 56023fa
-rewrote it.
+24 and 25 November 2026 and after, then formats 5 and 6. The second is the first under another date, as
+56023fa rewrote it.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ from shootout.document.formats import Format
 from shootout.errors import InputError
 from shootout.model.history import Baseline, LedgerEntry
 from shootout.model.run import RunHeader
+from shootout.report import wording
 from tests.support import schemas
 
 HERE = Path(__file__).parent
 RECORDED = sorted((HERE / "recorded").glob("*.jsonl"))
-OLDEST, SECOND, THIRD, NEWEST = RECORDED
+OLDEST, SECOND, _, FORMER, NEWEST = RECORDED
 FIGURES = HERE / "recorded" / "figures.txt"
 
 STORES = {each.name: each.store for each in capability.every() if each.store is not None}
@@ -87,6 +88,14 @@ def test_ways_up_take_a_record_to_the_number_of_today() -> None:
         counting.document(b"{}", RunHeader)
 
 
+def test_a_run_keeps_plans_which_a_changed_cell_says_first() -> None:
+    assert [cell.plans for cell in compare.compare(journal.read(FORMER)).cells if cell.plans] == []
+    (_, cell) = compare.compare(journal.read(NEWEST)).cells
+    ((changed,),) = (cell.plans,)
+    assert (changed.kind, changed.changed) == ("missing", True)
+    assert "; rows read 201 → 40\u202f100; " in wording.change_sentence(cell)
+
+
 # --- meaning --------------------------------------------------------------------------------------
 
 
@@ -139,7 +148,7 @@ def test_a_calibrated_run_had_slices_of_its_calibration() -> None:
 
 def test_baselines_and_ledgers_of_old_are_read(tmp_path: Path) -> None:
     """A cell had one run, keys of datasets had a seed, and a server's build was that of one binary."""
-    (new,) = baseline.of(compare.compare(journal.read(NEWEST)))
+    (new,) = baseline.baselines_of_run(compare.compare(journal.read(FORMER)))
     current = json.loads(msgspec.json.encode(new))
     (cell,) = current["cells"]
     (run,) = cell.pop("runs")
@@ -189,8 +198,8 @@ def test_a_folder_has_old_and_new(command: str, results: Path, capsys: pytest.Ca
         pages = {page.parent.name for page in site.glob("**/runs/*/index.html")}
         assert pages == {path.stem for path in RECORDED}
         return
-    series = {len(each["points"]): each["dataset"] for each in json.loads(out)}
-    assert series == {3: "sbtest-1x1000000-innodb", 1: "sbtest-4x25000-innodb"}
+    series = {each["dataset"]: len(each["points"]) for each in json.loads(out)}
+    assert series == {"sbtest-1x1000000-innodb": 3, "sbtest-4x25000-innodb": 1, "own-innodb": 1}
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)
@@ -205,7 +214,7 @@ def test_a_document_of_any_number_is_compared_accepted_and_merged(path: Path, tm
     assert journal.read(merged).starts == packed.rounded(journal.read(path)).starts
 
 
-@pytest.mark.parametrize("path", [OLDEST, THIRD], ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [OLDEST, FORMER], ids=lambda path: path.stem)
 def test_only_the_shootout_that_wrote_a_document_goes_on(path: Path, tmp_path: Path) -> None:
     shutil.copy(path, tmp_path)
     before = path.read_bytes()

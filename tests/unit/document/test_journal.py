@@ -27,7 +27,7 @@ RUN = "20250102T030405Z-abc123"
 
 # A whole document as it lies on disk, without digests.
 HEADER = (
-    '{"record":"run","format":5,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
+    '{"record":"run","format":6,"run":"20250102T030405Z-abc123","started":"2025-01-02T03:04:05Z",'
     '"shootout":"0.1.0","seed":7,"profile_name":"quick","profile":{"description":"d","workloads":["reads"],"threads":[4],'
     '"servers":["a","b"],"settings":"in-memory","dataset":{"tables":4,"rows":25000,'
     '"warehouses":1,"seed":1,"engine":"InnoDB"},"load":{"protocol":"text","rate":null,"arrivals":"poisson","think_s":0.0,'
@@ -53,7 +53,7 @@ START = (
     '"statements":{"point_select":"HISTF"},"reads":239,"writes":0,"other":0,"errors":{"1213":1},'
     '"counters":{"Handler_read_key":239.0},"returned":{"select":{"executions":239,"slices":2,"rows":478,'
     '"rows_error":0.0,"bytes":4780,"bytes_error":0.5,"alike":true}},"times":{}}],"confirming":false,"twin":null,'
-    '"spent_s":2.5}\n'
+    '"plans":[],"spent_s":2.5}\n'
 )
 FAILURE = (
     '{"record":"failure","cell":{"workload":"reads","dataset":"sbtest-4x25000-innodb","server":"b",'
@@ -255,27 +255,27 @@ def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
         ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
         *(
             (
-                HEADER.replace('"format":5', f'"format":{number}'),
+                HEADER.replace('"format":6', f'"format":{number}'),
                 f": written in format {number}, which only an older shootout reads",
             )
             for number in (-1, 3)
         ),
         (
-            HEADER.replace('"format":5', '"format":6'),
-            ": written by a newer shootout (format 6): update shootout to read it",
+            HEADER.replace('"format":6', '"format":7'),
+            ": written by a newer shootout (format 7): update shootout to read it",
         ),
         (HEADER, ":1: changed, or not a line of this document"),
         (
-            sealed('{"format":5,"record":"x"}'),
-            ":1: not a record of a run document of format 5: Invalid value 'x' - at `$.record`",
+            sealed('{"format":6,"record":"x"}'),
+            ":1: not a record of a run document of format 6: Invalid value 'x' - at `$.record`",
         ),
         (
-            sealed('{"format":5,"record":"end","finished":"x","elapsed_s":1,"interrupted":false}'),
-            ":1: not a record of a run document of format 5: unknown field `format`",
+            sealed('{"format":6,"record":"end","finished":"x","elapsed_s":1,"interrupted":false}'),
+            ":1: not a record of a run document of format 6: unknown field `format`",
         ),
         (
             sealed(HEADER + START.replace('"steady":true', '"stedy":true')),
-            ":2: not a record of a run document of format 5: unknown field `stedy` - at `$.samples[0]`",
+            ":2: not a record of a run document of format 6: unknown field `stedy` - at `$.samples[0]`",
         ),
         (
             sealed(HEADER + START.replace('"window_s":[0.1,', '"window_s":[')),
@@ -310,7 +310,7 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
     header, digest = journal.sealed(HEADER[:-1].encode(), b"")
     failure, _ = journal.sealed(FAILURE[:-1].encode().replace(b"it died", b"it \xff"), digest)
     path.write_bytes(header + failure)
-    with pytest.raises(InputError, match=rf"^{path}:2: not a record of a run document of format 5: "):
+    with pytest.raises(InputError, match=rf"^{path}:2: not a record of a run document of format 6: "):
         journal.read(path)
 
 

@@ -100,7 +100,7 @@ def shards(tmp_path: Path) -> list[Path]:
 # --- the same bytes -------------------------------------------------------------------------------
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(st.data())
 def test_any_order_any_sharding_and_any_grouping_give_the_same_bytes(data: st.DataObject) -> None:
     """Runners have their blocks; how these were sharded on each, and what is merged first, does not show."""
@@ -326,7 +326,9 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
     assert [warning.code for warning in whole.header.runner.warnings][-1] == "several-runners"
     comparison = compare.compare(whole)
     assert {series.runner for series in history.series([comparison])} == {"runner0", "runner1"}
-    ledgers.record(tmp_path, ledger.of(whole.header, comparison.policy, (), comparison.aa_controls))
+    ledgers.record(
+        tmp_path, ledger.entries_of_run(whole.header, comparison.policy, (), comparison.aa_controls)
+    )
     (entry,) = ledgers.read(tmp_path, "runner0")
     assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
     assert ledgers.read(tmp_path, "runner1") == ()
@@ -340,7 +342,9 @@ def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
     block = BLOCKS[1]  # of runner0
     noisy = [
         structs.replace(
-            ledger.of(whole.header, whole.header.profile.policy, (), compare.compare(whole).aa_controls)[0],
+            ledger.entries_of_run(
+                whole.header, whole.header.profile.policy, (), compare.compare(whole).aa_controls
+            )[0],
             run="0",
             threads=block.threads,
             spreads={"throughput": 0.5},
@@ -361,7 +365,7 @@ def test_baselines_are_kept_for_each_runner(whole: RunDocument, tmp_path: Path) 
     records = tuple(builders.a_record(name) for name in WORKLOADS)
     whole = structs.replace(whole, header=structs.replace(whole.header, workloads=records))
     comparison = compare.compare(whole)
-    paths = baselines.accept(tmp_path, baseline.of(comparison))
+    paths = baselines.accept(tmp_path, baseline.baselines_of_run(comparison))
     assert {str(path.relative_to(tmp_path)) for path in paths} == {
         "runner0/oltp_point_select.json",
         "runner0/oltp_read_write.json",

@@ -38,7 +38,7 @@ def paths(base: Counts, head: Counts) -> CallPaths:
         )
         for server, counts in (("base", base), ("head", head))
     ]  # fmt: skip
-    return call_paths.of(tree, profiles, "base", "head")
+    return call_paths.paths_of_servers(tree, profiles, "base", "head")
 
 
 def costs(found: CallPaths, *, inclusive: bool = False) -> dict[str, list[float]]:

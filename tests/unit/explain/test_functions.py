@@ -37,7 +37,7 @@ def simulated(generator: np.random.Generator, extra: float) -> CallPaths:
                     nodes=tuple((seen + 1).tolist()), samples=tuple(counts[seen].tolist()),
                 )
             )  # fmt: skip
-    return call_paths.of(tree, profiles, "base", "head")
+    return call_paths.paths_of_servers(tree, profiles, "base", "head")
 
 
 def test_a_loop_of_one_percent_is_named_first_and_its_interval_holds_it() -> None:

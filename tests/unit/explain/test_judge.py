@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from shootout.analysis.histograms import decoded
-from shootout.explain import cause, judge, report, wall_clock
+from shootout.explain import cause, judge, wall_clock
+from shootout.explain.answer import points
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Interval
 from tests.support import builders
@@ -132,7 +133,7 @@ def test_profiling_that_slows_the_servers_is_said() -> None:
     assert slowed[0] == pytest.approx(EXPLAINED.wall_clock[0].base, rel=0.02)
     assert EXPLAINED.slowed is None
     texts = [
-        " ".join(point.text for point in report.points(replace(EXPLAINED, slowed=(here, 81e-6)), ()))
+        " ".join(point.text for point in points(replace(EXPLAINED, slowed=(here, 81e-6)), None))
         for here in (84e-6, 109e-6)
     ]
     assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]
@@ -149,22 +150,23 @@ def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
 
 def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
     """A setting that was tried and helped, then a plan, a wait, a function."""
-    plan = "plan of SELECT: const access to sbtest1 by PRIMARY → ALL access to sbtest1; rows read: 1 → 10 000"
-    assert plain(cause.of(EXPLAINED)) == plan
+    plan = "plan of SELECT: const on PRIMARY → full scan; rows read: 1 → 10 000"
+    assert plain(cause.main_cause(EXPLAINED)) == plan
     functions = replace(EXPLAINED, plans=())
     said = "row_search_mvcc +116 µs (+105 to +127), 111 % of +104 µs of server CPU time per transaction; "
-    assert plain(cause.of(functions)).startswith(said)
+    assert plain(cause.main_cause(functions)).startswith(said)
     whole, *_ = EXPLAINED.wall_clock
     slower = replace(whole, difference=Interval(estimate=0.001, low=0.0009, high=0.0011))
     wait = replace(slower, name="row locks", difference=Interval(estimate=0.0002, low=0.0001, high=0.0003))
     waiting = replace(functions, wall_clock=(slower, wait))
-    assert plain(cause.of(waiting)) == (
+    assert plain(cause.main_cause(waiting)) == (
         "row locks +200 µs (+100 to +300), 20 %, explains little of +1.00 ms of response time per transaction"
     )
     lost, back = Interval(estimate=0.8, low=0.78, high=0.82), Interval(estimate=0.99, low=0.97, high=1.01)
     tried = replace(EXPLAINED, ratio=lost, tried={"sync_binlog=0": back, "back_log=80": lost})
     assert (
-        plain(cause.of(tried)) == "with sync_binlog=0 on the head, -1 % (-3 to +1 %) instead of -20.0 %, 95 %"
+        plain(cause.main_cause(tried))
+        == "with sync_binlog=0 on the head, -1 % (-3 to +1 %) instead of -20.0 %, 95 %"
     )
-    assert plain(cause.of(replace(tried, tried={"back_log=80": lost}))) == plan
-    assert cause.of(replace(functions, cpu=None, wall_clock=())) == ""
+    assert plain(cause.main_cause(replace(tried, tried={"back_log=80": lost}))) == plan
+    assert cause.main_cause(replace(functions, cpu=None, wall_clock=())) == ""

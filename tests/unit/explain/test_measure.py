@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 from msgspec import structs
@@ -54,15 +53,6 @@ def test_a_password_that_the_run_was_given_is_used_again(tmp_path: Path) -> None
     question = a_question("dsn:mysql://ann@localhost", tmp_path)
     found = explain.plan(question, 60.0, {"MYSQL_PWD": "other"}, {builders.HEAD: "secret"})
     assert [each.password for each in found.servers.values()] == ["", "secret"]
-
-
-def test_before_mysql_5_1_6_there_are_variables_and_no_plans() -> None:
-    variables = {"version": "5.0.96"}
-    old: Any = SimpleNamespace(ours=True, version="5.0.96", variables=lambda: variables)
-    planned: Any = SimpleNamespace(workloads={"w": SimpleNamespace(program=None)})
-    watcher = explain._Watcher(planned, cast(Any, None))
-    watcher._ask(1, cast(Any, SimpleNamespace(workload="w")), cast(Any, None), {explain.BASE: old})
-    assert (watcher.variables, watcher.plans) == ({explain.BASE: variables}, [])
 
 
 @pytest.mark.parametrize("changed", ["digest", "dump"])

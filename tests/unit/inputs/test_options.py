@@ -81,6 +81,7 @@ def test_an_option_that_became_a_key_has_what_replaces_it(flag: str, text: str, 
 
 def test_what_older_documents_have_is_repeated_with_keys() -> None:
     assert KEYS.keys().isdisjoint(option.flag for option in MEASURING)
-    assert renewed({"--threads": "1", "--option": "a=1,b=2", "--reconnect": ""}) == {
+    assert renewed({"--threads": "1", "--option": "a=1,b=2", "--reconnect": "", "--profile": "work"}) == {
+        "--profile": "count",
         "--threads": "1", "--set options.a": "1", "--set options.b": "2", "--set load.reconnect": "true",
     }  # fmt: skip

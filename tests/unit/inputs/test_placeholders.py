@@ -104,7 +104,7 @@ def test_sizes_of_the_dataset_are_amounts() -> None:
 def test_parameters_of_tpcc() -> None:
     program = compiled(
         a_step("SELECT {name}, {far}, {customer}"),
-        dataset=DatasetSize(warehouses=7).of("tpcc"),
+        dataset=DatasetSize(warehouses=7).of_kind("tpcc"),
         parameters={
             "name": LastName(of="number", per="transaction"),
             "far": Remote(of="home", min=1, max="warehouses", percent="far_percent"),
@@ -220,7 +220,7 @@ def test_a_wrong_parameter_of_another_kind(parameter: Parameter, expected: str) 
     assert message.startswith(f"parameters.p{expected}")
 
 
-DUMP = replace(DatasetSize().of("dump"), digest="0")
+DUMP = replace(DatasetSize().of_kind("dump"), digest="0")
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_what_only_a_text_can_have(sql: str, expected: str) -> None:
 def test_columns_need_a_dump_and_row_ids_need_sbtest() -> None:
     message = complaint(a_step("SELECT {p}"), parameters={"p": Learned(column="t.id")})
     assert message == "parameters.p.column: needs a dump, the dataset is sbtest"
-    own = DatasetSize().of("own")
+    own = DatasetSize().of_kind("own")
     message = complaint(a_step("SELECT {id}"), dataset=own, parameters={"id": RowId()})
     assert message == "parameters.id: row_id needs sbtest, the dataset is own; use an integer"
     message = complaint(a_step("SELECT * FROM {table}"), dataset=own)

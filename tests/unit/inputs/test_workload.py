@@ -184,13 +184,13 @@ def test_random_ranges_are_sysbenchs() -> None:
 
 def test_bulk_insert_counts_on_through_its_rows() -> None:
     chosen = workload.with_options(workload.load("bulk_insert"), {"rows_per_insert": 3}, None)
-    program = workload.compile_program("w", chosen, DatasetSize().of("own"))
+    program = workload.compile_program("w", chosen, DatasetSize().of_kind("own"))
     assert sent(program) == {"insert": (1, "INSERT INTO sbtest? VALUES(?,?),(?,?),(?,?)")}
     thread, *values = (p for p in program.transactions[0].steps[0].statements[0].pieces if isinstance(p, int))
     assert program.parameters[thread] == Thread()
     assert values[::2] == values[1::2]  # id and k are one number
     assert [program.parameters[index] for index in dict.fromkeys(values)] == [Sequence()] * 3
-    setup = workload.setup(chosen, DatasetSize().of("own"), threads=2)
+    setup = workload.setup(chosen, DatasetSize().of_kind("own"), threads=2)
     assert [re.sub(r"\(.*", "", sql).strip() for sql in setup] == [
         "DROP TABLE IF EXISTS sbtest1",
         "DROP TABLE IF EXISTS sbtest2",

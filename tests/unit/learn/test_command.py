@@ -15,4 +15,4 @@ def test_without_sqlglot_it_says_how_to_install_it(
 
 def test_a_file_that_is_not_there_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["learn", "--schema", "no.sql", "--queries", "a.log", "--out", "a"]) == 2
-    assert capsys.readouterr().err == "shootout: no.sql: no such file\n"
+    assert capsys.readouterr().err == "shootout: no.sql: cannot be read: No such file or directory\n"

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.learn import flushing
-from tests.unit.learn.test_report import OUTCOME
+from tests.unit.learn.test_answer import OUTCOME
 
 ONCE_A_SECOND = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
 
@@ -27,6 +27,23 @@ ONCE_A_SECOND = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
             ONCE_A_SECOND,
         ),
         ("my.cnf", "[mysqld]\nport = 1\n", ("innodb_flush_log_at_trx_commit=1",)),
+        (
+            "my.ini",
+            "[mysqld]\r\nlog_bin=D:\\x\r\ninnodb_flush_log_at_trx_commit=0\r\nsync_binlog=1\r\n",
+            ONCE_A_SECOND,
+        ),
+        ("mysqld", "Ours:\n[mysqld]\ninnodb_flush_log_at_trx_commit=0\nsync_binlog=1\n", ONCE_A_SECOND),
+        (
+            "v.csv",
+            '"innodb_flush_log_at_trx_commit","0"\n"sync_binlog","1"\n"init_connect",""\n',
+            ONCE_A_SECOND,
+        ),
+        (
+            "v.txt",
+            "*** 1. row ***\nVariable_name: innodb_flush_log_at_trx_commit\n        Value: 0\n"
+            "*** 2. row ***\nVariable_name: sync_binlog\n        Value: 1\n",
+            ONCE_A_SECOND,
+        ),
     ],
 )
 def test_a_my_cnf_or_variables_say_how_a_server_flushes(
@@ -38,7 +55,7 @@ def test_a_my_cnf_or_variables_say_how_a_server_flushes(
 
 def test_a_file_that_says_nothing_of_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("port\t3306\n")
-    with pytest.raises(InputError, match=r"v\.txt: expected a \.cnf file, or what SHOW VARIABLES returns$"):
+    with pytest.raises(InputError, match=r"v\.txt: expected a my\.cnf, or what SHOW VARIABLES returns$"):
         flushing.read(tmp_path / "v.txt")
 
 

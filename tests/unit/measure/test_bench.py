@@ -27,7 +27,7 @@ BLOCK = builders.a_block("oltp_read_write", 8)
 @pytest.mark.parametrize("count", [1, 2, 3, 8])
 def test_a_server_starts_on_every_cpu_that_a_block_may_give_it(count: int) -> None:
     placement = machine.placement(range(count))
-    blocks = [placement.of(threads, writes=writes) for threads in (1, 8) for writes in (False, True)]
+    blocks = [placement.cpus(threads, writes=writes) for threads in (1, 8) for writes in (False, True)]
     assert {*placement.starting} == {cpu for _, cpus in blocks for cpu in cpus}
 
 

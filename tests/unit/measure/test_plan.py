@@ -13,6 +13,7 @@ from shootout.servers.sources.fetch import packages
 from shootout.settings import layers
 from tests.support.builders import BASE, HEAD
 from tests.support.plans import SLOTS, planned, slots
+from tests.unit.inputs.test_dump import a_workload
 
 
 def test_the_quick_profile_is_the_default() -> None:
@@ -210,6 +211,20 @@ def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
     assert [dataset.kind for dataset in part.loaded] == ["sbtest"]  # nobody loads what nobody measures
 
 
+def test_own_workloads_have_a_schema_each_and_numbers_only_if_they_read_them(tmp_path: Path) -> None:
+    made = {}
+    for name, setup in (("plain", "DO 1"), ("numbered", "CREATE TABLE t SELECT n FROM seq"),
+                        ("named", "CREATE TABLE IF NOT EXISTS seq (n INT)")):  # fmt: skip
+        file = tmp_path / f"{name}.toml"
+        file.write_text(
+            f"dataset = 'own'\ntitle = 't'\ndescription = 'd'\nsetup = ['{setup}']\n"
+            "transactions = [{ steps = [{ statements = [{ name = 'a', sql = 'SELECT 1' }] }] }]"
+        )
+        made[name] = planned(workloads=f"{file},{file}.prepared", threads="1").loaded
+    assert [len({dataset.digest for dataset in loaded}) for loaded in made.values()] == [2, 3, 2]
+    assert [dataset.is_loaded for dataset in made["numbered"]] == [False, False, True]
+
+
 def test_seeds_are_new_each_time() -> None:
     assert len({planned().seed for _ in range(5)}) == 5
 
@@ -313,10 +328,29 @@ def test_every_server_has_the_settings_of_a_workload_below_its_own(tmp_path: Pat
     mine.write_text(f"settings = ['sync_binlog=1', 'max_connections=9']\n{text}")
     other.write_text(f"settings = ['sync_binlog=0']\n{text}")
     made = planned(workloads=str(mine), servers=f"{BASE},{HEAD}@max_connections=7")
-    found = [layers.of("defaults", server.reference.settings).options for server in made.servers.values()]
+    found = [
+        layers.combine("defaults", server.reference.settings).options for server in made.servers.values()
+    ]
     assert found == [
         {"sync_binlog": "1", "max_connections": "9"},
         {"sync_binlog": "1", "max_connections": "7"},
     ]
     with pytest.raises(InputError, match=r"^workload other: another workload of the run has other settings$"):
         planned(workloads=f"{mine},{other}")
+
+
+def test_two_dumps_of_one_database_have_no_place_on_a_server_that_is_started(tmp_path: Path) -> None:
+    files = []
+    for name, text in (("a", "USE kitchen;\nSELECT 1"), ("b", "USE Kitchen;\nSELECT 2")):
+        (tmp_path / name).mkdir()
+        files.append(a_workload(tmp_path / name).rename(tmp_path / name / f"{name}.toml"))
+        (tmp_path / name / "d.sql").write_text(text)
+    both = ",".join(map(str, files))
+    with pytest.raises(
+        InputError, match=r"a/d\.sql and .*b/d\.sql are dumps of one database, [kK]itchen: a run"
+    ):
+        planned(workloads=both, threads="1")
+    running = "dsn:mysql://a@localhost:1,dsn:mysql://a@localhost:2"
+    assert len(planned(workloads=both, threads="1", servers=running).loaded) == 2
+    (tmp_path / "b" / "d.sql").write_text("SELECT 2")
+    assert len(planned(workloads=both, threads="1").loaded) == 2

@@ -6,6 +6,7 @@ from decimal import Decimal
 
 import pytest
 
+from shootout.errors import MeasureError
 from shootout.inputs import workload
 from shootout.measure import results, statements
 from shootout.model.plan import Dataset
@@ -66,6 +67,12 @@ def test_other_rows_and_errors_are_told_with_the_first_example() -> None:
         "w, statement `k`: b returns other rows than a in 2 of 3 executions; in the first, 2 rows instead of "
         "1 row"
     )
+
+
+@pytest.mark.parametrize("answers", [{}, {("w", "k"): []}, {("w", "k"): ["error 1146"]}])
+def test_without_any_rows_nothing_was_compared(answers: results.Answers) -> None:
+    with pytest.raises(MeasureError, match="no statement that was sent returns rows on a"):
+        [*results.differences("a", "b", answers, answers)]
 
 
 def test_what_was_said_of_servers_before_stays(monkeypatch: pytest.MonkeyPatch) -> None:

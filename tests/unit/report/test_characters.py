@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shootout.report import characters
+from shootout import characters
 
 
 def test_what_acts_on_a_display_becomes_visible() -> None:

@@ -21,7 +21,7 @@ from shootout.model.run import (
 from shootout.model.workload import Uniform, Zipfian
 from shootout.report import circumstances, lines
 from shootout.report.github import markdown
-from shootout.report.judged import Line
+from shootout.writers.judged import Line
 from tests.support import builders
 
 OPTIONS = {"range_size": 10, "delta": 2}
@@ -76,7 +76,7 @@ def test_what_a_profile_promises_does_not_stand_beside_how_long_the_run_took(
 
 
 def test_a_change_is_that_of_this_machine() -> None:
-    said = circumstances.setup(compare.compare(builders.a_run()))
+    said = circumstances.setup(compare.compare(builders.a_run(builders.a_header(threads=[1]))))
     assert said.startswith("On this machine: 1 CPU for servers, 1 for the load, ")
 
 
@@ -92,7 +92,7 @@ def test_a_change_is_that_of_this_machine() -> None:
 def test_that_every_server_returns_the_same_rows_stands_beside_the_conditions(
     given: dict[str, str], codes: Sequence[str], same: bool
 ) -> None:
-    header = builders.a_header()
+    header = builders.a_header(workloads=["oltp_point_select"], threads=[1])
     base, head, *others = header.servers
     head = replace(head, warnings=tuple(Warning(code=code, text="t") for code in codes))
     header = replace(header, given=given, servers=(base, head, *others))
@@ -110,7 +110,9 @@ def test_of_many_servers_the_defaults_known_to_cost_are_said_and_where() -> None
     base = _server("base", back_log="1", query_cache_bytes="0", performance_schema="OFF")
     same = _server("a", back_log="2", performance_schema="OFF")
     others = [_server(label, back_log="2", performance_schema="ON") for label in ("b", "c")]
-    header = replace(builders.a_header(["base", "a", "b", "c"]), servers=(base, same, *others))
+    header = replace(
+        builders.a_header(["base", "a", "b", "c"], ["oltp_point_select"], [1]), servers=(base, same, *others)
+    )
     comparison = compare.compare(builders.a_run(header, failing=False))
     assert circumstances.setting_differences(comparison) == (
         "Other defaults than on base: performance_schema (OFF there) on b, c",

@@ -54,7 +54,7 @@ def test_a_cell_is_measured_again_as_it_was(
 ) -> None:
     """Without what concerns the whole run: a shard of a single block is refused."""
     command = commands.measure_again(header, builders.BASE, cell(header, workload, server))
-    assert Selection.of(parsed(command)).written == {
+    assert Selection.from_arguments(parsed(command)).written == {
         "--profile": "quick", "--servers": f"{builders.BASE},{builders.HEAD}", "--threads": "1",
         "--seed": "20261120", "--set scale": "small", "--set load.protocol": "prepared",
         "--set load.reconnect": "true", **expected,
@@ -77,7 +77,7 @@ def test_a_server_keeps_the_name_that_its_user_gave_it(header: RunHeader) -> Non
 
 
 def test_a_run_is_repeated_on_any_machine(header: RunHeader) -> None:
-    written = Selection.of(parsed(commands.repeat(header))).written
+    written = Selection.from_arguments(parsed(commands.repeat(header))).written
     left_out = ("--set port", "--data", "--shard")
     assert written == {flag: text for flag, text in renewed(GIVEN).items() if flag not in left_out}
 

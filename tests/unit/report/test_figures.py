@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from shootout import figures
 from shootout.model.plan import DatasetSize
 from shootout.model.value import DatasetKind
 from shootout.model.verdict import Interval
-from shootout.report import figures
 from tests.support.report.compared import an_interval, plain
 
 
@@ -49,7 +49,7 @@ def test_a_time_that_is_none_stays_as_it_is() -> None:
     ],
 )
 def test_datasets_are_said_in_words(scale: DatasetSize, kind: DatasetKind, expected: str) -> None:
-    assert plain(figures.dataset(scale.of(kind))) == expected
+    assert plain(figures.dataset(scale.of_kind(kind))) == expected
 
 
 @pytest.mark.parametrize(
@@ -75,3 +75,8 @@ def test_sizes_have_a_unit_that_fits(size: int, expected: str) -> None:
 )
 def test_a_size_is_shown_in_a_unit_that_does_not_round_it(name: str, value: str, shown: str) -> None:
     assert figures.setting(value, name) == shown
+
+
+def test_long_times_are_in_milliseconds() -> None:
+    longer = Interval(estimate=0.00177, low=0.0016, high=0.0019)
+    assert plain(figures.difference(longer)) == "+1.77 ms (+1.60 to +1.90)"

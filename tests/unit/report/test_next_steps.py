@@ -27,7 +27,7 @@ def test_what_is_pasted_acknowledges_this_regression_and_no_larger_one(
     cell = comparison.cells[1]
     if metric != "throughput":
         cell = builders.decided_by(cell, metric, 1.3)
-    steps = next_steps.of(comparison, cell)
+    steps = next_steps.steps_after(comparison, cell)
     file = tmp_path / "acknowledged.toml"
     file.write_text(steps.acknowledgement, "utf-8")
     known = load_acknowledged(file)
@@ -43,7 +43,7 @@ def test_a_regression_leads_on_everywhere() -> None:
     document, comparison = compared()
     worst = next_steps.worst(comparison)
     assert worst is comparison.cells[1]
-    steps = next_steps.of(comparison, worst)
+    steps = next_steps.steps_after(comparison, worst)
     assert steps.compared == "mysql-5.7.22 (build 40aa8d13ce95) → mysql-8.0.12 (build 9b1f4c77d0e2)"
     assert "--workloads oltp_point_select --threads 1 --seed" in steps.again
     pages = rendered(Run(document, comparison))

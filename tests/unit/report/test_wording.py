@@ -5,6 +5,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
+from shootout import figures
 from shootout.analysis import compare, metrics
 from shootout.model.plan import Metric, Policy
 from shootout.model.verdict import (
@@ -13,7 +14,7 @@ from shootout.model.verdict import (
     Interval,
     Verdict,
 )
-from shootout.report import commands, figures, wording
+from shootout.report import commands, wording
 from shootout.report.sections import Section
 from tests.support import builders
 from tests.support.analysis.builders import a_document, head_of, starts_of
@@ -82,21 +83,21 @@ MANY = FalseAlarms(alarms=5, cells=20, comparisons=1, share=Interval(estimate=0.
 
 def test_it_is_said_which_regressions_fail_the_gate() -> None:
     comparison = builders.a_comparison()
-    assert wording.standing(comparison) == ""  # under this policy every regression does
+    assert wording.explain_gate(comparison) == ""  # under this policy every regression does
     unknown = replace(comparison, policy=GATE)
-    assert plain(wording.standing(unknown)) == (
+    assert plain(wording.explain_gate(unknown)) == (
         "None of 6 regressions fail the gate: until a server has been compared with itself 73 times without "
         "a false alarm (A/A cells; shootout doctor --calibrate measures them), only a confirmed regression "
         "whose whole interval lies beyond the margin does"
     )
     few = replace(unknown, false_alarms=FEW)
-    assert "compared with itself 90 more times without" in plain(wording.standing(few))
-    assert plain(wording.standing(replace(unknown, false_alarms=MANY))) == (
+    assert "compared with itself 90 more times without" in plain(wording.explain_gate(few))
+    assert plain(wording.explain_gate(replace(unknown, false_alarms=MANY))) == (
         "None of 6 regressions fail the gate: after 5 false alarms in 20 A/A cells, more than 5 % of gates "
         "alarm by chance, so only a confirmed regression whose whole interval lies beyond three margins does"
     )
     alone = builders.a_comparison(builders.a_run(builders.a_header([builders.BASE])))
-    assert wording.standing(replace(alone, policy=GATE)) == ""
+    assert wording.explain_gate(replace(alone, policy=GATE)) == ""
 
 
 def test_an_interval_of_false_alarms_that_tells_nothing_is_not_printed_as_one() -> None:
@@ -115,9 +116,9 @@ def test_a_regression_that_fails_nothing_says_why() -> None:
     assert wording.gate_exemption(worst, comparison) == ""
     confirmed = builders.decided_by(worst, "latency_p99", 1.3, confirmed=True)
     few = replace(comparison, policy=GATE, false_alarms=FEW, cells=(confirmed, other, *others))
-    assert plain(wording.standing(few)).startswith("1 of 6 regressions fails the gate: until a server")
+    assert plain(wording.explain_gate(few)).startswith("1 of 6 regressions fails the gate: until a server")
     assert wording.gate_exemption(confirmed, few) == ""
-    assert wording.gate_exemption(other, few) == wording.standing(few)
+    assert wording.gate_exemption(other, few) == wording.explain_gate(few)
     exemption = wording.gate_exemption(replace(worst, acknowledged=known()), comparison)
     assert exemption == "acknowledged by ann until 2026-06-30: bug 1"
 
@@ -126,7 +127,7 @@ def test_a_test_report_has_what_the_table_has() -> None:
     base, head, *_ = compare.compare(builders.a_run()).cells
     assert wording.properties(base) == {"verdict": "○ unjudged", "reason": "the base"}
     said = wording.properties(head)
-    assert said.keys() == {"verdict", "change", "detectable", "reason"}
+    assert said.keys() == {"verdict", "change", "why", "detectable", "reason"}
     assert said["change"] == wording.decided_change(head)
     assert said["detectable"] == wording.detectable(head) != ""
 
@@ -161,20 +162,20 @@ def test_an_explanation_leads_and_what_explains_little_says_so() -> None:
     """A loss of a fifth adds a quarter to a transaction's time."""
     cell = a_comparison_of((R, 0.8)).cells[1]
     command = commands.look_further("run", cell.cell)
-    assert wording.leading(cell, (), "run") == ("No cause found yet", (), command)
+    assert wording.leading_causes(cell, (), "run") == ("No cause found yet", (), command)
     by = an_interval(0.1, 0.0)
     some = [
         Cause(kind="statement", name=name, base=1.0, head=1.1, difference=by, share=share)
         for name, share in (("much", 0.07), ("little", 0.06), ("less", 0.05))
     ]
     cell = replace(cell, causes=tuple(some))
-    title, (much, little), _ = wording.leading(cell, (), "run")
+    title, (much, little), _ = wording.leading_causes(cell, (), "run")
     assert title == "Likely causes"
     assert much == wording.cause(some[0])
     assert little == f"{wording.cause(some[1])}, explains little"
-    nothing, found = (Section("why", "", "", (), "", None, cause) for cause in ("", "f() +1 µs"))
-    assert wording.leading(cell, (nothing,), "run")[0] == "Likely causes"
-    assert wording.leading(cell, (nothing, found), "run") == ("Cause", ("f() +1 µs",), "")
+    nothing, found = (Section("why", "", "", cause=cause) for cause in ("", "f() +1 µs"))
+    assert wording.leading_causes(cell, (nothing,), "run")[0] == "Likely causes"
+    assert wording.leading_causes(cell, (nothing, found), "run") == ("Cause", ("f() +1 µs",), "")
 
 
 def test_causes_have_a_title_that_claims_no_more_than_the_verdict() -> None:

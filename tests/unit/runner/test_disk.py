@@ -12,7 +12,7 @@ from shootout.runner import disk
 from shootout.runner.disk import Speed
 
 
-def found(
+def fitness(
     flush_p50_s: float = 0.0004, flush_p99_s: float = 0.002, writes_per_s: float | None = 9000.0
 ) -> dict[str, Finding]:
     speed = Speed(flush_p50_s=flush_p50_s, flush_p99_s=flush_p99_s, writes_per_s=writes_per_s)
@@ -20,15 +20,15 @@ def found(
 
 
 def test_the_figures_are_held_against_limits() -> None:
-    good = found()
+    good = fitness()
     assert all(each.fit for each in good.values())
     assert good["flush"].found == "median 0.4 ms, p99 2 ms"
     assert good["random-writes"].found == "9000/s at depth 8"
-    assert not found(flush_p50_s=0.004)["flush"].fit
-    assert not found(flush_p99_s=0.05)["flush"].fit
-    assert not found(writes_per_s=200.0)["random-writes"].fit
-    assert "random-writes" not in found(writes_per_s=None)
-    memory = found(flush_p50_s=0.000002)["flush"]
+    assert not fitness(flush_p50_s=0.004)["flush"].fit
+    assert not fitness(flush_p99_s=0.05)["flush"].fit
+    assert not fitness(writes_per_s=200.0)["random-writes"].fit
+    assert "random-writes" not in fitness(writes_per_s=None)
+    memory = fitness(flush_p50_s=0.000002)["flush"]
     assert not memory.fit
     assert "stays in memory" in memory.why
 

@@ -45,19 +45,19 @@ def test_what_makes_a_machine_unfit_is_a_warning(tmp_path: Path) -> None:
     ],
 )
 def test_placement(cpus: tuple[int, ...], client: tuple[int, ...], servers: tuple[int, ...]) -> None:
-    assert machine.placement(cpus).of(8, writes=False) == (client, servers)
+    assert machine.placement(cpus).cpus(8, writes=False) == (client, servers)
     if cpus == (0, 1):  # reads use both, writes do not
-        assert machine.placement(cpus).of(8, writes=True) == ((0,), (1,))
-        assert machine.placement(cpus, "apart").of(8, writes=False) == ((0,), (1,))
+        assert machine.placement(cpus).cpus(8, writes=True) == ((0,), (1,))
+        assert machine.placement(cpus, "apart").cpus(8, writes=False) == ((0,), (1,))
 
 
 @given(st.lists(st.integers(0, 511), min_size=1, max_size=256, unique=True))
 def test_a_reader_shares_a_cpu_and_all_others_stay_apart(cpus: list[int]) -> None:
     place = machine.placement(cpus)
-    client, servers = place.of(1, writes=False)
+    client, servers = place.cpus(1, writes=False)
     assert client == servers
     assert set(client) <= set(cpus)
-    client, servers = place.of(1, writes=True)
+    client, servers = place.cpus(1, writes=True)
     assert not set(client) & set(servers) or len(cpus) == 1
     assert set(place.client) | set(place.servers) == set(cpus)
     if len(cpus) > 1:
@@ -68,7 +68,7 @@ def test_a_reader_shares_a_cpu_and_all_others_stay_apart(cpus: list[int]) -> Non
 @pytest.mark.parametrize("cpus", [(0, 1), tuple(range(8))])
 def test_shared_servers_have_all_cpus(cpus: tuple[int, ...]) -> None:
     place = machine.placement(cpus, "shared")
-    assert place.of(8, writes=False) == place.of(8, writes=True) == (machine.placement(cpus).client, cpus)
+    assert place.cpus(8, writes=False) == place.cpus(8, writes=True) == (machine.placement(cpus).client, cpus)
 
 
 @pytest.mark.parametrize("name", get_args(PlacementName))

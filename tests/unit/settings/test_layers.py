@@ -14,7 +14,7 @@ VERSION = (8, 0, 12)
 
 
 def options(run: str, own: str | None) -> dict[str, str]:
-    return dict(profiles.compile(layers.of(run, own), "mysql", VERSION).options)
+    return dict(profiles.compile(layers.combine(run, own), "mysql", VERSION).options)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def test_settings_of_the_file_win_over_options_and_pools_below(tmp_path: Path) -
 )
 def test_what_is_wrong_is_said(own: str, said: str) -> None:
     with pytest.raises(InputError, match=re.escape(said)):
-        layers.of("in-memory", own)
+        layers.combine("in-memory", own)
 
 
 @pytest.mark.parametrize("prefix", ["skip-", "disable_", "loose-skip_"])

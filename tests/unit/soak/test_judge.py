@@ -9,12 +9,13 @@ import pytest
 from msgspec import structs
 from numpy.typing import NDArray
 
+from lab.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 from shootout.model.verdict import Verdict
-from shootout.soak import judge, report
+from shootout.soak import judge
+from shootout.soak.answer import answer, remarks
 from shootout.soak.curves import curves
 from shootout.soak.values import Gauge, Measure, SoakFailure
 from tests.support.soak.builders import document, header, slices
-from tests.support.soak.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 
 
 def test_a_step_is_found_when_it_was() -> None:
@@ -46,13 +47,13 @@ def test_turns_say_what_they_find_and_whether_the_machine_was_the_same() -> None
     whole = document(["a", "b"], taken)
     turns = structs.replace(whole, header=structs.replace(whole.header, turn_s=5.0))
     (only,) = judge.judge(turns).comparisons
-    find, differs = report.remarks(only)
+    find, differs = remarks(only)
     assert (
         find
         == "Of five such soaks, four would find a loss of 5\N{NARROW NO-BREAK SPACE}% that begins midway."
     )
     assert differs.endswith("used 0.10 CPUs beside a, and 0.40 beside b.")
-    assert [*report.remarks(judge.judge(whole).comparisons[0])] == [differs]
+    assert [*remarks(judge.judge(whole).comparisons[0])] == [differs]
 
 
 def test_what_the_base_has_and_the_head_has_not_is_better() -> None:
@@ -112,7 +113,7 @@ def test_a_document_is_judged() -> None:
     (only,) = result.comparisons
     assert (only.base, only.head, only.reason) == ("a", "b", "")
     assert {each.kind for each in only.findings if each.verdict is Verdict.REGRESSED} >= {"level"}
-    assert report.judged(result).exit_code == 1
+    assert answer(result).exit_code == 1
     begin, end = only.levels["b"]
     assert begin.low < 1000 < begin.high
     assert 500 < end.estimate < 700
@@ -122,10 +123,10 @@ def test_a_failed_server_and_a_short_load_are_said() -> None:
     taken = slices("a", [100.0] * 10)
     result = judge.judge(document(["a", "b"], taken, failures=[SoakFailure(server="b", reason="crashed")]))
     assert [each.reason for each in result.comparisons] == ["b: crashed"]
-    assert report.judged(result).exit_code == 3
+    assert answer(result).exit_code == 3
     alone = judge.judge(document(["a"], taken))
     assert "180 s" in alone.comparisons[0].reason
-    assert report.judged(alone).exit_code == 0
+    assert answer(alone).exit_code == 0
 
 
 def test_a_soak_that_ended_early_is_compared_over_the_seconds_of_both() -> None:

@@ -34,7 +34,7 @@ NEW = Probe(
 
 
 def test_options_that_are_removed_renamed_refused_or_read_otherwise_are_named() -> None:
-    fates = tuple(configuration.fates(OPTIONS, OLD, NEW))
+    fates = tuple(configuration.fates((OPTIONS, OPTIONS), OLD, NEW))
     lost = {fate.option: fate for fate in fates if not configuration.is_kept(fate)}
     assert [*lost] == ["query_cache_size", "tx_isolation", "sql_mode", "back_log"]
     assert lost["query_cache_size"].new is None
@@ -63,7 +63,7 @@ def test_what_one_server_refuses_is_left_out_on_both() -> None:
         {"made_up": "1", "sql_mode": "A,B"},
         {"sql_mode": "mode C", "back_log": "no"},
     )
-    fates = tuple(configuration.fates(options, old, new))
+    fates = tuple(configuration.fates((options, options), old, new))
     assert [fate.refused for fate in fates] == [
         "by the old server: no",
         "mode C; by the old server: mode A",
@@ -79,6 +79,7 @@ def test_a_log_blames_an_option_by_name_or_by_value() -> None:
         "'NO_AUTO_CREATE_USER' to 'sql_mode'.\n"
         "2026-11-26T10:00:00Z 0 [Warning] [MY-000081] [Server] option 'back-log' is adjusted\n"
         "2026-11-26T10:00:00Z 0 [Note] max_connections is nice\n"
+        "2026-11-26T10:00:00Z 0 [Warning] Changed limits: max_connections: 90 (requested 200)\n"
     )
     said = dict(configuration._said(log, OPTIONS))
     assert [*said] == ["sql_mode", "back_log"]
@@ -100,5 +101,38 @@ def test_a_start_that_died_blames_what_its_last_error_names() -> None:
     engines = {"default_storage_engine": "InnoDB", "default_tmp_storage_engine": "FEDERATED"}
     assert [*configuration._blamed(by_value, engines)] == ["default_tmp_storage_engine"]
     assert configuration._blamed("0 [ERROR] InnoDB: Cannot allocate memory\n", engines) == {}
+    by_option = "0 [ERROR] Can't start server: Invalid value for --default-authentication-plugin\n"
+    plugin = {"default_authentication_plugin": "old", "log_error_verbosity": "3"}
+    assert [*configuration._blamed(by_option, plugin)] == ["default_authentication_plugin"]
+    without_log = "mysqld: Character set 'utf9' is not a compiled character set\n0 [ERROR] Aborting\n"
+    sets = {"character_set_server": "utf9", "init_connect": "'SET NAMES utf8'", "sql_mode": "''"}
+    assert [*configuration._blamed(without_log, sets)] == ["character_set_server"]
+    failure = f"/opt/bin/mysqld: initialising failed; its error log ends:\n{without_log}"
+    assert configuration.cause(failure) == "Character set 'utf9' is not a compiled character set"
+    switches = "0 [ERROR] Unknown value '1' or 'ON' of something\n"
+    assert configuration._blamed(switches, {"a": "1", "b": "ON"}) == {}
     assert configuration.cause(f"it failed; its error log ends:\n{log}") == "max_connections is odd."
     assert configuration.cause("it failed\nindeed") == "it failed"
+
+
+def test_options_of_one_version_s_group_are_given_to_that_server_alone() -> None:
+    old = Probe("5.7", {"max_connections": "57", "query_cache_type": "ON"}, {})
+    new = Probe("8.0", {"max_connections": "80"}, {}, {"max_connections": "no"})
+    options = {"max_connections": "57", "query_cache_type": "1"}, {"max_connections": "80"}
+    fates = tuple(configuration.fates(options, old, new))
+    assert [(fate.value, fate.read_by, fate.refused) for fate in fates] == [
+        ("57", "old", ""), ("1", "old", ""), ("80", "new", "no"),
+    ]  # fmt: skip
+    assert not any(map(configuration.is_kept, fates))
+    assert [*configuration.measured(fates[:2])] == [
+        {"loose-max_connections": "57", "loose-query_cache_type": "1"},
+        {},
+    ]
+
+
+def test_an_option_that_no_variable_of_the_old_server_shows_is_not_compared() -> None:
+    old, new = Probe("5.7", {}, {}), Probe("8.0", {"made_up": "2"}, {})
+    fates = tuple(configuration.fates(({"made_up": "1", "b": "1"},) * 2, old, new))
+    assert not any(map(configuration.is_compared, fates))
+    log = "0 [Warning] [MY-000067] [Server] unknown variable 'loose-made_up=1'.\n"
+    assert [option for option, _ in configuration._said(log, OPTIONS)] == ["made_up"]

@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 from playwright.sync_api import Browser
 
-from benchmarks.showcase import repetitions
+from lab.showcase import repetitions
 from shootout import numbers, steps
 from shootout.analysis import claims
 from shootout.inputs import published
@@ -60,20 +60,20 @@ def test_published_and_measured_figures_stand_side_by_side(tmp_path: Path) -> No
     document = a_repetition("scaling", starts=2, threads="1,64", failing=["mysql-5.7.22"])
     found = figures(tmp_path, document)
 
-    def of(server: str, threads: int) -> tuple[str, str]:
+    def cells_of(server: str, threads: int) -> tuple[str, str]:
         return found[server, "oltp_read_write", str(threads)]
 
-    assert of("MySQL 5.0.15 not available here", 1) == ("+8.7 % 163", "–")
-    assert of("MySQL 5.0.15 not available here", 4096) == ("error", "–")
-    assert of("MySQL 5.7.4 stand-in: mysql-5.7.22", 1) == ("−3.3 % 145", "error")
+    assert cells_of("MySQL 5.0.15 not available here", 1) == ("+8.7 % 163", "–")
+    assert cells_of("MySQL 5.0.15 not available here", 4096) == ("error", "–")
+    assert cells_of("MySQL 5.7.4 stand-in: mysql-5.7.22", 1) == ("−3.3 % 145", "error")
     pool = "Percona 5.6.21, thread pool stand-in: mariadb-10.1.23@scaling-thread-pool"
-    assert of(pool, 4096) == ("×32.6 295", "–")
-    theirs, ours = of("MySQL 5.6.20 stand-in: mysql-5.6.24", 64)
+    assert cells_of(pool, 4096) == ("×32.6 295", "–")
+    theirs, ours = cells_of("MySQL 5.6.20 stand-in: mysql-5.6.24", 64)
     assert theirs == "−5.9 % 2 801"
     assert "%" in ours
     reference = "MySQL 5.5.39 stand-in: mysql-5.5.34"
-    assert "%" not in "".join(of(reference, 1))
-    assert of(reference, 1)[0] == "150"
+    assert "%" not in "".join(cells_of(reference, 1))
+    assert cells_of(reference, 1)[0] == "150"
 
 
 def test_sysbenchs_published_reports_stand_beside_ours(tmp_path: Path) -> None:
@@ -202,4 +202,4 @@ def test_each_comparison_has_been_repeated_here_and_its_findings_are_the_runs_ow
     assert sorted(str(run.header.profile.published) for run in runs) == sorted(NAMES)
     text = repetitions.FINDINGS.read_text("utf-8")
     for table in repetitions.tables(runs):
-        assert "\n".join(table) in text, "If it is meant: python -m benchmarks.showcase.repetitions"
+        assert "\n".join(table) in text, "If it is meant: python -m lab.showcase.repetitions"

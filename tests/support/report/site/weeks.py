@@ -9,7 +9,7 @@ from functools import cache
 from msgspec.structs import replace
 
 from shootout.model.run import RunDocument
-from shootout.model.verdict import Interval, MetricVerdict, Verdict
+from shootout.model.verdict import Comparison, Interval, MetricVerdict, Verdict
 from shootout.report import judged_runs
 from shootout.report.judged_runs import JudgedRun
 from tests.support import builders
@@ -19,14 +19,14 @@ REGRESSED_AT = 14  # the week from which on the second workload is slower
 
 
 @cache
-def a_document() -> RunDocument:
+def _result() -> tuple[RunDocument, Comparison]:
     header = builders.a_header(workloads=("oltp_point_select", "oltp_read_only"), threads=(1, 8))
-    return builders.a_run(header, failing=False)
+    return builders.a_result(builders.a_run(header, failing=False))
 
 
 def a_week(number: int, drop: float = 0.08, fingerprint: str = "5e7c0f2a91d4") -> JudgedRun:
     """A run whose second workload is slower from REGRESSED_AT on, and whose A/A cells say so once."""
-    document = a_document()
+    document, comparison = _result()
     started = FIRST + timedelta(weeks=number)
     header = replace(
         document.header,
@@ -35,7 +35,7 @@ def a_week(number: int, drop: float = 0.08, fingerprint: str = "5e7c0f2a91d4") -
         runner=replace(document.header.runner, fingerprint=fingerprint),
     )
     document = replace(document, header=header)
-    comparison = builders.a_comparison(document)
+    comparison = replace(comparison, header=header)
     dice = random.Random(number)
     cells = []
     for cell in comparison.cells:

@@ -23,14 +23,14 @@ def a_loss(**changes: object) -> Regression:
 
 
 def synced(hub: GitHub, *losses: Regression) -> list[str]:
-    repository = Repository.of(hub.environment)
+    repository = Repository.from_environment(hub.environment)
     return [line.split()[0] for line in issues.sync(repository, losses)]
 
 
 def test_one_issue_speaks_of_all_thread_counts() -> None:
     few = a_loss(threads=1)
     many = a_loss(threads=64, before=1.0, after=0.8, changed=("kernel 6.1 → 6.12",))
-    (issue,) = issues.of([many, few], "https://example.org/site")
+    (issue,) = issues.group_regressions([many, few], "https://example.org/site")
     assert issue.title == f"{few.server}: {few.workload} −20.0{PERCENT} at 64 threads"
     rows = [line for line in issue.body.splitlines() if re.match(r"\| \d", line)]
     assert [row.split(" | ")[0] for row in rows] == ["| 1", "| 64"]
@@ -56,7 +56,7 @@ def test_an_issue_is_opened_updated_and_closed(hub: GitHub) -> None:
 
 
 def test_no_issue_is_closed_while_a_run_is_missing(hub: GitHub) -> None:
-    repository = Repository.of(hub.environment)
+    repository = Repository.from_environment(hub.environment)
     assert [line.split()[0] for line in issues.sync(repository, [a_loss()])] == ["opened"]
     (line,) = issues.sync(repository, [], complete=False)
     assert line.startswith("left open, as a run document is missing: http")
@@ -89,7 +89,7 @@ def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
         "@team <img src=x> `` ```` ~~~ [a](b) | #1 GH-1 www.host.tld https://host.tld\n\x1b[31m --> \u202e"
     )
     loss = a_loss(server=hostile, workload=hostile, changed=(hostile,), repeat=f"shootout {hostile}")
-    (issue,) = issues.of([loss])
+    (issue,) = issues.group_regressions([loss])
     assert issue.body.startswith(f"{issues.MARKER}{issue.key} -->\n")
     prose = re.sub(r"(?s)(`{3,})\n.*?\n\1", "", issue.body.partition("\n")[2])
     prose = prose.replace("`fixtures/acknowledged.toml`", "")
@@ -103,7 +103,7 @@ def test_nothing_in_an_issue_is_markup_or_a_mention() -> None:
 def test_the_issue_of_one_regression_alone_is_updated(hub: GitHub) -> None:
     one, other = a_loss(server="one"), a_loss(server="other")
     assert synced(hub, one, other) == ["opened", "opened"]
-    repository = Repository.of(hub.environment)
+    repository = Repository.from_environment(hub.environment)
     done = [*issues.sync(repository, [structs.replace(one, after=0.5)], "https://x.org/1", only=one.issue)]
     assert [line.split()[0] for line in done] == ["updated"]
     assert ["https://x.org/1" in issue["body"] for issue in hub.issues] == [True, False]
@@ -112,7 +112,7 @@ def test_the_issue_of_one_regression_alone_is_updated(hub: GitHub) -> None:
 def test_an_issue_says_where_a_regression_comes_from_and_is_held_until_that_is_confirmed(hub: GitHub) -> None:
     few, many = a_loss(threads=1), a_loss(threads=64)
     found = {1: issues.Origin(confirmed=False, lines=("nothing yet",))}
-    repository = Repository.of(hub.environment)
+    repository = Repository.from_environment(hub.environment)
 
     def synced(*, hold: bool) -> list[str]:
         done = issues.sync(repository, [few, many], origin=lambda loss: found.get(loss.threads), hold=hold)

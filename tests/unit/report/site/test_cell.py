@@ -7,10 +7,11 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from shootout import figures
 from shootout.analysis import compare
 from shootout.model.plan import Load
 from shootout.model.run import Samples
-from shootout.report import figures, site, wording
+from shootout.report import site, wording
 from shootout.report.site.cell import CellPage
 from shootout.report.site.run import Run
 from tests.support import builders

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from shootout.chart import MARKERS, Series
 from shootout.report.site import charts
-from shootout.report.site.charts import MARKERS, Series
 from tests.support import builders
 
 MYSQL = ("mysql-5.5.34", "mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.33", "mysql-9.7")

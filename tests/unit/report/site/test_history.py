@@ -10,10 +10,10 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.analysis import history
+from shootout.chart import Series
 from shootout.model.verdict import Acknowledgement
 from shootout.report import site
 from shootout.report.judged_runs import JudgedRun
-from shootout.report.site.charts import Series
 from shootout.report.site.history import HistoryPage, chart, level_changes, series_pages
 from tests.support.report.site.pages import Document, check_links, csv_rows
 from tests.support.report.site.weeks import REGRESSED_AT

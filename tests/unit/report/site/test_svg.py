@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from shootout.chart import MARKERS, Axis, Chart, Line, Series
 from shootout.model.verdict import CellComparison
 from shootout.report.site import charts, svg
-from shootout.report.site.charts import MARKERS, Axis, Chart, Line, Series
 from shootout.report.site.svg import UNIT, Drawing, symbols, thumbnail
 from tests.support import builders
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from shootout import figures
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Verdict
-from shootout.report import figures
 from shootout.report.site.run import Run
 from shootout.report.site.workload import WorkloadPage
 from tests.support.report.compared import Shown, comparison_of

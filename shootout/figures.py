@@ -1,0 +1,188 @@
+"""Figures as people read them: estimates, changes, intervals, times, sizes, counts."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from functools import lru_cache
+
+from shootout.model.plan import Dataset
+from shootout.model.run import ServerRecord
+from shootout.model.verdict import Interval
+from shootout.numbers import SPACE, grouped, number, percent_places
+
+NONE = "\N{EN DASH}"  # no number
+NOT_VISIBLE = "not visible"  # to the machine that measured
+
+
+def throughput(tps: float) -> str:
+    """Transactions per second: a change of a thousandth shows, however much the machine drifts."""
+    return number(tps, digits=4)
+
+
+def percent(ratio: float, places: int | None = None) -> str:
+    """A ratio as a change: 0.76 is −24 %."""
+    change = (ratio - 1) * 100
+    if places is None:
+        places = 1 if abs(change) < 100 else 0
+    return _percent(round(change, places), places) if change else f"0{SPACE}%"
+
+
+@lru_cache(4096)  # a site has a hundred thousand changes, with few distinct values
+def _percent(rounded: float, places: int) -> str:
+    sign = "+" if rounded > 0 else ""
+    return f"{sign}{grouped(rounded, places)}{SPACE}%"
+
+
+def change(ratio: Interval) -> str:
+    """A ratio's estimate as a change, rounded to its interval's precision."""
+    return percent(ratio.estimate, percent_places(ratio.low, ratio.high))
+
+
+def change_range(ratio: Interval) -> str:
+    """A ratio's interval as changes: `−25.3 to −22.9 %`."""
+    places = percent_places(ratio.low, ratio.high)
+    low, high = (signed_to((end - 1) * 100, places) for end in (ratio.low, ratio.high))
+    return f"{low} to {high}{SPACE}%"
+
+
+def factor(ratio: Interval) -> str:
+    """A ratio with its interval: as a change, or as a factor beyond 3 or below 1/3."""
+    if 1 / 3 < ratio.estimate < 3:
+        return (
+            f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
+        )
+    return f"{times(ratio)}, {times_range(ratio)}" if ratio.low < ratio.high else times(ratio)
+
+
+def times(ratio: Interval) -> str:
+    """A quotient of two ratios: `×1.46`."""
+    return f"×{number(ratio.estimate)}"
+
+
+def times_range(ratio: Interval) -> str:
+    """Its interval: `1.31 to 1.62`."""
+    return f"{number(ratio.low)} to {number(ratio.high)}"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign, to three significant digits."""
+    return number(value) if value <= 0 else f"+{number(value)}"
+
+
+def rounded(value: float) -> str:
+    """A difference with its sign, without decimals."""
+    return signed_to(value, 0)
+
+
+def cpu_us(server_cpu_s: float | None) -> str:
+    return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
+
+
+def p_value(p: float) -> str:
+    """A p-value to three decimals; `< 0.001` below that."""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def amount(value: float, unit: str) -> str:
+    """A value in its metric's unit (metrics.Metric); short times in ms or µs."""
+    if unit != "s":
+        return f"{number(value)}{SPACE}{unit}".rstrip()
+    scale, name = (1e6, "µs") if abs(value) < 1e-3 else (1e3, "ms")
+    return f"{number(value * scale)}{SPACE}{name}"
+
+
+def difference(seconds: Interval) -> str:
+    """A difference of times with its interval."""
+    scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
+    estimate, low, high = (
+        signed(round(scale * end, 6)) for end in (seconds.estimate, seconds.low, seconds.high)
+    )
+    return f"{estimate}{SPACE}{unit} ({low} to {high})"
+
+
+@lru_cache(1024)  # all history pages list the same runs
+def moment(iso: str) -> str:
+    """An ISO time in readable form, to the minute; any other text unchanged."""
+    return _formatted(iso, "%-d %B %Y, %H:%M UTC")
+
+
+@lru_cache(1024)
+def day(iso: str) -> str:
+    """The day of an ISO time; any other text unchanged."""
+    return _formatted(iso, "%-d %b %Y")
+
+
+def hour(iso: str) -> str:
+    """The time of day of an ISO time, to the minute; any other text unchanged."""
+    return _formatted(iso, "%H:%M")
+
+
+def _formatted(iso: str, form: str) -> str:
+    try:
+        return f"{datetime.fromisoformat(iso):{form}}"
+    except ValueError:
+        return iso
+
+
+def duration(seconds: float) -> str:
+    """A duration as hours and minutes, or minutes and seconds."""
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def memory(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB"
+
+
+def size(bytes_: int) -> str:
+    """Bytes in decimal units, as disks are sold."""
+    for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
+        if bytes_ >= 10**power:
+            return f"{number(bytes_ / 10**power)}{SPACE}{unit}"
+    return f"{bytes_}{SPACE}B"
+
+
+def setting(value: str, name: str) -> str:
+    """A setting's value; bytes in the largest my.cnf unit that divides them exactly."""
+    if value.isdecimal() and name.endswith(("_bytes", "_size")):
+        for power, unit in ((30, "G"), (20, "M"), (10, "K")):
+            if int(value) and int(value) % 2**power == 0:
+                return f"{int(value) >> power}{unit}"
+    return value
+
+
+def dataset(dataset: Dataset) -> str:
+    match dataset.kind:
+        case "sbtest":
+            what = f"{counted(dataset.tables, 'table')} of {counted(dataset.rows, 'row')}"
+        case "tpcc":
+            what = f"TPC-C with {counted(dataset.warehouses, 'warehouse')}"
+        case "own":
+            return f"the workload's own tables, {dataset.engine}"
+        case "dump":
+            return "a dump, loaded as it is"
+    engine = "each server's default engine" if dataset.engine.lower() == "default" else dataset.engine
+    return f"{what}, {engine}, seed {dataset.seed}"
+
+
+def server(record: ServerRecord) -> str:
+    """A server's version, settings and comment."""
+    comment = "" if "://" in record.comment else record.comment  # MariaDB asks for stars on GitHub
+    said = f"{record.version}, settings {record.settings_name}"
+    return f"{said}; {comment}" if comment else said
+
+
+def threads(count: int) -> str:
+    return "1 thread" if count == 1 else f"{count} threads"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    return f"1 {noun}" if count == 1 else f"{number(count, 0)} {plural or noun + 's'}"
+
+
+def signed_to(value: float, places: int) -> str:
+    text = number(value, places)
+    return f"+{text}" if round(value, places) > 0 else text

@@ -1,0 +1,497 @@
+"""The words of an upgrade: topics that terminal, Markdown and page show alike."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from pathlib import PurePath
+
+from shootout import figures
+from shootout.analysis.exit_codes import exit_code
+from shootout.answer import SYMBOLS, Answer, Field, Figure, Link, Mark, Table, Topic, Whole, factor, joined
+from shootout.answer import change as change_of
+from shootout.count.values import CountChange, CountFigure
+from shootout.figures import counted
+from shootout.model.execution_plan import PlanChange
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.numbers import SPACE, number, percent_places
+from shootout.report import circumstances, differing
+from shootout.report.site.names import page_of, run_folder
+from shootout.settings.table import BY_TIME
+from shootout.upgrade import configuration, configured
+from shootout.upgrade.judge import CHANGED, OFF, Findings, Loss, Restored, Worst
+from shootout.upgrade.values import LARGE
+
+KINDS = "kinds of statement"
+MEANING = ", ".join(
+    f"{SYMBOLS[verdict]} {meaning}"
+    for verdict, meaning in (
+        (Verdict.REGRESSED, "slower"), (Verdict.IMPROVED, "faster"),
+        (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
+    )
+)  # fmt: skip
+
+
+def answer(found: Findings) -> Answer:
+    """What an upgrade does, in the order in which people ask."""
+    document = found.document
+    return Answer(
+        name=f"{found.old} to {found.new}",
+        headline=headline(found),
+        topics=topics(found),
+        value=value(found),
+        exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
+        footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
+        listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
+    )
+
+
+def value(found: Findings) -> dict[str, object]:
+    """The answer as JSON has it."""
+    return {
+        "upgrade": found.document.upgrade,
+        "headline": headline(found),
+        "cells": [
+            {"runner": run.header.runner.fingerprint, "settings": settings_of(run), "comparison": cell}
+            for run, cell in found.cells
+        ],
+        "statements": found.changes,
+        "plans": list(found.plans.values()),
+        "options": found.document.options,
+        "variables": found.variables,
+        "restorations": found.restorations,
+        "losses": found.losses,
+        "worst": found.worst,
+        "explained": found.explained,
+        "data": found.document.data,
+        "results": found.document.results,
+        "left_out": found.document.left_out,
+    }
+
+
+# --- the answer in a sentence ------------------------------------------------------------------------
+
+
+def headline(found: Findings) -> str:
+    """Say what was found, and of which servers."""
+    return f"{found.new} in place of {found.old}: {sentence(found)}"
+
+
+def sentence(found: Findings) -> str:
+    """What could not be measured, and why; then the worst and the best change."""
+    parts: dict[str, list[str]] = {}
+    for part, why in found.unmeasured.items():
+        parts.setdefault(configuration.cause(why), []).append(part)
+    said = [f"could not measure {', '.join(each)} ({why})" for why, each in parts.items()]
+    changed = _ends(found)
+    if changed and found.without_settings:
+        changed = f"without {PurePath(found.document.settings).name}, {changed}"
+    nothing = "no statement was counted or timed" if found.document.done else "nothing is measured yet"
+    return "; ".join(filter(None, (*said, changed))) or nothing
+
+
+def _ends(found: Findings) -> str:
+    """The worst and the best change, each with its interval and its conditions; empty: there is none."""
+    if found.nothing_changed:
+        judged = [change for change in found.changes if change.ratio]
+        kinds = counted(len(judged), "kind of statement", KINDS)
+        compared = []
+        if found.cells:
+            every = counted(len(found.cells), "cell")
+            cells = [cell.verdict for _, cell in found.cells]
+            compared.append(f"slower or faster in none of {every}{_undecided(cells)}")
+        if judged:
+            undecided = _undecided([change.verdict for change in judged])
+            compared.append(f"more or fewer instructions in none of {kinds}{undecided}")
+        return f"nothing to report: {', '.join(compared)}"
+    if found.cells:
+        return f"throughput {'; '.join(_on(found, machine) for machine in found.machines)}"
+    more, fewer = (
+        [change for change in found.changes if change.verdict is verdict]
+        for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+    )
+    said = [f"{_instructions(each)} for {each.kind} at worst" for each in more[:1]]
+    said += [f"{_instructions(each)} for {each.kind} at best" for each in fewer[-1:]]
+    if said:
+        return ", ".join(said if more else ("no kind of statement certainly needs more instructions", *said))
+    if found.compares_statements:
+        return "no kind of statement certainly needs more or fewer instructions"
+    return ""
+
+
+def _undecided(verdicts: Sequence[Verdict]) -> str:
+    count = verdicts.count(Verdict.INCONCLUSIVE)
+    return f" (undecided in {count})" if count else ""
+
+
+def _on(found: Findings, machine: str) -> str:
+    """What became of throughput on a machine."""
+    here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
+    where = f"on {machine}" if found.document.elsewhere else "on this machine"
+    if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
+        return f"{where} {_worst_and_best(changed)}"
+    verdicts = [cell.verdict for _, cell in here]
+    same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
+    every = counted(len(here), "cell")
+    return f"{where}: slower or faster in none of {every}, as fast in {same}, undecided in {open_}"
+
+
+def _worst_and_best(changes: Sequence[str]) -> str:
+    first, *others = changes
+    return f"{first} at worst, {others[-1]} at best" if others else first
+
+
+def _end(run: Comparison, cell: CellComparison) -> str:
+    assert cell.ratio is not None  # of `cells`
+    where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}, {settings_of(run)}"
+    return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
+
+
+def _change(change: CountChange | None) -> Whole | None:
+    return None if change is None or change.ratio is None else Whole(factor(change.ratio))
+
+
+def _amount(change: CountChange) -> str:
+    """How many more instructions, or fewer."""
+    ratio = change.ratio
+    assert ratio is not None  # of what is judged
+    if not 1 / 3 < ratio.estimate < 3:
+        return f"{factor(ratio).whole} as many"
+    if ratio.low <= 1 <= ratio.high:
+        return factor(ratio).whole
+    places = percent_places(ratio.low, ratio.high)
+    size, *ends = (number(100 * abs(each - 1), places) for each in (ratio.estimate, ratio.low, ratio.high))
+    low, high = ends if ratio.low > 1 else reversed(ends)
+    return f"{size}{SPACE}% ({low} to {high}{SPACE}%) {'more' if ratio.low > 1 else 'fewer'}"
+
+
+def _instructions_of(figure: CountFigure | None) -> Figure | None:
+    return None if figure is None else Figure(figure.mean, places=0)
+
+
+def _instructions(change: CountChange) -> str:
+    return f"{_amount(change)} instructions"
+
+
+def settings_of(run: Comparison) -> str:
+    """The settings of a run's servers, as their records name them."""
+    return run.header.servers[-1].settings_name
+
+
+# --- topics --------------------------------------------------------------------------------------------
+
+
+def topics(found: Findings) -> tuple[Topic, ...]:
+    """Everything that there is to say, in the order in which people ask."""
+    every = (
+        _settable(found), _workloads(found), *_statements(found), _plans(found),
+        configured.refused(found), _data(found), configured.settings(found), _measured(found),
+        _untested(found),
+    )  # fmt: skip
+    return joined(every)
+
+
+def _settable(found: Findings) -> Topic | None:
+    """Lines for my.cnf, each with the loss that it was counted to restore; the headline's loss first."""
+    if found.restored is None and found.worst is None:
+        return None
+    every = found.restorations
+    useful = [each for each in every if each.restores]
+    lines = [f"{_lost(found.worst)}: {_tried(found, found.worst)}."] if found.worst else []
+    lines += [_restores(found, each) for each in useful]
+    lines += [_saves(found, each) for each in every if each.saves and not each.restores]
+    useless = [each.setting for each in every if not (each.restores or each.saves or each.failed)]
+    untimed = [each for each in useless if _by_time(each)]
+    if without := [_named(each) for each in useless if each not in untimed]:
+        lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
+    if untimed:
+        lines.append(
+            f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
+        )
+    lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
+    lines += _explained(found)
+    left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
+    nothing = "no tested setting certainly restores a loss" if left else "not tested"
+    caption = "What statements cost more, and what is left with all of these settings"
+    return Topic(
+        "What to set" if useful else f"What to set: {nothing}",
+        tuple(lines),
+        (Table(("kind", "workload", "instructions", "left"), tuple(left), caption),) if left else (),
+        ("[mysqld]", *(line for each in useful for line in each.setting.split("+"))) if useful else (),
+    )
+
+
+def _lost(worst: Worst) -> str:
+    if worst.throughput:
+        return f"Throughput {_end(*worst.throughput)}"
+    (change,) = worst.kinds
+    return f"{_instructions(change)} for {change.kind}"
+
+
+def _tried(found: Findings, worst: Worst) -> str:
+    """What restores the headline's loss, as far as that was tested."""
+    said = "no tested setting certainly restores it"
+    if worst.restored_by:
+        said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
+        said += ", not tested in time" * bool(worst.throughput)
+    elif not worst.tested:
+        why = found.document.left_out.get("restoring")
+        said = f"not tested ({why or f'no setting was tried with {worst.workload}'})"
+    elif worst.untimed:
+        said = "not tested"
+    if not worst.untimed:
+        return said
+    return (
+        f"{said}. What differs and acts by time does not show in instructions: {', '.join(worst.untimed)}; "
+        "shootout explain --try NAME=VALUE measures it"
+    )
+
+
+def _by_time(setting: str) -> bool:
+    return any(each.partition("=")[0] in BY_TIME for each in setting.split("+"))
+
+
+def _restores(found: Findings, restored: Restored) -> str:
+    """What a setting restores, by the kind that it helps most."""
+    best = min(restored.restores, key=_estimate)
+    lost = next(
+        loss.change
+        for loss in found.losses
+        if (loss.change.workload, loss.change.kind) == (best.workload, best.kind)
+    )
+    others = [each.kind for each in restored.restores if each is not best]
+    more = f", and for {', '.join(others)}" if others else ""
+    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
+    return (
+        f"{_named(restored.setting)}: {_instructions(best)} for {best.kind}, which needs {_amount(lost)} "
+        f"on {found.new}{more}; {costs}."
+    )
+
+
+def _saves(found: Findings, restored: Restored) -> str:
+    """Why a setting with which kinds need fewer instructions is not recommended."""
+    best = min(restored.saves, key=_estimate)
+    others = len(restored.saves) - 1
+    more = f" and {counted(others, 'other kind')}" if others else ""
+    has_it = restored.setting in found.document.trials.get(OFF, "").split("+")
+    why = f"{found.old} has it on, too" if has_it else "none of them costs more"
+    said = f"{_instructions(best)} for {best.kind}{more}, but {why}"
+    return f"{_named(restored.setting)} is not known to restore a loss: {said}."
+
+
+def _explained(found: Findings) -> Iterator[str]:
+    """What is left of the losses with all settings, and how much of them these explain."""
+    left = [loss for loss in found.losses if loss.left is not None]
+    if not left:
+        return
+    worst = left[0]
+    off = found.document.trials[OFF].split("+") if found.document.trials[OFF] else []
+    own = [_named(each.setting) for each in found.restorations if each.setting not in off]
+    where = [(off, "both servers"), (own, found.new)]
+    said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
+    if worst.left:
+        yield (
+            f"With {said}: {_instructions(worst.left)} instead of {_amount(worst.change)} "
+            f"for {worst.change.kind}."
+        )
+    if found.explained is not None and found.worst:
+        share = f"{number(100 * found.explained, 0)}{SPACE}%" if found.explained >= 0.005 else "nothing"
+        yield (
+            f"Settings explain {share} of the instructions that {found.worst.workload} needs more: all its "
+            "kinds that cost more, each as often as it sends them."
+        )
+
+
+def _named(setting: str) -> str:
+    return ", ".join(setting.split("+"))
+
+
+def _estimate(change: CountChange) -> float:
+    return change.ratio.estimate if change.ratio else 1.0
+
+
+def _worst(restored: Restored) -> str:
+    worst = max(restored.cost, key=_estimate)
+    return f"{_instructions(worst)} for {worst.kind}"
+
+
+def _left(loss: Loss, left: CountChange) -> tuple[Field, ...]:
+    return (loss.change.kind, loss.change.workload, _change(loss.change), _change(left))
+
+
+def _workloads(found: Findings) -> Topic | None:
+    """Throughput, on all machines side by side."""
+    if not found.cells:
+        return None
+    machines = found.machines
+    table: dict[tuple[str, ...], dict[str, Mark]] = {}
+    for run, cell in found.cells:
+        if cell.ratio is not None:
+            place = (cell.cell.workload, figures.threads(cell.cell.threads), settings_of(run))
+            said = Mark(cell.verdict, change_of(cell.ratio).whole)
+            table.setdefault(place, {})[run.header.runner.fingerprint] = said
+    each = [
+        f"{machine}: {runner.cpu}, {counted(runner.cpus, 'CPU')}, {figures.memory(runner.memory_bytes)}"
+        for machine, runner in machines.items()
+    ]
+    columns = ("workload", "threads", "settings", *(machines if len(machines) > 1 else ("change",)))
+    rows = tuple((*place, *map(by.get, machines)) for place, by in table.items())
+    caption = f"Throughput on {found.new} beside {found.old}, with intervals: {MEANING}"
+    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)))
+    return Topic("Workloads", lines, (Table(columns, rows, caption),))
+
+
+def _conditions(run: Comparison) -> str:
+    effective = {each.name: each.effective for each in run.header.servers[-1].settings}
+    size, flush = effective.get("buffer_pool_bytes") or "", effective.get("flush_method")
+    pool = [f"a buffer pool of {figures.size(int(size))}"] * size.isdecimal()
+    pool += [f"flush method {flush}"] * bool(flush)
+    setup = circumstances.setup(run).partition(": ")[2]
+    return f"{settings_of(run)}: {', '.join((setup, *pool))}"
+
+
+def _statements(found: Findings) -> Iterator[Topic]:
+    if found.counted is None:
+        return
+    verdicts = [change.verdict for change in found.changes]
+    certain = sum(verdict in CHANGED for verdict in verdicts)
+    same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
+    document = found.counted.document
+    lines: tuple[str, ...] = (
+        f"Instructions hold anywhere: {certain} of {counted(len(verdicts), 'kind')} certainly changed, "
+        f"{same} the same, {open_} undecided, {sum(not each.ratio for each in found.changes)} not compared. "
+        f"Counted with {document.settings}, "
+        f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
+    )
+    columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
+    differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
+    for what, sign in (("more", 1), ("less", -1)):
+        rows = tuple(
+            (
+                change.kind, change.workload, _instructions_of(change.base), _instructions_of(change.head),
+                _change(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
+            )
+            for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
+            if change.ratio and (change.ratio.estimate - 1) * sign > 0
+        )  # fmt: skip
+        if rows or what == "more":
+            none = "none costs more" if found.compares_statements else "not compared"
+            title = f"Statements that cost {what}" if rows else f"Statements: {none}"
+            table = Table(columns, rows, "Instructions for each execution")
+            yield Topic(title, lines, (table,) if rows else ())
+            lines = ()
+
+
+def _plans(found: Findings) -> Topic | None:
+    if found.counted is None:
+        return None
+    rows = tuple(
+        (
+            change.kind, workload, *_accesses(change),
+            "; ".join((*differing.rows_read(change), *_news(change))),
+        )
+        for (workload, _), change in found.plans.items()
+    )  # fmt: skip
+    compared = found.plans_compared
+    title = "Execution plans: not compared"
+    if compared:
+        title = f"Execution plans: none of {counted(compared, 'kind')} changed"
+    if rows:
+        title = f"Execution plans: {counted(len(rows), 'statement')} planned in another way"
+    columns = ("kind", "workload", found.old, found.new, "what the new server says")
+    plans = tuple(
+        differing.side_by_side(change, found.old, found.new, f"{change.kind}, {workload}")
+        for (workload, _), change in found.plans.items()
+    )
+    table = Table(columns, rows, "How the servers come to their rows")
+    return Topic(title, (), (table,) if rows else (), details=plans)
+
+
+def _news(change: PlanChange) -> Iterator[str]:
+    return (text for text in change.head.warnings if text not in change.base.warnings)
+
+
+def _accesses(change: PlanChange) -> tuple[str, ...]:
+    """How each plan comes to its rows, or else what it does with the tables, if that is what changed."""
+    plans = (change.base, change.head)
+    said = tuple(map(differing.access, plans))
+    if len(set(said)) > 1:
+        return said
+    return tuple(
+        "; ".join(
+            " ".join((step.table or "no table", step.select, ", ".join(step.extra))) for step in plan.steps
+        )
+        for plan in plans
+    )
+
+
+def _data(found: Findings) -> Topic | None:
+    data = found.document.data
+    if data is None:
+        return None
+    if not data.started:
+        said = (
+            f"{found.new} cannot be used on a data directory of {found.old} as it is. Before MySQL 8.0.16 "
+            "and in MariaDB, a program upgrades the system tables: mysql_upgrade or mariadb-upgrade."
+        )
+    else:
+        rows = "with the same rows" if data.same_rows else "but with other rows"
+        took = f"{number(data.seconds, 0)}{SPACE}s"
+        said = f"{found.new} starts on a data directory of {found.old} after {took}, {rows}."
+    return Topic("The old data directory", (said, *data.told))
+
+
+def _untested(found: Findings) -> Topic:
+    document = found.document
+    lines = [f"{part}: {why}" for part, why in document.left_out.items()]
+    if found.without_settings:
+        lines.append(f"Your own settings: everything was measured without {document.settings}.")
+    lines += found.unreadable
+    lines += [
+        f"{cell.cell.workload}, {figures.threads(cell.cell.threads)} on {cell.cell.server}: {cell.reason}"
+        for cell in found.failed
+    ]
+    lines += [
+        f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
+        for failure in (found.counted.document.failures if found.counted else ())
+        if not failure.lacks
+    ]
+    known = [each.written for each in found.counted.document.workloads] if found.counted else []
+    if known and document.workload not in ("", *known):
+        lines.append(f"Instructions and plans of {document.workload}: the count does not have it.")
+    if not document.workload:
+        lines.append("Your own statements: learn them from a slow log, and give --workload.")
+    if not document.settings:
+        lines.append("Your own settings: give --settings my.cnf.")
+    if all(settings_of(run) != LARGE for run in found.runs):
+        lines.append("Data larger than memory: a larger --budget, without --settings, measures it.")
+    lines += [
+        "Replication, backup and connectors.",
+        "Other machines: changes in time hold where they were measured; instructions, plans, refusals and "
+        "settings anywhere. --again measures on another machine.",
+    ]
+    chosen = {
+        "--settings": document.settings or "my.cnf",
+        "--workload": document.workload or "learned/workload.toml",
+    }
+    given = [part for pair in chosen.items() for part in pair]
+    command = shlex.join(["shootout", "upgrade", *document.references, *given])
+    return Topic("Not tested", tuple(lines), commands=(command,))
+
+
+def _measured(found: Findings) -> Topic | None:
+    """Lead to the pages of what was measured."""
+    counts = (
+        (found.counted, "Instructions of every kind of statement"),
+        (found.restored, "Instructions with old settings"),
+    )
+    links = [Link(text, page_of("count", each.document.run)) for each, text in counts if each]
+    links += [
+        Link(
+            f"Throughput, {settings_of(run)}",
+            f"{run_folder(run.header.run)}/index.html",
+            f"on {run.header.runner.fingerprint}",
+        )
+        for run in found.runs
+    ]
+    return Topic("Measured", links=tuple(links), page_only=True) if links else None

@@ -1,0 +1,220 @@
+"""The terminal: the progress of a run, and the lines and tables of results."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Literal, Self, TextIO
+
+import rich.progress
+import rich.table
+from rich.console import Console
+from rich.live import Live
+from rich.measure import Measurement
+from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from shootout import answer as answers
+from shootout.answer import Answer, Mark, Topic
+from shootout.characters import visible
+from shootout.figures import duration
+from shootout.model.run import Progress
+from shootout.model.verdict import Verdict
+from shootout.numbers import plain_percent
+from shootout.writers.judged import Line, Table
+
+BAR_WIDTH = 28  # characters
+LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
+LOG_WIDTH = 132  # columns, if the output is not a terminal
+STYLES = {
+    Verdict.REGRESSED: "bold red",
+    Verdict.FAILED: "bold magenta",
+    Verdict.INCONCLUSIVE: "yellow",
+    Verdict.UNJUDGED: "dim",
+    Verdict.EQUIVALENT: "green",
+    Verdict.IMPROVED: "bold cyan",
+}
+WIDTH_MAX = 1000  # columns of a table; wider than any terminal
+
+
+class Display:
+    """A run's progress: one live line on a terminal; elsewhere at most one line every LOG_EVERY_S."""
+
+    def __init__(self, console: Console, clock: Callable[[], float] = time.monotonic) -> None:
+        self._console = console
+        self._clock = clock
+        self._began_s = clock()
+        self._next_s = self._began_s
+        self._live = (
+            Live(console=console, refresh_per_second=8, transient=True) if console.is_terminal else None
+        )
+
+    def __enter__(self) -> Self:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def show(self, progress: Progress) -> None:
+        """Show the current progress; notes remain on the screen."""
+        now_s = self._clock()
+        if progress.stage == "note":
+            _say(self._console, progress.detail)
+        elif self._live is not None:
+            self._live.update(_live_line(progress, now_s - self._began_s))
+        elif now_s >= self._next_s:
+            self._next_s = now_s + LOG_EVERY_S
+            _say(self._console, _log_line(progress, now_s - self._began_s))
+
+
+def _live_line(progress: Progress, elapsed_s: float) -> Text:
+    """How much of the whole run is done and left, and what is being measured."""
+    if progress.left_s is None:
+        return _text(_activity(progress))
+    filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
+    line = Text("━" * filled, style="cyan", no_wrap=True, overflow="ellipsis")
+    line.append("─" * (BAR_WIDTH - filled), style="dim")
+    line.append(f" {_extent(elapsed_s, progress.left_s)}  ", style="default")
+    return line.append(visible(_activity(progress)), style="dim")
+
+
+def _log_line(progress: Progress, elapsed_s: float) -> str:
+    if progress.left_s is None:
+        return _activity(progress)
+    return f"{_activity(progress)}; {_extent(elapsed_s, progress.left_s)}"
+
+
+def _extent(elapsed_s: float, left_s: float) -> str:
+    return f"{_done(elapsed_s, left_s):.0%} done, ≤ {duration(left_s)} left"
+
+
+def _done(elapsed_s: float, left_s: float) -> float:
+    """The share of the run's time that is over."""
+    return elapsed_s / max(elapsed_s + left_s, 1e-9)
+
+
+def _activity(progress: Progress) -> str:
+    if not progress.start:
+        return f"preparing {progress.detail}"
+    if not progress.block:
+        return f"start {progress.start}: starting {progress.detail}"
+    where = f"start {progress.start}: {progress.block} ({progress.block_number}/{progress.blocks})"
+    what = f"round {progress.round}/{progress.rounds}" if progress.rounds else f"warm-up {progress.round}"
+    half_width = progress.half_width
+    precision = "" if half_width is None else f", ± {plain_percent(half_width)} so far"
+    return f"{where}, {what}{precision}"
+
+
+def console(file: TextIO) -> Console:
+    """A console as wide as the terminal, or LOG_WIDTH if there is none."""
+    return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
+
+
+def write(console: Console, answer: Answer) -> None:
+    """Print an answer: its headline, and its topics."""
+    console.print()
+    _say(console, answer.headline, "bold")
+    if answer.conditions:
+        _say(console, answer.conditions)
+    console.print()
+    for topic in answers.shown(answer):
+        write_topic(console, topic)
+
+
+def write_topic(console: Console, topic: Topic) -> None:
+    """Print a part of an answer, and an empty line."""
+    style = "magenta" if topic.is_problem else ""
+    if topic.title:
+        _say(console, topic.title, "bold")
+    for line in topic.lines:
+        _say(console, line, style)
+    for point in topic.points:
+        _say(console, point.text)
+        for item in (*point.items, *point.commands):
+            _say(console, f"  {item}")
+    for table in topic.tables:
+        _print_whole(console, _fields(table))
+        if table.more:
+            _say(console, table.more)
+    for command in topic.commands:
+        _say(console, f"  {command}")
+    console.print()
+
+
+def _fields(table: answers.Table) -> rich.table.Table:
+    """The table, whose verdicts have their colours."""
+    drawn = _empty(zip(table.columns, table.numeric, strict=True))
+    for row in table.first:
+        styles = (STYLES[field.verdict] if isinstance(field, Mark) else "" for field in row)
+        texts = ("" if field is None else answers.text(field) for field in row)
+        drawn.add_row(*map(_text, texts, styles))
+    return drawn
+
+
+def show(console: Console, text: Iterable[Line | Table]) -> None:
+    """Print lines as they are, and tables whole."""
+    for part in text:
+        if isinstance(part, Line):
+            _say(console, part.text, part.style)
+        else:
+            _print_whole(console, _table(part))
+
+
+@contextmanager
+def fetching(console: Console) -> Iterator[Callable[[str], None]]:
+    """Show what is being fetched and the elapsed time on a terminal; nothing elsewhere."""
+    if not console.is_terminal:
+        yield lambda now: None
+        return
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with rich.progress.Progress(*columns, console=console, transient=True) as line:
+        task = line.add_task("", start=False)
+
+        def report(now: str) -> None:
+            line.reset(task, description=visible(now))
+
+        yield report
+
+
+def _say(console: Console, text: str, style: str = "") -> None:
+    """Print text as it is; long lines stay whole."""
+    console.print(_text(text, style), soft_wrap=True)
+
+
+def _text(text: str, style: str = "") -> Text:
+    """Anything that is shown, as it is: without markup, and with control characters visible."""
+    return Text(visible(text), style)
+
+
+def _table(table: Table) -> rich.table.Table:
+    """The table."""
+    drawn = _empty((name.removeprefix("#"), name.startswith("#")) for name in table.columns)
+    for row in table.rows:
+        cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
+        drawn.add_row(*(_text(cell.text, cell.style) for cell in cells))
+    return drawn
+
+
+def _empty(columns: Iterable[tuple[str, bool]]) -> rich.table.Table:
+    """A table of these columns, with whether each has numbers; without a header if none has a name."""
+    named = [*columns]
+    drawn = rich.table.Table(
+        box=None, pad_edge=False, header_style="dim", show_header=any(name for name, _ in named), expand=False
+    )
+    for name, is_number in named:
+        side: Literal["left", "right"] = "right" if is_number else "left"
+        drawn.add_column(_text(name), justify=side, no_wrap=True)
+    return drawn
+
+
+def _print_whole(console: Console, table: rich.table.Table) -> None:
+    """Print a table at full width: wrapped lines are readable, truncated numbers mislead."""
+    table.width = Measurement.get(console, console.options.update(max_width=WIDTH_MAX), table).maximum
+    console.print(table, crop=False)

@@ -1,0 +1,594 @@
+"""The answer to an upgrade, in words."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import re
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+from lab.showcase import record as showcase
+from shootout import cli
+from shootout.answer import Topic
+from shootout.answer import text as plain
+from shootout.commands.upgrade import CAPABILITY
+from shootout.count.documents import COUNTS, joined
+from shootout.count.values import CountFailure
+from shootout.document import journal
+from shootout.errors import InputError
+from shootout.measure import campaign
+from shootout.model.execution_plan import ExecutionPlan
+from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
+from shootout.model.verdict import Verdict
+from shootout.numbers import SPACE
+from shootout.report import judged_runs, site
+from shootout.report.site.names import page_of
+from shootout.upgrade import judge, measure
+from shootout.upgrade.answer import answer as answered
+from shootout.upgrade.answer import headline, sentence, topics
+from shootout.upgrade.documents import UPGRADES
+from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, UpgradeDocument
+from shootout.writers import markdown
+from tests.support import builders
+from tests.support.count import builders as counts
+from tests.support.count.builders import a_plan
+from tests.support.report.site.pages import Document
+
+OLD, NEW = builders.BASE, builders.HEAD
+FATE = OptionFate(
+    option="query_cache_size", value="16M", variable="query_cache_size", old="16777216", new=None
+)
+VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
+EMPTY = UpgradeDocument(
+    format=2, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
+)  # fmt: skip
+
+
+def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str = "w") -> UpgradeDocument:
+    """An upgrade with all its parts: a run, a count in which everything costs 20 % more, and trials."""
+    run = run or builders.a_run()
+    path = folder / journal.new_name(run.header.run)
+    folder.mkdir(exist_ok=True)
+    path.write_bytes(journal.encoded(run))
+    plans = {workload: (a_plan(OLD, "PRIMARY"), a_plan(NEW, "k"))}
+    both = {OLD: counts.BASE, NEW: counts.times(1.2)}
+    counted = structs.replace(counts.document(both, workload=workload), plans=plans)
+    off = "performance_schema=OFF"
+    trials = {"old-1": off, "old-2": "useless=1", judge.ALL: f"{off}+useless=1", judge.OFF: off}
+    factors = {NEW: 1.2, "old-1": 1.1, "old-2": 1.2, judge.ALL: 1.1, judge.OFF: 1.045}
+    of_trials = {label: counts.times(factor) for label, factor in factors.items()}
+    restoring = counts.document(of_trials, run="20261124T110000Z-000002", workload=workload)
+    paths = [COUNTS.write(folder, document.run, document) for document in (counted, restoring)]
+    names = [str(path.relative_to(folder)) for path in paths]
+    return structs.replace(
+        EMPTY,
+        options=(FATE,),
+        variables=VARIABLES,
+        data=DataDirectory(started=True, seconds=17.0, same_rows=True, told=("it was upgraded",)),
+        statements=names[0],
+        restoring=names[1],
+        trials=trials,
+        runs=(path.name,),
+        results=(),
+        left_out={"results": "why not"},
+    )
+
+
+def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    text = markdown.write(answered(answer))
+    assert text.startswith(f"**{NEW} in place of {OLD}&#58; could not measure results &#40;why not&#41;; ")
+    assert "; throughput on this machine " in text
+    for said in (
+        "removed",
+        "another default",
+        "17",
+        "it was upgraded",
+        "results&#58; why not",
+        "### What to set",
+    ):
+        assert said in text
+    (useful,) = [each for each in answer.restorations if each.restores]
+    assert useful.setting == "performance_schema=OFF"
+    assert answered(answer).exit_code == 3
+    setting = what_to_set(answer)
+    assert setting.title == "What to set"
+    assert setting.commands == ("[mysqld]", "performance_schema=OFF")
+    assert "No counted loss is certainly restored by useless=1." in setting.lines
+    (table,) = setting.tables
+    assert {plain(row[3]).partition(".")[0] for row in table.rows} == {"+5"}  # 1.1 / 1.045, both without it
+    said = " ".join(setting.lines)
+    assert "With performance_schema=OFF on both servers, and useless=1 on" in said
+    assert "% (5.24 to 5.28 %) more instructions instead of 20.01" in said.replace(SPACE, " ")
+
+
+def what_to_set(answer: judge.Findings) -> Topic:
+    (topic,) = (topic for topic in topics(answer) if topic.title.startswith("What to set"))
+    return topic
+
+
+def recounted(folder: Path, document: UpgradeDocument, name: str, **changed: object) -> UpgradeDocument:
+    """The same upgrade, whose count under that name is another one."""
+    path = folder / getattr(document, name)
+    other = structs.replace(COUNTS.read(path), **changed)
+    path.unlink()
+    return structs.replace(
+        document, **{name: str(COUNTS.write(folder, other.run, other).relative_to(folder))}
+    )
+
+
+LOST = "Throughput −24.1 % (−25.1 to −23.2 %; oltp_point_select, 1 thread, in-memory)"
+
+
+def test_the_loss_of_the_headline_comes_first(tmp_path: Path) -> None:
+    here, other = (
+        judge.read(stored_upgrade(tmp_path / workload, workload=workload), tmp_path / workload)
+        for workload in ("oltp_point_select", "w")
+    )
+    for answer, said in (
+        (here, "performance_schema=OFF restores instructions of oltp_point_select, not tested in time."),
+        (other, "not tested (no setting was tried with oltp_point_select)."),
+    ):
+        first, *_ = what_to_set(answer).lines
+        assert first.replace(SPACE, " ") == f"{LOST}: {said}"
+        assert LOST.partition(" ")[2].partition(" (")[0] in headline(answer).replace(SPACE, " ")
+    assert other.explained is None  # of another workload than the loss
+    assert here.explained == pytest.approx(1 - (1.1 / 1.045 - 1) / 0.2, abs=0.002)
+    missing = judge.read(
+        structs.replace(
+            stored_upgrade(tmp_path), trials={}, restoring="", left_out={"restoring": "the budget is spent"}
+        ),
+        tmp_path,
+    )
+    topic = what_to_set(missing)
+    assert topic.title == "What to set: not tested"
+    assert [line.replace(SPACE, " ") for line in topic.lines] == [
+        f"{LOST}: not tested (the budget is spent)."
+    ]
+
+
+def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None:
+    """A loss of a load that writes, with other settings of I/O; no old value needs fewer instructions."""
+
+    def answer(capacity: str) -> judge.Findings:
+        header = builders.a_header(workloads=["oltp_read_write"], threads=[1])
+        old, new = header.servers
+        settings = [
+            SettingRecord(
+                name="io_capacity",
+                requested=None,
+                effective=effective,
+                differs=False,
+                variables=("innodb_io_capacity",),
+            )
+            for effective in ("200", capacity)
+        ]
+        servers = tuple(
+            structs.replace(server, settings=(*server.settings, setting))
+            for server, setting in zip((old, new), settings, strict=True)
+        )
+        run = builders.a_run(structs.replace(header, servers=servers), failing=False)
+        folder = tmp_path / capacity
+        document = stored_upgrade(folder, run, "oltp_read_write")
+        trials = {"old-1": "innodb_io_capacity=200", "old-2": "useless=1", judge.OFF: ""}
+        counted = {NEW: counts.times(1.2), "old-1": counts.times(1.2), "old-2": counts.times(1.2)}
+        of_trials = counts.document(counted | {judge.OFF: counts.BASE}, workload="oltp_read_write")
+        document = recounted(
+            folder, document, "restoring", servers=of_trials.servers, counts=of_trials.counts
+        )
+        return judge.read(structs.replace(document, trials=trials), folder)
+
+    same, other = (what_to_set(answer(capacity)) for capacity in ("200", "10000"))
+    assert same.lines[0].endswith(": no tested setting certainly restores it.")
+    assert ": not tested. What differs and acts by time" in other.lines[0]
+    assert "does not show in instructions: innodb_io_capacity; " in other.lines[0]
+    for topic in (same, other):
+        assert topic.title == "What to set: no tested setting certainly restores a loss"
+        assert topic.commands == ()
+        assert "No counted loss is certainly restored by useless=1." in topic.lines
+        assert any(
+            line.startswith("Not tested in time") and "innodb_io_capacity=200" in line for line in topic.lines
+        )
+
+
+def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
+    """With a feature off that costs both servers the same, all of the loss is left."""
+    of_trials = {NEW: counts.times(1.2), "old-1": counts.times(1.08), judge.OFF: counts.times(0.9)}
+    again = counts.document(of_trials)
+    document = recounted(
+        tmp_path, stored_upgrade(tmp_path), "restoring", servers=again.servers, counts=again.counts
+    )
+    trials = {"old-1": "performance_schema=OFF", judge.OFF: "performance_schema=OFF"}
+    topic = what_to_set(judge.read(structs.replace(document, trials=trials), tmp_path))
+    assert topic.commands == ()
+    said = "performance_schema=OFF is not known to restore a loss: 10"
+    (line,) = (line for line in topic.lines if line.startswith(said))
+    assert f"but {OLD} has it on, too." in line
+
+
+def test_settings_explain_a_share_of_all_that_a_workload_sends(tmp_path: Path) -> None:
+    """One kind's loss is restored, of which the workload sends ten; one of a single kind is not."""
+    of_new = {**counts.BASE, **{kind: counts.times(2)[kind] for kind in ("select", "update")}}
+    restored = {**counts.BASE, "update": of_new["update"]}
+    document = structs.replace(stored_upgrade(tmp_path), runs=())
+    first, again = (
+        counts.document({OLD: counts.BASE, NEW: of_new}),
+        counts.document({NEW: of_new, "old-1": restored, judge.OFF: counts.BASE}),
+    )
+    document = recounted(tmp_path, document, "statements", counts=first.counts)
+    document = recounted(tmp_path, document, "restoring", servers=again.servers, counts=again.counts)
+    document = structs.replace(document, trials={"old-1": "old=1", judge.OFF: ""})
+    answer = judge.read(document, tmp_path)
+    assert [loss.change.kind for loss in answer.losses] == ["select", "update"]
+    assert answer.explained == pytest.approx(10 * 1000 / (10 * 1000 + 2000), abs=0.002)
+    assert "Settings explain 83 % of the instructions that w needs more" in (
+        " ".join(what_to_set(answer).lines).replace(SPACE, " ")
+    )
+    without = tuple(each for each in again.counts if (each.server, each.kind) != ("old-1", "update"))
+    partly = judge.read(recounted(tmp_path, document, "restoring", counts=without), tmp_path)
+    assert partly.explained is None
+    assert not any(line.startswith("Settings explain") for line in what_to_set(partly).lines)
+
+
+def test_fewer_instructions_are_no_loss(tmp_path: Path) -> None:
+    """A gain is not at worst, and has no minus."""
+
+    def said(**factors: float) -> str:
+        head = {kind: counts.times(factors.get(kind, 1))[kind] for kind in counts.BASE}
+        both = counts.document({OLD: counts.BASE, NEW: head}, run="-".join(map(str, factors.values())))
+        path = COUNTS.write(tmp_path, both.run, both)
+        answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
+        return re.sub(r" \([^)]*\)", "", headline(answer).partition(": ")[2].replace(SPACE, " "))
+
+    assert said(select=0.9) == (
+        "no kind of statement certainly needs more instructions, "
+        "10.00 % fewer instructions for select at best"
+    )
+    assert said(select=1.2) == "19.99 % more instructions for select at worst"
+    assert said(select=0.9, update=1.1) == (
+        "10.00 % more instructions for update at worst, 10.00 % fewer instructions for select at best"
+    )
+    assert said(select=5.0) == "×5.00 as many instructions for select at worst"
+
+
+def test_old_values_and_features_are_suspects() -> None:
+    latin = {"character_set_server": "latin1", "collation_server": "latin1_swedish_ci"}
+    utf8 = {"character_set_server": "utf8mb4", "collation_server": "utf8mb4_0900_ai_ci"}
+    variables = {
+        OLD: {"query_cache_size": "1", **latin},
+        NEW: {"performance_schema": "ON", "innodb_log_writer_threads": "OFF", **utf8},
+    }
+    answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
+    assert answer.suspects == ("performance_schema=OFF",)
+    planned = judge.read(answer.document, Path("/nowhere"))
+    vars(planned)["plans"] = {("w", "select"): "changed"}
+    assert planned.suspects == (
+        "character_set_server=latin1+collation_server=latin1_swedish_ci", "performance_schema=OFF",
+    )  # fmt: skip
+
+
+def test_features_are_off_on_the_old_server_where_it_has_them_on() -> None:
+    variables = {OLD: {"performance_schema": "ON"}, NEW: {}}
+    answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
+    trials = ("performance_schema=OFF", "innodb_log_writer_threads=OFF", "query_cache_type=ON")
+    assert answer.features_off(trials) == ("performance_schema=OFF",)
+
+
+def test_as_many_workloads_with_losses_are_counted_again_as_there_is_time_for(tmp_path: Path) -> None:
+    worse = {OLD: counts.BASE, NEW: counts.times(1.2)}
+    documents = [counts.document(worse, run=f"r-{name}", workload=name) for name in ("a", "b")]
+    whole = joined([COUNTS.write(tmp_path, document.run, document) for document in documents])
+    path = COUNTS.write(tmp_path, whole.run, whole)
+    answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
+    assert [len(answer.workloads_with_losses(kinds, ())) for kinds in (1, 9, 10)] == [1, 1, 2]
+    assert [answer.workloads_with_losses(1, timed) for timed in ((), ("b",))] == [("a",), ("b",)]
+
+
+def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    ratios = [cell.ratio.estimate for _, cell in answer.cells if cell.ratio]
+    assert ratios == sorted(ratios)
+    assert "on this machine" in headline(answer)
+    alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
+    assert "more instructions for update at worst" in headline(alone)
+    assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+    settings = structs.replace(EMPTY, done=("settings",))
+    assert headline(judge.read(settings, tmp_path)).endswith("no statement was counted or timed")
+
+
+def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> None:
+    def lines(*options: OptionFate) -> list[str]:
+        document = structs.replace(EMPTY, options=options, settings_left_out=("port, because",))
+        every = topics(judge.read(document, tmp_path))
+        return [line for topic in every for line in topic.lines if line.startswith("my.cnf: ")]
+
+    same = OptionFate(option="back_log", value="9", variable="back_log", old="9", new="9")
+    unknown = OptionFate(option="a", value="1", variable="a", old=None, new="2")
+    left_out = "my.cnf: left out: port, because."
+    missing = f"my.cnf: a: {OLD} has no variable of that name, so they are not compared."
+    assert lines(same) == ["my.cnf: the new server takes every option as the old one does.", left_out]
+    assert lines(unknown) == [missing, left_out]
+    kept = "my.cnf: the new server takes the other 1 option as the old one does."
+    assert lines(same, unknown) == [kept, missing, left_out]
+    assert lines(same, structs.replace(same, read_by="old")) == [left_out]
+    assert lines(structs.replace(same, told="deprecated")) == [left_out]
+
+
+def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
+    document = stored_upgrade(tmp_path)
+    answer = judge.read(structs.replace(EMPTY, runs=document.runs), tmp_path)
+    (place, cell), *_ = answer.cells
+
+    def said(*verdicts: Verdict) -> str:
+        cells = tuple((place, structs.replace(cell, verdict=verdict)) for verdict in verdicts)
+        again = dataclasses.replace(answer)
+        vars(again)["cells"] = cells
+        return headline(again).partition(": ")[2]
+
+    open_, same = Verdict.INCONCLUSIVE, Verdict.EQUIVALENT
+    assert said(open_).endswith("slower or faster in none of 1 cell, as fast in 0, undecided in 1")
+    assert said(open_, same) == "nothing to report: slower or faster in none of 2 cells (undecided in 1)"
+    assert said(same) == "nothing to report: slower or faster in none of 1 cell"
+
+
+def test_plans_that_one_server_did_not_tell_are_not_compared(tmp_path: Path) -> None:
+    def title(*plans: ExecutionPlan) -> str:
+        document = recounted(tmp_path, stored_upgrade(tmp_path), "statements", plans={"w": plans})
+        every = topics(judge.read(document, tmp_path))
+        return next(topic.title for topic in every if topic.title.startswith("Execution plans"))
+
+    told, empty = a_plan(NEW, "PRIMARY"), structs.replace(a_plan(NEW, "PRIMARY"), steps=(), text="")
+    assert title(a_plan(OLD, "PRIMARY"), told) == "Execution plans: none of 1 kind changed"
+    assert title(a_plan(OLD, "PRIMARY"), empty) == "Execution plans: not compared"
+
+
+def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
+    partly = {kind: values for kind, values in counts.BASE.items() if kind != "update"}
+    failed = CountFailure(server=NEW, workload="w", kind="update", reason="no answer")
+    same = counts.document({OLD: counts.BASE, NEW: partly}, [failed])
+    path = COUNTS.write(tmp_path, same.run, same)
+    counted = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), results=())
+    answer = judge.read(counted, tmp_path)
+    said = "nothing to report: more or fewer instructions in none of 1 kind of statement"
+    assert headline(answer).endswith(said)
+    *others, untested = topics(answer)
+    assert not any(topic.commands for topic in others)
+    assert f"update on {NEW}: no answer" in untested.lines
+    for found in ({"options": (FATE,)}, {"results": ("another row",)}, {"variables": VARIABLES}):
+        assert "nothing" not in headline(judge.read(structs.replace(counted, **found), tmp_path))
+
+
+def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
+    here = stored_upgrade(tmp_path / "first")
+    results = tmp_path / "second"
+    document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
+    of_new = (results / "upgrades" / document.upgrade / "new.cnf").read_text("utf-8")
+    assert of_new == "[mysqld]\nloose-query_cache_size = 16M\n"
+    assert document.done == ("settings", "data", "statements", "results", "restoring")
+    assert (document.runs, document.elsewhere, document.left_out) == ((), here.runs, here.left_out)
+    run = builders.a_run()
+    runner = structs.replace(run.header.runner, fingerprint="other")
+    header = structs.replace(run.header, run="20261127T100000Z-000003", runner=runner)
+    name = journal.new_name(header.run)
+    (results / name).write_bytes(journal.encoded(structs.replace(run, header=header)))
+    answer = judge.read(structs.replace(document, runs=(name,)), results)
+    assert answer.changes
+    first, other = answer.machines
+    assert other == "other"
+    assert f"; throughput on {first} " in headline(answer)
+    assert "; on other " in headline(answer)
+    (workloads,) = (topic for topic in topics(answer) if topic.title == "Workloads")
+    assert workloads.tables[0].columns[-2:] == (first, "other")
+    assert all(row[-1] == row[-2] for row in workloads.tables[0].rows)  # the same samples
+
+    (results / name).unlink()
+    gone = UPGRADES.write(results, document.upgrade, structs.replace(document, runs=(name,)))
+    with pytest.raises(InputError, match="cannot be read: No such file"):
+        measure.again(gone, (OLD, NEW), tmp_path / "third")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"runs": ("../run.jsonl",)}, r"it names \.\./run\.jsonl, which lies elsewhere"),
+        ({"upgrade": "../../home"}, r"upgrade: expected letters and digits, found '\.\./\.\./home'"),
+        ({"upgrade": "*"}, r"upgrade: expected letters and digits, found '\*'"),
+        ({"labels": (OLD, f"a=path:/x,{NEW}")}, "labels: expected names of servers, found 'a=path:/x,"),
+    ],
+)
+def test_names_that_lead_elsewhere_are_refused(
+    tmp_path: Path, changed: dict[str, object], message: str
+) -> None:
+    path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, **changed))
+    with pytest.raises(InputError, match=message):
+        UPGRADES.read(path)
+
+
+def test_only_documents_are_copied(tmp_path: Path) -> None:
+    """Nor do they replace others."""
+    first, results = tmp_path / "first", tmp_path / "second"
+    here = stored_upgrade(first)
+    secret = first / "upgrades" / here.upgrade / ".my.cnf"
+    secret.parent.mkdir(parents=True)
+    secret.write_text("[client]\npassword = x\n")
+    path = UPGRADES.write(first, here.upgrade, here)
+    document = measure.again(path, (OLD, NEW), results)
+    assert {each.name for each in (results / "upgrades" / document.upgrade).iterdir()} == {
+        "old.cnf",
+        "new.cnf",
+    }
+
+    for name, make in (("key", lambda file: file.write_text("a key")), ("pipe", os.mkfifo)):
+        make(first / name)
+        for changed in ({"runs": (name,)}, {"statements": name}):
+            named = UPGRADES.write(first, name, structs.replace(here, **changed))
+            with pytest.raises(InputError, match=rf"^{first}/{name}(:1)?: (cannot be read: )?not a "):
+                measure.again(named, (OLD, NEW), results)
+        assert not (results / name).exists()
+
+    (results / here.runs[0]).write_text("another")
+    with pytest.raises(InputError, match=f"^{results}/{here.runs[0]}: differs from "):
+        measure.again(path, (OLD, NEW), results)
+    assert (results / here.runs[0]).read_text() == "another"
+
+
+def test_only_users_name_programs(tmp_path: Path) -> None:
+    program = f"path:{tmp_path}"
+    path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, references=(OLD, program)))
+    with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not of the catalogue\n.*{NEW}=SERVER --again"):
+        measure.servers_again(path, ("", ""))
+    with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {NEW} and {OLD}"):
+        measure.servers_again(path, (NEW, OLD))
+    with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {OLD}$"):
+        measure.servers_again(path, (OLD, ""))
+    assert measure.servers_again(path, (OLD, NEW)) == (OLD, NEW)
+    catalogued = UPGRADES.write(tmp_path, "u", EMPTY)
+    assert measure.servers_again(catalogued, ("", "")) == (OLD, NEW)
+    with pytest.raises(InputError, match="expected one server, without a comma"):
+        measure.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
+
+
+def resumed(results: Path) -> int:
+    asked = ("upgrade", OLD, NEW, "--without", ",".join(PARTS), "--resume")
+    return cli.main([*asked, "--out", str(results.parent)])
+
+
+def test_an_upgrade_is_answered_by_one_process_at_a_time(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    results = tmp_path / "results"
+    asked = structs.replace(EMPTY, settings="")
+    path = UPGRADES.write(results, asked.upgrade, asked)
+    before = path.read_bytes()
+    with campaign.writing(path.parent, asked.upgrade, "upgrade"):
+        assert resumed(results) == 2
+    said = capsys.readouterr().err
+    assert said == f"shootout: {path.parent}: upgrade {asked.upgrade} is still measured by another process\n"
+    assert path.read_bytes() == before
+    assert resumed(results) == 0
+    assert UPGRADES.read(path).left_out == dict.fromkeys(PARTS, AS_ASKED)
+    assert [each.name for each in path.parent.iterdir()] == [path.name]
+
+
+def test_what_another_process_has_measured_meanwhile_is_kept(tmp_path: Path) -> None:
+    done = structs.replace(EMPTY, done=("settings",), versions={OLD: "5.7.22"})
+    path = UPGRADES.write(tmp_path / "results", done.upgrade, done)
+    way = measure.Way(without=PARTS)
+    assert measure.measure(way, structs.replace(EMPTY, budget_min=3.0), tmp_path, print, print) == path
+    kept = UPGRADES.read(path)
+    assert (kept.done, kept.versions, kept.budget_min) == (done.done, done.versions, 3.0)
+
+
+def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:
+    both = {"another": counts.times(3), NEW: counts.times(1.2), OLD: counts.BASE}
+    of_many = counts.document(both)
+    path = COUNTS.write(tmp_path, of_many.run, of_many)
+    measure.require_counted(path, EMPTY)
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
+    ratios = [change.ratio.estimate for change in judge.read(document, tmp_path).changes if change.ratio]
+    assert ratios == pytest.approx([1.2] * 3, abs=0.01)
+    with pytest.raises(InputError, match="other is not in it; its servers are another"):
+        measure.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
+    with pytest.raises(InputError, match="not a count of instructions"):
+        measure.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
+
+
+def test_a_recorded_upgrade_comes_with_all_that_it_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showcase, "SHOWCASE", tmp_path / "showcase")
+    mine = structs.replace(
+        stored_upgrade(tmp_path), settings="/home/me/my.cnf", workload=f"{tmp_path}/w.toml"
+    )
+    showcase.upgrade(UPGRADES.write(tmp_path, mine.upgrade, mine))
+    showcase.unpacked(tmp_path / "unpacked")
+    (path,) = UPGRADES.find(tmp_path / "unpacked")
+    assert str(tmp_path) not in path.read_text("utf-8")
+    there = UPGRADES.read(path)
+    assert (there.settings, there.workload) == ("my.cnf", "w.toml")
+    answer = judge.read(there, tmp_path / "unpacked")
+    assert answer.unreadable == ()
+    assert headline(answer) == headline(judge.read(mine, tmp_path))
+
+
+def test_a_document_that_is_gone_is_named(tmp_path: Path) -> None:
+    answer = judge.read(structs.replace(EMPTY, statements="count/gone.json"), tmp_path)
+    assert answer.changes == ()
+    (untested,) = (topic for topic in topics(answer) if topic.title == "Not tested")
+    assert any("gone.json" in line for line in untested.lines)
+
+
+def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
+    UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path))
+    listed = CAPABILITY.listing(tmp_path, (), pytest.fail)
+    assert listed is not None
+    runs = [judged_runs.in_memory(*builders.a_result())]
+    site.build(runs, tmp_path / "site", listings=[listed])
+    file = tmp_path / "site" / page_of("upgrades", EMPTY.upgrade)
+    shown = Document(file.read_text("utf-8"))
+    assert "performance_schema=OFF" in shown.text
+    assert "Execution plans: 1 statement planned in another way" in shown.text
+    headings = ("What to set", "Workloads", "Statements that", "Execution plans:", "Not tested")
+    places = [*map(shown.text.index, headings)]
+    assert places == sorted(places)
+    front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
+    assert front.text.index("What an upgrade does") < front.text.index("Verdicts")
+    assert page_of("upgrades", EMPTY.upgrade) in front.links
+    assert UPGRADES.write(tmp_path, EMPTY.upgrade, stored_upgrade(tmp_path)).exists()
+
+
+LOG = "it ended; its error log ends:\n0 [Warning] w\n0 [ERROR] COLLATION x is not valid\n0 [ERROR] Aborting"
+
+
+def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Path) -> None:
+    failures = [CountFailure(server=label, workload="", kind="", reason=LOG) for label in (OLD, NEW)]
+    nothing = counts.document({OLD: {}, NEW: {}}, failures)
+    path = COUNTS.write(tmp_path, nothing.run, nothing)
+    why = {"data": LOG, "results": "the disk is full", "time": AS_ASKED}
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), left_out=why)
+    answer = judge.read(document, tmp_path)
+    said = "could not measure data, statements (COLLATION x is not valid); "
+    said += "could not measure results (the disk is full)"
+    assert sentence(answer) == said
+    assert answered(answer).exit_code == 3
+    titles = [topic.title for topic in topics(answer)]
+    assert "Statements: not compared" in titles
+    assert "Execution plans: not compared" in titles
+
+
+def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:
+    counted = counts.document({OLD: counts.BASE, NEW: counts.BASE})
+    old, new = counted.servers
+    lost = Warning(code=MODES_DROPPED, text="d.sql was loaded without A")
+    counted = structs.replace(counted, servers=(old, structs.replace(new, warnings=(lost,))))
+    path = COUNTS.write(tmp_path, counted.run, counted)
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
+    lines = [line for topic in topics(judge.read(document, tmp_path)) for line in topic.lines]
+    assert lines.count(f"{NEW}: d.sql was loaded without A") == 1
+
+
+def test_what_was_measured_without_the_file_is_said(tmp_path: Path) -> None:
+    document = structs.replace(stored_upgrade(tmp_path), left_out={"settings": LOG}, options=())
+    answer = judge.read(document, tmp_path)
+    start = (
+        "could not measure settings (COLLATION x is not valid); without my.cnf, throughput on this machine "
+    )
+    assert sentence(answer).startswith(start)
+    assert "takes every option" not in markdown.write(answered(answer))
+    *_, untested = topics(answer)
+    assert "Your own settings: everything was measured without my.cnf." in untested.lines
+
+
+def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
+    answer = judge.read(stored_upgrade(tmp_path), tmp_path)
+    (failed,) = answer.failed
+    *_, untested = topics(answer)
+    assert any(line.startswith(failed.cell.workload) and failed.reason in line for line in untested.lines)
+    alone = dataclasses.replace(
+        answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
+    )
+    assert alone.unmeasured["time"] == failed.reason
