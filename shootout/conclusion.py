@@ -85,7 +85,7 @@ class Conclusion:
     def more_starts(self) -> str | None:
         """The command that gives the run the minutes to decide more cells; None if it would take no start."""
         wanting = remaining(self.comparison)
-        if self.prepared is None or wanting is None or not wanting.decided:
+        if self.prepared is None or wanting is None:
             return None
         minutes = math.ceil(resume.given_s(self.document) / 60 + wanting.minutes)
         if resume.is_finished(self.document, minutes * 60):
