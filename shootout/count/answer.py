@@ -9,6 +9,7 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change, factor, filled
 from shootout.count import heat
 from shootout.count.evidence import PLACES, by, counted
+from shootout.count.findings import findings
 from shootout.count.values import (
     FRAME,
     MIX,
@@ -42,6 +43,7 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
         headline=headline(comparison) if table is None else table.headline,
         topics=(
             *(_workloads(comparison, runs) if table is None else [table.topic]),
+            *_findings(comparison),
             *_failures(comparison),
             _servers(document),
         ),
@@ -51,10 +53,9 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
             regressed=Verdict.REGRESSED in verdicts,
         ),
         conditions=(
-            "Instructions that the connection's thread executes for each statement, counted by "
-            f"{document.valgrind}. They are work, not time: waiting, caches, contention and the kernel are "
-            "not in them. A change is that of equal statements, start by start; the means beside it may have "
-            "another quotient."
+            f"Instructions of the connection's thread for each statement, counted by {document.valgrind}: "
+            "work, not time. A change compares equal statements start by start, so the quotient of the "
+            "printed means may differ."
         ),
         footer=f"Counted {figures.moment(document.started)} by shootout {document.version}.",
         listed=(figures.moment(document.started), ", ".join(labels)),
@@ -68,6 +69,10 @@ def value(comparison: CountComparison) -> dict[str, object]:
         "run": document.run,
         "bar": document.bar,
         "changes": comparison.changes,
+        "findings": [
+            {"workload": workload, "kind": kind, "server": server, "texts": texts}
+            for (workload, kind, server), texts in findings(comparison).items()
+        ],
         "failures": document.failures,
     }
 
@@ -156,11 +161,12 @@ def _fields(
     each: CountChange, base: str, profiles: Mapping[tuple[str, str, str], CountedFunctions]
 ) -> Iterator[Field]:
     """The figures of a kind on a server, and its verdict."""
-    yield from (counted(each.base), counted(each.head), *by(each.ratio))
+    beside = "" if each.server == base else base
+    yield from (counted(each.base) if beside else None, counted(each.head), *by(each.ratio))
     yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
     yield None if each.spread is None else Figure(100 * each.spread, "%", 2)
     computed = each.kind in (FRAME, MIX)  # from other kinds, which have allocations and system calls
-    sides = [profiles.get((each.workload, each.kind, label)) for label in (base, each.server)]
+    sides = [profiles.get((each.workload, each.kind, label)) for label in (beside, each.server)]
     yield from (None if computed or one is None else Figure(one.allocations, places=1) for one in sides)
     yield from (None if computed or one is None else Figure(one.system_calls, places=1) for one in sides)
 
@@ -199,6 +205,17 @@ def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, 
         if c.figures and c.cell.workload == workload
         if c.cell.threads == 1 and c.cell.server in labels
     }
+
+
+def _findings(comparison: CountComparison) -> Iterator[Topic]:
+    """Say which kinds have other plans, or more system calls or allocations."""
+    several = len(heads(comparison)) > 1
+    lines = tuple(
+        f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"
+        for (workload, kind, server), texts in findings(comparison).items()
+    )
+    if lines:
+        yield Topic("Other plans, and more system calls or allocations", lines)
 
 
 def _failures(comparison: CountComparison) -> Iterator[Topic]:

@@ -113,11 +113,11 @@ class Bench:
         if measured.record is None:
             return None
         asked = [
-            (number, participant.label, its_hooks.instance)
-            for number, (participant, its_hooks) in enumerate(hooks.items())
+            (participant.label, its_hooks.instance)
+            for participant, its_hooks in hooks.items()
             if not participant.control and its_hooks.instance.alive()
         ]
-        plans = self.planner.plans(start, block, bound, engine, asked)
+        plans = self.planner.plans(start, block, bound, program, asked)
         return msgspec.structs.replace(measured.record, plans=plans)
 
     def read_columns(self, workload: str, base: Running) -> None:

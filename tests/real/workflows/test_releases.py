@@ -52,7 +52,7 @@ def a_wheel(folder: Path) -> Path:
 
 
 def test_a_release_is_what_its_sources_install_where_they_are_called(ours: Hub, tmp_path: Path) -> None:
-    """Without compiling and downloading: a stub `make` provides a wheel with this tree's engine, and its lock."""
+    """A stub `make` provides a wheel with this tree's engine, and its lock; nothing is compiled."""
     (programs := tmp_path / "programs").mkdir()
     wheel, lock, make = a_wheel(tmp_path), tmp_path / "requirements.txt", programs / "make"
     lock.write_text(f"./{wheel.name} --hash=sha256:{sha256(wheel.read_bytes()).hexdigest()}\n")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,7 +13,7 @@ import yaml
 
 from tests.support.workflows import actions
 from tests.support.workflows.actions import Hub
-from tests.support.workflows.repositories import WORKFLOWS
+from tests.support.workflows.repositories import WORKFLOWS, example, examples
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 
@@ -39,3 +42,34 @@ def test_a_failure_inside_a_pipe_fails_its_step(workflow: Path) -> None:
 def test_a_copy_of_this_repository_runs_nothing_by_itself(workflow: Path, orchestrated: Hub) -> None:
     jobs = actions.run(replace(orchestrated, variables={}), workflow)
     assert {job.result for job in jobs.values()} == {"skipped"}
+
+
+def test_an_adopters_repository_is_clean_and_gives_a_reason_for_each_ignore(tmp_path: Path) -> None:
+    """It is made of all examples of docs/ci.md."""
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    found = list(examples())
+    for number, text in enumerate(found):
+        assert all(
+            re.search(r"ignore\[[a-z-]+\] \w+", line) for line in text.splitlines() if "zizmor" in line
+        )
+        (folder / f"{number}.yml").write_text(text.replace("OWNER", "maker").replace("COMMIT", "1" * 40))
+    assert len(found) == 11
+    zizmor = [
+        Path(sys.executable).with_name("zizmor"),
+        "--offline",
+        "--quiet",
+        "--strict-collection",
+        tmp_path,
+    ]
+    done = subprocess.run(zizmor, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_adopter_writes_little() -> None:
+    def lines(name: str, number: int = 0) -> int:
+        return len(example(name, number).strip().splitlines())
+
+    assert lines("gate") + lines("comment") <= 16
+    assert lines("gate", 2) <= 12  # on GitHub's machines, with a my.cnf
+    assert lines("weekly") <= 14  # with the site
