@@ -20,7 +20,7 @@ from shootout.count.pace import START, Pace
 from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
 from shootout.count.values import CountFailure, KindCount
 from shootout.errors import MeasureError, without_values
-from shootout.measure import columns, managed, plans, refusals, statements
+from shootout.measure import columns, execution_plans, managed, refusals, statements
 from shootout.measure.dataset import Template, schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
@@ -195,7 +195,7 @@ class Session:
         After the counts: plans are drawn from new statistics.
         """
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
-        prepared: dict[Key, plans.Prepared] = {}
+        prepared: dict[Key, execution_plans.Prepared] = {}
         session: dict[str, tuple[str, ...]] = {}  # by schema
 
         def capture(unit: Unit, _: object) -> None:
