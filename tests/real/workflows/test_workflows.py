@@ -60,9 +60,8 @@ def test_an_adopters_repository_is_clean_and_gives_a_reason_for_each_ignore(tmp_
         "--offline",
         "--quiet",
         "--strict-collection",
-        tmp_path,
     ]
-    done = subprocess.run(zizmor, capture_output=True, text=True, check=False)
+    done = subprocess.run([*zizmor, tmp_path], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 
