@@ -9,7 +9,6 @@ from shootout.count.answer import answer
 from shootout.count.findings import findings
 from shootout.count.values import CountComparison, CountedFunctions
 from shootout.numbers import SPACE
-from shootout.writers import markdown
 from tests.support.count.builders import BASE, document, times
 from tests.unit.report.test_evidence import a_plan, a_step
 
@@ -36,13 +35,7 @@ def test_calls_that_grow_by_half_and_other_plans_are_findings() -> None:
     found = compared(4017.0, 12.0, "ALL")
     told = (f"system calls 17 → 4{SPACE}017", "plan: ref on k → full scan")
     assert findings(found) == {("w", "select", "head"): told}
-<<<<<<< HEAD
     assert f"w, select: {'; '.join(told)}" in [line for each in answer(found).topics for line in each.lines]
-=======
-    line = f"w, select, head: {'; '.join(told)}"
-    assert line in [said for topic in answer(found).topics for said in topic.lines]
-    assert f"system calls 17 → 4{SPACE}017; plan" in markdown.write(answer(found))
->>>>>>> main
 
 
 def test_the_same_plan_and_a_few_more_calls_are_none() -> None:
