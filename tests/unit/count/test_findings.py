@@ -7,6 +7,7 @@ from msgspec import structs
 from shootout.count import judge, report
 from shootout.count.findings import findings
 from shootout.count.values import CountComparison, CountedFunctions
+from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from tests.support.count.builders import BASE, document, times
 from tests.unit.report.test_evidence import a_plan, a_step
@@ -37,6 +38,14 @@ def test_calls_that_grow_by_half_and_other_plans_are_findings() -> None:
     line = f"w, select, head: {'; '.join(told)}"
     assert line in [getattr(each, "text", "") for each in report.judged(found).text]
     assert "system calls 17 → 4 017; plan" in report.markdown(found)
+
+
+def test_many_allocations_explain_starts_that_differ() -> None:
+    found = compared(17.0, 900.0, "ref")
+    noisy = tuple(structs.replace(each, verdict=Verdict.INCONCLUSIVE) for each in found.changes)
+    (told,) = findings(structs.replace(found, changes=noisy)).values()
+    assert told[1:] == ("starts differ because 900 allocations cost more or less, by where memory lies",)
+    assert findings(found)["w", "select", "head"] == told[:1]
 
 
 def test_the_same_plan_and_a_few_more_calls_are_none() -> None:
