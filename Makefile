@@ -26,15 +26,18 @@ setup: $(INSTALLED)
 # Build the report of recorded runs without measuring anything.
 demo-site: $(INSTALLED)
 	@rm -rf reports/demo
-	@$(BIN)/python -m benchmarks.showcase.record --unpack reports/demo/results
+	@$(BIN)/python -m lab.showcase.record --unpack reports/demo/results
 	@$(BIN)/shootout site --results reports/demo/results --out reports/demo/site --front showcase
 
 # A test that hangs shows where, and ends. Not in pyproject.toml, with which `shootout run` measures for hours.
 TESTED := $(BIN)/pytest -W error --benchmark-disable -o faulthandler_timeout=1200 -o faulthandler_exit_on_timeout=true
 
+# As many examples of each property as a landing can wait for; nightly has more.
+FEW := --hypothesis-profile quick
+
 # Format, lint, types, imports, and tests/unit: no server, no browser.
 check: lint
-	$(TESTED) tests/unit --numprocesses 2 --dist loadfile --hypothesis-profile quick --quiet
+	$(TESTED) tests/unit --numprocesses 2 --dist loadfile $(FEW) --quiet
 
 lint: $(INSTALLED)
 	$(BIN)/ruff check
@@ -53,12 +56,14 @@ test: check $(BIN)/actionlint
 	cargo clippy --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz
 	$(TESTED) tests/real/timing
-	$(TESTED) $(LONG) $(SHORT) --numprocesses 3 --dist loadfile --no-loadscope-reorder
+	$(TESTED) $(LONG) $(SHORT) --numprocesses 4 --dist loadfile --no-loadscope-reorder $(FEW)
 
 # tests/nightly: every server of the catalogue (about 2 GB), sysbench beside the engine, simulations, bare Debian systems
-# as root. Other trees, too: make nightly TREES=DIR:DIR; and what comes from the vendors' hosts: make nightly VENDORS=1
+# as root; and properties with more examples. Other trees, too: make nightly TREES=DIR:DIR; and what comes from the
+# vendors' hosts: make nightly VENDORS=1
 nightly: wheel
-	SHOOTOUT_TEST_TREES=$(TREES) SHOOTOUT_TEST_VENDORS=$(VENDORS) $(TESTED) tests/nightly --numprocesses 2 --dist loadfile
+	SHOOTOUT_TEST_TREES=$(TREES) SHOOTOUT_TEST_VENDORS=$(VENDORS) $(TESTED) tests/nightly tests/unit tests/real/test_hostile.py \
+		--numprocesses 2 --dist loadfile
 
 # Fuzz each of the engine's protocol parsers with INPUTS streams; stable Rust suffices. The corpus is kept in
 # engine/target/fuzz/corpus, failing inputs next to it.

@@ -33,8 +33,8 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import browser
-from benchmarks.showcase import record
+from lab import browser
+from lab.showcase import record
 from shootout import app
 from shootout.analysis import compare, ledger
 from shootout.analysis.thresholds import RULE

@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from shootout.chart import Chart, Series
-from shootout.figures import NONE
+from shootout.figures import NONE, counted
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped, number, percent_places
 
@@ -23,6 +23,8 @@ SYMBOLS = {
     Verdict.FAILED: "✕",
     Verdict.UNJUDGED: "○",
 }
+
+ROWS_MAX = 12  # of a table in terminal and Markdown; the page has all
 
 Form = Literal["number", "signed", "change", "times"]  # 0.76 as 0.76, as +0.76, as −24 %, as ×0.76
 
@@ -154,6 +156,7 @@ class Table:
     sortable: bool = False
     folded: str = ""  # the page shows the table after a click on this text
     page_only: bool = False
+    whole: bool = False  # terminal and Markdown have all of its rows, too
 
     @property
     def numeric(self) -> tuple[bool, ...]:
@@ -162,6 +165,24 @@ class Table:
             any(isinstance(row[place], Figure | Range | Whole) for row in self.rows)
             for place in range(len(self.columns))
         )
+
+    @property
+    def first(self) -> tuple[tuple[Field, ...], ...]:
+        """The rows that terminal and Markdown have."""
+        return self.rows if self.whole else self.rows[:ROWS_MAX]
+
+    @property
+    def more(self) -> str:
+        """How many rows these leave out; empty: none."""
+        more = len(self.rows) - len(self.first)
+        return f"and {counted(more, 'more row')} on the page" if more else ""
+
+
+def filled(table: Table) -> Table:
+    """The table without the columns that no row fills."""
+    kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
+    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
+    return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
 
 
 @dataclass(frozen=True)
@@ -172,6 +193,23 @@ class Detail:
     texts: tuple[tuple[str, str], ...]  # a label, and a text in lines of its own
     lines: tuple[str, ...] = ()
     code: str = ""  # what the texts are about, such as a statement
+    open: bool = False  # shown without a click
+
+
+@dataclass(frozen=True)
+class Point:
+    """A sentence, and what it introduces."""
+
+    text: str
+    items: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # for a shell
+
+
+class Drawing(Protocol):
+    """A picture that no chart can draw."""
+
+    def __html__(self) -> str:
+        """The markup."""
 
 
 @dataclass(frozen=True)
@@ -196,6 +234,8 @@ class Topic:
     details: tuple[Detail, ...] = ()
     facts: tuple[tuple[str, Field], ...] = ()  # a name, and its value
     links: tuple[Link, ...] = ()
+    points: tuple[Point, ...] = ()
+    drawing: Drawing | None = None  # the page has it in place of the tables
     page_only: bool = False
     is_problem: bool = False  # something failed
 

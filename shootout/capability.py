@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shootout.errors import Skip
-from shootout.report.site import answers as pages
-from shootout.report.site import names
 
 if TYPE_CHECKING:
-    from shootout.answer import Answer
+    from shootout.answer import Answer, Topic
     from shootout.document.store import Store
     from shootout.model.verdict import Comparison
     from shootout.parser import Parser
@@ -54,6 +52,8 @@ class Capability:
 
     def page(self, path: Path) -> str:
         """The page of a document of its kind, from the site's root."""
+        from shootout.report.site import names  # noqa: PLC0415 (--help needs no pages)
+
         return names.page_of(self.folder, path.name.partition(".")[0])
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
@@ -62,11 +62,14 @@ class Capability:
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """The pages of its documents in a folder, beside those of these runs; None without any."""
-        every = tuple(
-            pages.AnswerPage(answer, self.title, self.folder, name)
-            for name, answer in self.answers(results, runs, skip)
-        )
-        front = pages.AnswerListPage(self.title, self.about, self.columns, every, folder=self.folder)
+        return self.listed(self.answers(results, runs, skip))
+
+    def listed(self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()) -> Listing | None:
+        """The pages of these answers, by id, and their list; `topics`: below it. None without any."""
+        from shootout.report.site import answers as pages  # noqa: PLC0415 (--help needs no pages)
+
+        every = tuple(pages.AnswerPage(each, self.title, self.folder, name) for name, each in answers)
+        front = pages.AnswerListPage(self.title, self.about, self.columns, every, topics, folder=self.folder)
         return pages.listing(front, self.lead)
 
 

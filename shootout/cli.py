@@ -15,6 +15,7 @@ from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
 from shootout.errors import INTERRUPTED, InputError, MeasureError
 from shootout.parser import Parser
+from shootout.signals import interrupting
 
 MEASURING = {
     "run": "measure servers and publish the report",
@@ -47,13 +48,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = next((each for each in given if not each.startswith("-")), "")
     try:
         renamed.refuse("command", chosen)
-        args, unknown = parser(chosen).parse_known_args(given)
-        if unknown:
-            args.parser.reject(unknown)
-        late.finish()
-        from shootout.measure.workplace import interrupting  # noqa: PLC0415 (its command is imported, too)
-
         with interrupting(signal.SIGTERM, signal.SIGHUP):
+            args, unknown = parser(chosen).parse_known_args(given)
+            if unknown:
+                args.parser.reject(unknown)
+            late.finish()
             code: int = args.run(args)
     except (InputError, MeasureError) as error:
         _fail(error)

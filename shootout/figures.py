@@ -91,6 +91,15 @@ def amount(value: float, unit: str) -> str:
     return f"{number(value * scale)}{SPACE}{name}"
 
 
+def difference(seconds: Interval) -> str:
+    """A difference of times with its interval."""
+    scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
+    estimate, low, high = (
+        signed(round(scale * end, 6)) for end in (seconds.estimate, seconds.low, seconds.high)
+    )
+    return f"{estimate}{SPACE}{unit} ({low} to {high})"
+
+
 @lru_cache(1024)  # all history pages list the same runs
 def moment(iso: str) -> str:
     """An ISO time in readable form, to the minute; any other text unchanged."""

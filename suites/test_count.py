@@ -11,15 +11,17 @@ import pytest
 from msgspec import to_builtins
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from shootout import app
+from shootout import app, figures
 from shootout.conclusion import Prepared
-from shootout.count import judge, measure, report
+from shootout.count import judge, measure
+from shootout.count.answer import answer
 from shootout.count.documents import COUNTS
 from shootout.count.units import kinds_of, units
 from shootout.count.values import CountChange, CountComparison
 from shootout.errors import InputError, MeasureError
 from shootout.harness import suites_of
 from shootout.model.verdict import Verdict
+from shootout.writers import markdown
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -46,7 +48,7 @@ def counted(request: pytest.FixtureRequest) -> CountComparison:
     except (InputError, MeasureError) as error:
         pytest.exit(str(error), returncode=error.exit_code)
     comparison = judge.compare(COUNTS.read(path))
-    prepared.request.write_markdown(report.markdown(comparison), warnings.warn)
+    prepared.request.write_markdown(markdown.write(answer(comparison)), warnings.warn)
     app.published(prepared.request.out, prepared.acknowledged, warnings.warn)
     return comparison
 
@@ -63,6 +65,6 @@ def change(item: tuple[str, str, str], counted: CountComparison, benchmark: Benc
 def test_count(change: CountChange) -> None:
     if change.lacks:
         pytest.skip(change.reason)
-    more = change.reason or (report.percent(change.ratio) if change.ratio else "")
+    more = change.reason or (figures.change(change.ratio) if change.ratio else "")
     fails = (Verdict.FAILED, Verdict.REGRESSED, Verdict.UNJUDGED)  # unjudged: without counts of the base
     assert change.verdict not in fails, f"instructions: {more}"

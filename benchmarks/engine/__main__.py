@@ -25,10 +25,11 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from benchmarks.engine import clients, costs
-from benchmarks.engine.clients import Load, Ours, Sysbench
-from benchmarks.engine.targets import memory_rows, other_lines, point_rows, targets
-from benchmarks.engine.values import Point, Report, Turn
+from benchmarks.engine import costs
+from lab.engine import clients
+from lab.engine.clients import Load, Ours, Sysbench
+from lab.engine.targets import memory_rows, other_lines, point_rows, targets
+from lab.engine.values import Point, Report, Turn
 from shootout import steps
 from shootout.inputs.options import Selection
 from shootout.measure.managed import ManagedServer

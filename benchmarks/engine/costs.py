@@ -14,9 +14,9 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.engine import clients, process
-from benchmarks.engine.clients import Load
-from benchmarks.engine.values import Loading, Memory, Restore, Turn, loading
+from lab.engine import clients, process
+from lab.engine.clients import Load
+from lab.engine.values import Loading, Memory, Restore, Turn, loading
 from shootout.measure import dataset
 from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from lab import dumps
 from shootout._engine import Engine
 from shootout.inputs import workload
 from shootout.learn.measure import WORKLOAD, LearnedWorkload, learn
@@ -26,7 +27,6 @@ from shootout.model.program import Program
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources import installations, reference
-from tests.support.measure import dumps
 
 SERVERS = ("mysql-5.7.22", "mysql-8.0.33", "mysql-9.7", "mariadb-11.8")
 WORKLOADS = ("oltp_read_write", "tpcc")

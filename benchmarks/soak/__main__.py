@@ -26,17 +26,7 @@ import numpy as np
 import pymysql
 
 from benchmarks import beside
-from shootout import steps
-from shootout.inputs.options import Selection
-from shootout.servers.processes import children, instances
-from shootout.servers.processes.instances import Instance
-from shootout.soak import judge, measure
-from shootout.soak.answer import answer
-from shootout.soak.curves import Curve, curves
-from shootout.soak.documents import SOAKS
-from shootout.soak.values import SoakResult
-from shootout.writers import markdown
-from tests.support.soak.curves import (
+from lab.curves import (
     curve,
     decided,
     dipping,
@@ -48,6 +38,16 @@ from tests.support.soak.curves import (
     stalled,
     stepping,
 )
+from shootout import steps
+from shootout.inputs.options import Selection
+from shootout.servers.processes import children, instances
+from shootout.servers.processes.instances import Instance
+from shootout.soak import judge, measure
+from shootout.soak.answer import answer
+from shootout.soak.curves import Curve, curves
+from shootout.soak.documents import SOAKS
+from shootout.soak.values import SoakResult
+from shootout.writers import markdown
 
 TURNS_S = (0.0, 1.0, 5.0, 20.0)
 VERSIONS = "mysql-5.7.22,mysql-8.0.33,mysql-9.7,mariadb-11.8"

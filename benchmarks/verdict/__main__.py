@@ -30,7 +30,8 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.verdict import campaign, judging, simulated
+from benchmarks.verdict import campaign
+from lab.verdict import judging, simulated
 from shootout.analysis import stats
 from shootout.document import journal
 from shootout.model.plan import Policy

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks.showcase import record
-from benchmarks.verdict import judging
+from lab.showcase import record
+from lab.verdict import judging
 from shootout.document import journal
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument

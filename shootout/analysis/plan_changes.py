@@ -1,4 +1,4 @@
-"""Plans compared: statements that base and head execute in different ways."""
+"""Execution plans compared: statements that base and head execute in different ways."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
+from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.model.plan import Cell, block_key
 from shootout.model.run import RunDocument
-from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
 
 Shape = tuple[PlanStep, ...] | str
 
@@ -20,13 +20,13 @@ _SAID_BY_SOME = ("Using where", "Backward index scan")
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
 
 
-def rows_read(plan: StatementPlan) -> float | None:
+def rows_read(plan: ExecutionPlan) -> float | None:
     """How often one execution asked a storage engine for a row; None: it was not executed."""
     counts = [count for name, count in plan.handlers.items() if name.startswith("Handler_read_")]
     return sum(counts) if plan.handlers else None
 
 
-def shape(plan: StatementPlan) -> Shape:
+def shape(plan: ExecutionPlan) -> Shape:
     """What of a plan is decided, without estimates and drawn values.
 
     Tables lose their numbers, which are drawn, too; unless these alone tell two of the plan's tables apart.
@@ -47,9 +47,9 @@ def shape(plan: StatementPlan) -> Shape:
     return tuple(steps)
 
 
-def compared(plans: Iterable[StatementPlan], base: str, head: str) -> list[PlanChange]:
+def compared(plans: Iterable[ExecutionPlan], base: str, head: str) -> list[PlanChange]:
     """Every kind of statement that both servers planned; changed ones first."""
-    by_kind: dict[str, dict[str, list[StatementPlan]]] = {}
+    by_kind: dict[str, dict[str, list[ExecutionPlan]]] = {}
     for plan in plans:
         if plan.steps or plan.text:
             by_kind.setdefault(plan.kind, {}).setdefault(plan.server, []).append(plan)
@@ -86,7 +86,7 @@ def kept(document: RunDocument, cell: Cell, base: Cell, kinds: Sequence[str] = (
 
 
 def not_compared(
-    plans: Sequence[StatementPlan], base: str, head: str, document: RunDocument
+    plans: Sequence[ExecutionPlan], base: str, head: str, document: RunDocument
 ) -> Iterator[str]:
     """The kinds of statement that were sent, but that a server has not planned, and its reason."""
     sent = (kind for start in document.starts for samples in start.samples for kind in samples.statements)

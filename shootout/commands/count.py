@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shootout import command
+from shootout.answer import Answer, joined
 from shootout.capability import Capability
-from shootout.count import judge, measure, page, report
+from shootout.count import judge, measure
+from shootout.count.answer import answer, history
 from shootout.count.documents import COUNTS
 from shootout.errors import InputError, Skip
 from shootout.inputs.options import MARKDOWN, OUT
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing
@@ -26,6 +27,10 @@ class Count(Capability):
 
     name = "count"
     store = COUNTS
+    folder = "count"
+    title = "Counts"
+    about = "Instructions for each kind of statement, counted under Callgrind."
+    columns = ("counted", "servers")
 
     def command(self, parser: Parser) -> None:
         """Declare `count`."""
@@ -44,18 +49,16 @@ class Count(Capability):
             path = measure.measure(prepared.plan, prepared.results, observe)
         return command.conclude(self, path, prepared, args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a count; its base is by default its first server."""
-        return report.judged(judge.compare(COUNTS.read(path), base))
-
-    def page(self, path: Path) -> str:
-        """The page of a count."""
-        return page.path_of(COUNTS.read(path).run)
+        return answer(judge.compare(COUNTS.read(path), base))
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """The pages of counts, the newest first."""
+        """The pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
-        return page.listing(counted, runs)
+        every = ((each.document.run, answer(each, runs)) for each in counted)
+        again = history(series for series in judge.history(counted) if len(series.points) > 1)
+        return self.listed(every, joined([again]))
 
 
 CAPABILITY = Count()

@@ -6,13 +6,14 @@ import argparse
 from pathlib import Path
 
 from shootout import command, files
+from shootout.answer import Answer
 from shootout.capability import Capability
-from shootout.coverage import diffs, documents, judge, report
+from shootout.coverage import answer, diffs, documents, judge
 from shootout.coverage.documents import MAPS
 from shootout.errors import InputError
 from shootout.inputs.options import MARKDOWN, RESULTS
 from shootout.parser import Parser
-from shootout.writers.judged import Judged
+from shootout.writers import markdown
 
 
 class Coverage(Capability):
@@ -36,19 +37,19 @@ class Coverage(Capability):
             documents.newest(args.results, command.left_out) if args.map is None else MAPS.read(args.map)
         )
         if (args.repo, args.base, args.head) == (None, None, None):
-            judged = report.coverage(document)
+            answered = answer.of_map(document)
         elif args.base is None or args.head is None:
             raise InputError("expected --base REV and --head REV")
         else:
             touches = diffs.of_repository(args.repo or Path(), args.base, args.head)
-            judged = report.judged(judge.coverage(document, touches))
+            answered = answer.answer(judge.coverage(document, touches))
         if args.markdown is not None:
-            files.write(args.markdown, judged.markdown)
-        return command.show(judged, args)
+            files.write(args.markdown, markdown.write(answered))
+        return command.show(answered, args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Say what a map covers."""
-        return report.coverage(MAPS.read(path))
+        return answer.of_map(MAPS.read(path))
 
 
 CAPABILITY = Coverage()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shootout import app, command, steps
+from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.document import journal
 from shootout.errors import Skip, leaving_out
@@ -19,7 +20,6 @@ from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.writers.judged import Judged
 
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing
@@ -61,15 +61,15 @@ class Explain(Capability):
         question = measure.Question(document, cell, path.parent, tuple(args.try_ or ()))
         with command.progress() as observe:
             file = _answered(question, args.budget, observe)
-        judged = changed_cells.judged(file, args.out)
+        judged = changed_cells.answer(file, args.out)
         with leaving_out(command.left_out):
             site = app.publish(path.parent, out / "site", acknowledged, command.left_out)
             judged = judged.at(file, site)
         return command.show(judged, args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Evaluate an explanation again; its base is always that of its cell."""
-        return changed_cells.judged(path)
+        return changed_cells.answer(path)
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """None: explanations are sections of cells. Those that cannot be read are named here, once."""

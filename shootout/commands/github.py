@@ -20,7 +20,7 @@ from shootout.inputs.options import (
 from shootout.model.history import Regression
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.report.github import http, issues, markdown
+from shootout.report.github import http, issues, markdown, request
 from shootout.report.github.repository import Repository
 
 
@@ -47,7 +47,7 @@ def _github_comment(args: argparse.Namespace) -> int:
         ]
         body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
-        args.pull, markdown.MARKER, lambda old: markdown.beside(old, body, args.run_id)
+        args.pull, request.MARKER, lambda old: markdown.beside(old, body, args.run_id)
     )
     return command.print_lines(args, "done", [written])
 

@@ -14,7 +14,7 @@ from shootout.analysis import baseline, exit_codes, gate
 from shootout.command import console, left_out, show, warn
 from shootout.conclusion import as_json
 from shootout.count import judge as counts
-from shootout.count import report as count_report
+from shootout.count.answer import history as count_history
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
@@ -54,7 +54,7 @@ def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    documents = [journal.of_run(document, REPORTS / "results") for document in args.documents]
+    documents = dict.fromkeys(journal.of_run(document, REPORTS / "results") for document in args.documents)
     runs, others = capability.by_owner(documents)
     judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
     codes = [show(each, args) for each in judged]
@@ -84,17 +84,18 @@ def _baseline_accept(args: argparse.Namespace) -> int:
 
 def _history(args: argparse.Namespace) -> int:
     measured = app.series(args.results, args.anchor, left_out)
-    histories = [listings.history(measured)] if measured else []
-    counted = [counts.compare(document) for document in COUNTS.newest_first(args.results, left_out)]
-    histories += [count_report.history(counts.history(counted))] if counted else []
-    if not histories:
+    counted = counts.history(
+        counts.compare(document) for document in COUNTS.newest_first(args.results, left_out)
+    )
+    if not (measured or counted):
         raise app.nothing(args.results, args.anchor)
     if args.json:
-        values = [series for history in histories for series in history.value["series"]]
-        print(msgspec.json.encode(values).decode())
+        print(msgspec.json.encode([*measured, *counted]).decode())
         return 0
-    for history in histories:
-        terminal.show(console(), history.text)
+    if measured:
+        terminal.show(console(), listings.history(measured).text)
+    if (topic := count_history(counted)) is not None:
+        terminal.write_topic(console(), topic)
     return 0
 
 

@@ -20,15 +20,15 @@ from shootout.count.pace import START, Pace
 from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
 from shootout.count.values import CountFailure, KindCount
 from shootout.errors import MeasureError, without_values
-from shootout.measure import columns, managed, plans, refusals, statements
+from shootout.measure import columns, execution_plans, managed, refusals, statements
 from shootout.measure.dataset import Template, schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import reason
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.program import ProgramColumn
 from shootout.model.run import Progress, ServerRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources.trees import Tree
@@ -73,7 +73,7 @@ class ServerCounts:
     beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
-    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
+    plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
 
 
 @dataclass
@@ -195,7 +195,7 @@ class Session:
         After the counts: plans are drawn from new statistics.
         """
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
-        prepared: dict[Key, plans.Prepared] = {}
+        prepared: dict[Key, execution_plans.Prepared] = {}
         session: dict[str, tuple[str, ...]] = {}  # by schema
 
         def capture(unit: Unit, _: object) -> None:

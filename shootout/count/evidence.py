@@ -1,46 +1,135 @@
-"""Count of a run's servers, for the explanation of a cell of that run."""
+"""The words for what was counted of two servers: of a cell that is explained, or of a bisection's step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator
 
-from shootout.count import instructions, page, report
-from shootout.count.documents import COUNTS
-from shootout.count.instructions import Instructions
-from shootout.count.page import Shown
-from shootout.count.values import CountDocument
+from shootout import figures
+from shootout.answer import Field, Figure, Link, Mark, Point, Range, Table, Topic, factor
+from shootout.count.commands import count_command
+from shootout.count.instructions import Instructions, PartCount, Statement
+from shootout.count.values import CountFigure
 from shootout.model.run import RunHeader
-from shootout.report.sections import Section
+from shootout.model.verdict import Interval
+from shootout.numbers import share
+from shootout.report.site.names import page_of
+
+PLACES = 2  # of a change in percent: counting is as exact
+NAMED_MAX = 5  # functions in a list; the page lists all
+STATEMENTS_MAX = 3  # in a list of what differs
+UNNAMED_MIN = 0.05  # share of the instructions that is worth a sentence
 
 
-@dataclass(frozen=True)
-class Evidence(Shown):
-    """As its template sees it."""
-
-    counted: Instructions | None  # None: not counted yet
-
-    @property
-    def path(self) -> str | None:
-        """The page of the count, from the site's root."""
-        return page.path_of(self.counted.run) if self.counted else None
-
-
-def find(results: Path, header: RunHeader) -> Section:
-    """The instructions of a run's first two servers, from the newest count that has them."""
-    return section(COUNTS.newest_first(results, lambda reason: None), header)
-
-
-def section(documents: Iterable[CountDocument], header: RunHeader) -> Section:
-    """What the first of these documents that fits says of a run, or how to count it."""
-    counted = instructions.find(documents, header)
-    return Section(
-        name="instructions",
-        about="what each statement executes",
-        title="Instructions",
-        points=tuple(report.points(counted, header)),
-        value=counted,
-        template="count/evidence",
-        context=Evidence(counted),
+def points(instructions: Instructions | None, header: RunHeader) -> Iterator[Point]:
+    """Say what statements execute more or less, and which functions do; or give the command to count it."""
+    if instructions is None:
+        command = count_command(header)
+        if command is not None:
+            said = "Instructions of each statement are not counted yet; this counts them:"
+            yield Point(said, commands=(command,))
+        return
+    whole = instructions.whole
+    yield Point(
+        f"Instructions, counted in {instructions.run}:", tuple(map(_statement, instructions.statements))
     )
+    if whole.explaining:
+        yield Point(
+            "Functions that explain most of it, without what they call:",
+            tuple(_of_whole(count, whole) for count in whole.explaining[:NAMED_MAX]),
+        )
+        yield Point(
+            "By part of the server:", tuple(_of_whole(count, whole) for count in whole.parts[:NAMED_MAX])
+        )
+    unnamed, sizes = whole.unnamed, (whole.change.base, whole.change.head)
+    if any(
+        size and part >= UNNAMED_MIN * size.mean
+        for size, part in zip(sizes, (unnamed.base, unnamed.head), strict=True)
+    ):
+        yield Point(f"Of them, {_of_whole(unnamed, whole)}.")
+
+
+def topics(instructions: Instructions) -> Iterator[Topic]:
+    """Show every statement, and the functions that changed, on a cell's page."""
+    statements = tuple(
+        (
+            each.change.kind,
+            Figure(each.kind.per_transaction),
+            counted(each.change.base),
+            counted(each.change.head),
+            *by(each.change.ratio),
+            Mark(each.change.verdict, note=each.change.reason),
+        )
+        for each in instructions.statements
+    )
+    functions = tuple(
+        (each.kind.name, function.own.name, *_sides(function.own), *_sides(function.inclusive))
+        for each in reversed(instructions.statements)
+        for function in each.changed
+    )
+    least = share(instructions.whole.bar)
+    yield Topic(
+        "Instructions",
+        (
+            "Counted under Callgrind, one connection, with the same statements on both servers. They are "
+            "work, not time.",
+        ),
+        tables=(
+            Table(
+                ("statement", "per transaction", "base", "head", "change", "interval", "verdict"),
+                statements,
+                "Instructions of each statement",
+                sortable=True,
+            ),
+            Table(
+                (
+                    "statement", "function", "its own, base", "head", "difference", "with callees, base",
+                    "head", "difference",
+                ),
+                functions,
+                f"Functions whose instructions changed by {least} of the statement's or more",
+                sortable=True,
+            ),
+        ),
+        links=(Link("All of this count", page_of("count", instructions.run)),),
+        page_only=True,
+    )  # fmt: skip
+
+
+def _sides(part: PartCount) -> tuple[Figure, Figure, Figure]:
+    return (
+        Figure(part.base, places=0), Figure(part.head, places=0),
+        Figure(part.difference, places=0, form="signed"),
+    )  # fmt: skip
+
+
+def differences(instructions: Instructions) -> Iterator[str]:
+    """Name the statements that certainly changed, the largest change first, with their functions."""
+    alone = [each for each in instructions.statements if each.functions and each.explaining]
+    for each in sorted(alone, key=lambda each: -abs(each.difference or 0.0))[:STATEMENTS_MAX]:
+        functions = ", ".join(
+            f"{figures.rounded(count.difference)} in {count.name}" for count in each.explaining[:NAMED_MAX]
+        )
+        yield f"{_statement(each)}: {functions}"
+
+
+def counted(figure: CountFigure | None) -> Figure | None:
+    """Instructions for each unit, as they were counted."""
+    return None if figure is None else Figure(figure.mean, places=0)
+
+
+def by(ratio: Interval | None) -> tuple[Field, Field]:
+    """A change of instructions, and its interval."""
+    return (None, None) if ratio is None else (factor(ratio, PLACES), Range(factor(ratio, PLACES)))
+
+
+def _statement(of: Statement) -> str:
+    """A kind of statement: its instructions on head and base."""
+    if of.change.ratio is None:
+        return f"{of.change.kind}: {of.change.reason}"
+    head, base = counted(of.change.head), counted(of.change.base)
+    return f"{of.change.kind}: {head} instead of {base}, {factor(of.change.ratio, PLACES).whole}"
+
+
+def _of_whole(count: PartCount, whole: Statement) -> str:
+    part, total = (figures.rounded(value) for value in (count.difference, whole.difference or 0.0))
+    return f"{part} of {total} instructions: {count.name}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from shootout.analysis import plan_changes
 from shootout.count.values import FRAME, JOINT, MIX, CountChange, CountComparison, CountedFunctions
-from shootout.model.statement_plan import PlanChange
+from shootout.model.execution_plan import PlanChange
 from shootout.model.verdict import Verdict
 from shootout.numbers import number
 from shootout.report import differing

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from shootout.count import instructions, judge, measure, report
+from shootout.count import evidence, instructions, judge, measure
 from shootout.count.documents import COUNTS
 from shootout.count.values import MIX, CountChange, CountDocument
 from shootout.measure.plan import Plan
@@ -64,7 +64,7 @@ class Callgrind:
                 found = instructions.compare_workload(
                     judge.compare(document, older), workload, (older, newer)
                 )
-                return tuple(report.differences(found))
+                return tuple(evidence.differences(found))
         return ()
 
 

@@ -13,8 +13,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import mul
 from statistics import fmean, median
 
-from msgspec import structs
-
 from shootout.analysis import stats
 from shootout.analysis.interval_verdict import interval_verdict
 from shootout.analysis.stats import MAD, STARTS_MIN, Effect, Noise
@@ -197,16 +195,12 @@ def change_of(
         if NOISE * document.bar < effect.spread and abs(effect.estimate) < CLEAR * effect.spread:
             verdict = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
-    figure = _figure(of_head)
-    if effect is not None and figure is not None and (theirs := _figure(of_base)) is not None:
-        # The mean over starts is another estimate than the change.
-        figure = structs.replace(figure, mean=theirs.mean * effect.ratio.estimate)
     return CountChange(
         workload=kind.workload,
         kind=kind.name,
         server=server,
         base=_figure(of_base),
-        head=figure,
+        head=_figure(of_head),
         ratio=effect and effect.ratio,
         spread=effect and effect.spread,
         verdict=verdict,

@@ -9,8 +9,8 @@ from msgspec import structs
 
 from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
-from shootout.measure import plans
-from shootout.model.statement_plan import StatementPlan
+from shootout.measure import execution_plans
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.servers.processes.instances import Instance
 
 
@@ -20,9 +20,9 @@ def planned(
     schema: str,
     statements: Mapping[tuple[str, str], str],
     *,
-    prepared: Mapping[tuple[str, str], plans.Prepared],
+    prepared: Mapping[tuple[str, str], execution_plans.Prepared],
     session: Sequence[str],
-) -> dict[str, tuple[StatementPlan, ...]]:
+) -> dict[str, tuple[ExecutionPlan, ...]]:
     """The plans of statements by workload and kind; of those that differ in nothing but estimates, one.
 
     All are asked for together: statistics are drawn anew for a whole schema. None if the server is gone: what
@@ -30,9 +30,9 @@ def planned(
     """
     asked = {str(number): key for number, key in enumerate(statements)}
     named = {number: statements[key] for number, key in asked.items()}
-    distinct: defaultdict[str, dict[object, StatementPlan]] = defaultdict(dict)
+    distinct: defaultdict[str, dict[object, ExecutionPlan]] = defaultdict(dict)
     try:
-        for plan in plans.planned(
+        for plan in execution_plans.planned(
             instance, schema, named, start=1, server=server, session=session,
             prepared={number: prepared[key] for number, key in asked.items() if key in prepared},
         ):  # fmt: skip

@@ -7,9 +7,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, field
 
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord, WorkloadRecord
-from shootout.model.statement_plan import StatementPlan
 from shootout.model.value import Positive, Quantity, Share, Start, Value
 from shootout.model.verdict import Interval, Verdict
 
@@ -89,7 +89,7 @@ class CountDocument(Value):
     profiles: tuple[CountedFunctions, ...]
     failures: tuple[CountFailure, ...] = ()
     elapsed_s: Quantity | None = None  # for everything; None: joined, or not recorded
-    plans: dict[str, tuple[StatementPlan, ...]] = field(default_factory=dict)  # by workload
+    plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
 
 
 class CountFigure(Value):

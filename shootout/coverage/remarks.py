@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from shootout.coverage import diffs, documents, judge, report
+from shootout.coverage import answer, diffs, documents, judge
 from shootout.errors import InputError, Skip
 from shootout.measure.plan import Plan
 from shootout.model.run import REMARK, Warning
@@ -24,6 +24,6 @@ def remarks(plan: Plan, change: str, results: Path, skip: Skip) -> Iterator[Warn
         raise InputError(f"--coverage {change}: expected DIR:BASE..HEAD, a git repository and two revisions")
     document = documents.newest(results, skip)
     coverage = judge.coverage(document, diffs.of_repository(Path(match[1]), match[2], match[3]))
-    text = report.of_run(coverage, [*dict.fromkeys(cell.workload for cell in plan.cells)])
+    text = answer.of_run(coverage, [*dict.fromkeys(cell.workload for cell in plan.cells)])
     yield Warning(code=REMARK, text=text)
-    yield from (Warning(code="touched", text=each) for each in report.touched(coverage))
+    yield from (Warning(code="touched", text=each) for each in answer.touched(coverage))

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 
 from shootout import figures
-from shootout.explain import report, wall_clock
+from shootout.explain import wall_clock
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
 from shootout.model.verdict import Interval
@@ -68,12 +68,12 @@ def _largest(changes: Iterable[Change], whole: Change) -> Change | None:
 
 
 def _sized(change: Change, whole: Change) -> str:
-    size = report.difference(change.difference)
+    size = figures.difference(change.difference)
     return f"{change.name} {size}{_part(change.difference.estimate / whole.difference.estimate)}"
 
 
 def _whole(whole: Change) -> str:
-    return report.difference(Interval.exactly(whole.difference.estimate)).partition(" (")[0]
+    return figures.difference(Interval.exactly(whole.difference.estimate)).partition(" (")[0]
 
 
 def _part(part: float) -> str:

@@ -7,16 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from shootout.answer import Answer
 from shootout.conclusion import Conclusion
-from shootout.count import evidence
+from shootout.count import instructions
+from shootout.count.documents import COUNTS
+from shootout.count.instructions import Instructions
 from shootout.errors import InputError, MeasureError, Skip
-from shootout.explain import cells, judge, measure, page, report
+from shootout.explain import answer as answers
+from shootout.explain import cells, judge, measure
 from shootout.explain.documents import EXPLANATIONS
 from shootout.figures import counted
 from shootout.model.plan import Cell
 from shootout.model.run import Observe
 from shootout.report.sections import Section
-from shootout.writers.judged import Judged
 
 CELL_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
@@ -59,10 +62,10 @@ def measured(
     return measure.explain(question, planned, observe)
 
 
-def judged(path: Path, out: Path | None = None) -> Judged:
-    """Evaluate an explanation's file; `out`: the folder that its commands name. Raises InputError."""
+def answer(path: Path, out: Path | None = None) -> Answer:
+    """Answer why a cell changed; `out`: the folder that commands name. Raises InputError."""
     explained = judge.read(path)
-    return report.judged(explained, _evidence(path, explained), out)
+    return answers.answer(explained, _counted(path, explained), out)
 
 
 def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section, ...]]:
@@ -89,9 +92,9 @@ def _section(results: Path, run: str, cell: Cell) -> Section | None:
     explained = judge.read(path)
     if (explained.explanation.run, explained.explanation.cell) != (run, cell):
         raise InputError(f"{path}: not an explanation of this run's {cell.name}")
-    return page.section(explained, _evidence(path, explained))
+    return answers.section(explained, _counted(path, explained))
 
 
-def _evidence(path: Path, explained: judge.Explained) -> tuple[Section, ...]:
-    """What was counted of the servers in an explanation's file."""
-    return (evidence.find(path.parents[2], explained.header),)
+def _counted(path: Path, explained: judge.Explained) -> Instructions | None:
+    """The newest count of the servers in an explanation's file."""
+    return instructions.find(COUNTS.newest_first(path.parents[2], lambda reason: None), explained.header)

@@ -15,7 +15,7 @@ import numpy as np
 from markupsafe import Markup, escape
 
 from shootout import characters, figures
-from shootout.explain import functions, report
+from shootout.explain import call_paths, functions
 from shootout.explain.call_paths import CallPaths
 from shootout.model.verdict import Interval
 from shootout.numbers import SPACE
@@ -50,6 +50,22 @@ class Frame:
     @property
     def certain(self) -> bool:
         return self.difference.low > 0 or self.difference.high < 0
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The graph of an explanation, with its legend."""
+
+    paths: CallPaths
+    confidence: float
+
+    def __html__(self) -> str:
+        """The markup."""
+        swatch = Markup('<li><span class="swatch {}"></span>{}</li>')
+        legend = Markup("").join(swatch.format(*each) for each in LEGEND)
+        graph = drawing(frames(call_paths.aligned(self.paths), self.confidence))
+        figure = '<figure class="flames" tabindex="0" aria-label="Flame graph">{}</figure>'
+        return Markup('<ul class="legend flames">{}</ul>' + figure).format(legend, graph)
 
 
 def frames(paths: CallPaths, confidence: float) -> list[Frame]:
@@ -129,7 +145,7 @@ def _frame(frame: Frame, whole: float, room: tuple[float, float] | None) -> str:
     )
     name = escape(characters.visible(frame.name))
     head, base = figures.amount(frame.head, "s"), figures.amount(frame.base, "s")
-    title = f"{name}: {head} instead of {base}, {report.difference(frame.difference)}"
+    title = f"{name}: {head} instead of {base}, {figures.difference(frame.difference)}"
     if frame.is_narrow:
         direction += " narrow"
     text = f'<text x="3" y="13">{name}</text>'

@@ -14,9 +14,9 @@ from shootout.explain.call_paths import CallPaths
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.functions import Change
 from shootout.explain.values import Explanation
+from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples
-from shootout.model.statement_plan import PlanChange
 from shootout.model.verdict import Interval
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference

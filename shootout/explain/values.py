@@ -6,8 +6,8 @@ from typing import Literal
 
 from msgspec import field
 
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Cell
-from shootout.model.statement_plan import StatementPlan
 from shootout.model.value import Positive, Quantity, Start, Value
 
 
@@ -42,7 +42,7 @@ class Explanation(Value):
     not_profiled: str  # why there are no profiles; empty if there are
     tree: CallTree
     profiles: tuple[Profile, ...]
-    plans: tuple[StatementPlan, ...]
+    plans: tuple[ExecutionPlan, ...]
     variables: dict[str, dict[str, str]]  # SHOW GLOBAL VARIABLES by server
     tried: dict[str, str] = field(
         default_factory=dict

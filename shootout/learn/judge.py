@@ -40,7 +40,7 @@ LEFT_OUT_MAX = 0.05  # … of statements left out
 SAID_MAX = 3  # reasons of a warning
 _SEED = 1
 _SUMMED = ("count", "rows_examined", "rows_sent")
-_STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: .*", re.DOTALL)
+_STATEMENT = re.compile(r"statement `(?P<name>[^`]+)`: (?P<said>.*)", re.DOTALL)
 
 
 class RefusedError(MeasureError):
@@ -50,6 +50,13 @@ class RefusedError(MeasureError):
         said = ", ".join(f"statement `{name}`: {why}" for name, why in refused.items())
         super().__init__(f"the learned workload failed: {said}")
         self.refused = refused
+
+
+def refusal(code: int, message: str) -> RefusedError | None:
+    """The error for a statement that the server refused to prepare, with its words."""
+    if not code or not (statement := _STATEMENT.fullmatch(message)):
+        return None
+    return RefusedError({statement["name"]: f"{without_values(statement['said'])} ({code})"})
 
 
 class StatementPair(Value):
@@ -111,8 +118,8 @@ def measured(
         slices = [*_slices(engine, [kind.name for kind in program.kinds])]
     except LoadError as error:
         _, code, message = error.args
-        if code and (statement := _STATEMENT.fullmatch(message)):
-            raise RefusedError({statement["name"]: f"error {code}"}) from None
+        if refused := refusal(code, message):
+            raise refused from None
         raise MeasureError(f"the learned workload failed: {reason(error)}{instance.post_mortem()}") from None
     finally:
         if instance.alive():

@@ -295,6 +295,16 @@ def warnings(log: Log) -> Iterator[str]:
     if log.kind == "slow" and log.fastest_s > FASTEST_MAX_S:
         fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
         yield f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
+    if log.sampled > 1 and log.sampled_sessions:
+        yield (
+            f"the server logged one of {log.sampled} sessions (Log_slow_rate_limit): connections and "
+            "transactions per second are as much too few; shares and transactions hold"
+        )
+    elif log.sampled > 1:
+        yield (
+            f"the server logged one of {log.sampled} statements (Log_slow_rate_limit): transactions, links "
+            "between statements and rates are lost; the statements' shares hold"
+        )
     if calls := sum(template.count for template in log.templates if template.sql.upper().startswith("CALL ")):
         yield f"{calls} statements are CALLs; if the log also has what the procedures run, that is sent twice"
 

@@ -2,16 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shootout._engine import LogReader
 from shootout.errors import InputError
-from shootout.learn import digests
+from shootout.inputs.opening import opened
+from shootout.learn import digests, exports
 from shootout.learn.values import Log
 from shootout.model.value import decoded
 
 _PIECE = 1 << 20  # bytes
+_EXPECTED = "a slow query log, a general log, mysql.slow_log as CSV or TSV, or performance_schema's digests"
+_BANNER = re.compile(
+    rb"(?:[^\n]*, Version: [^\n]*started with:\s*\n(?:Tcp port: [^\n]*\n)?(?:Time[^\n]*\n)?\s*)+",
+    re.IGNORECASE,
+)
+# What else people give, by how it begins.
+_OTHERS = {
+    re.compile(rb"-- (?:MySQL|MariaDB) dump|/\*M?!\d+"): "a dump",
+    re.compile(rb"\S+ +\d+ \[(?:Note|Warning|ERROR|System)\]"): "an error log",
+    re.compile(rb"\s*# (?:[\d.]+m?s user time|Overall:|Profile$)", re.MULTILINE): "a report on a log",
+    re.compile(rb"# at \d+$|/\*!50530 SET @@SESSION\.PSEUDO", re.MULTILINE): "a binary log as text",
+    re.compile(rb"<\?xml|<AUDIT"): "an audit log",
+    re.compile(rb"[+]-+[+]|\*+ 1\. row"): "what a client draws: take mysql --batch",
+}
+
+
+def require(paths: Sequence[Path]) -> None:
+    """Raise InputError if there is no statement in any file. Reads no further than to the first one."""
+    for path in paths:
+        reader = LogReader()
+        for _ in _fed(reader, path):
+            if decoded(reader.finish(), Log).templates:
+                return
+        if decoded(reader.finish(), Log).templates:
+            return
+    raise InputError(f"{', '.join(map(str, paths))}: no statement is in it: {_found(paths[0])}")
+
+
+def _found(path: Path) -> str:
+    """The contents of a file without statements, in words."""
+    with opened(path) as file:
+        head = file.read(_PIECE)
+    if not head.strip():
+        return "it is empty"
+    if _BANNER.fullmatch(head):
+        return "only a server's banner; the log was off, or long_query_time was not 0"
+    other = next((what for begins, what in _OTHERS.items() if begins.match(head)), "")
+    return f"expected {_EXPECTED}{other and f', found {other}'}"
 
 
 def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
@@ -23,26 +63,44 @@ def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
     Raises InputError if a file cannot be read, is of no kind or of another one, or no statement is in it.
     """
     reader = LogReader(list(families))
-    kinds = set()
-    try:
-        for path in paths:
-            with path.open("rb") as file:
-                digested = digests.begin(file.peek(_PIECE))
-                kinds.add(digested)
-                if digested:
-                    digests.add(reader, file.read(), path)
-                while piece := file.read(_PIECE):
-                    reader.feed(piece)
-            reader.end_file()
-    except OSError as error:
-        raise InputError(f"{error.filename}: {error.strerror}") from None
+    kinds = set[bool]()
+    for path in paths:
+        kinds.update(_fed(reader, path))
+        reader.end_file()
     log = decoded(reader.finish(), Log)
     names = ", ".join(map(str, paths))
-    if len(kinds) > 1 or (kinds == {False} and log.kind == "digests"):
-        raise InputError(
-            f"{names}: expected one kind of file: "
-            "a slow query log, a general log, or performance_schema's digests"
-        )
-    if not log.statements:
-        raise InputError(f"{names}: no statement is in it")
+    if len(kinds) > 1:
+        raise InputError(f"{names}: expected one kind of file: {_EXPECTED}")
+    if not log.statements or (kinds == {False} and log.kind == "digests"):
+        raise InputError(f"{names}: no statement is in it: {_found(paths[0])}")
     return log
+
+
+def _joined(entries: Iterator[bytes]) -> Iterator[bytes]:
+    """The same text in pieces that are worth a call."""
+    piece = bytearray()
+    for entry in entries:
+        piece += entry
+        if len(piece) >= _PIECE:
+            yield bytes(piece)
+            piece.clear()
+    yield bytes(piece)
+
+
+def _fed(reader: LogReader, path: Path) -> Iterator[bool]:
+    """Feed a file piece by piece; after each, whether the file has digests. Raises InputError."""
+    with opened(path) as file:
+        head = file.peek(_PIECE)
+        if digests.begin(head):
+            digests.add(reader, file.read(), path)
+            yield True
+            return
+        if exports.is_table(head):
+            pieces = _joined(exports.of_table(file, path))
+        elif exports.is_json(head):
+            pieces = _joined(exports.of_json(file, path))
+        else:
+            pieces = iter(lambda: file.read(_PIECE), b"")
+        for piece in pieces:
+            reader.feed(piece)
+            yield False

@@ -15,7 +15,6 @@ from typing import Literal
 import msgspec
 
 from shootout import files
-from shootout.inputs.opening import opened
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import flushing, judge, learning, logs
 from shootout.learn.binding import bind, unqualified
@@ -24,7 +23,7 @@ from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Schema, read_schema
 from shootout.learn.values import Log
 from shootout.measure import dataset
-from shootout.measure.workplace import interrupting, workplace
+from shootout.measure.workplace import workplace
 from shootout.model.plan import Dataset, DatasetSize, ServerReference
 from shootout.model.value import Value
 from shootout.paths import cache_folder
@@ -33,6 +32,7 @@ from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
+from shootout.signals import interrupting
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
 SETTINGS = "defaults"
@@ -64,8 +64,6 @@ def learn(
     The server starts with the dump loaded, from the cache if it was loaded before.
     """
     tables = dump_dataset(dump, DatasetSize())
-    for file in filter(None, (*queries, variables)):
-        opened(file).close()
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)

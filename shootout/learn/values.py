@@ -89,3 +89,5 @@ class Log(Value):
     lost_begins: Count = 0  # BEGINs too fast for a slow log, whose transactions were found nevertheless
     lost_commits: Count = 0  # likewise
     fastest_s: Quantity = 0.0  # of a statement
+    sampled: Count = 1  # the server logged one of so many statements
+    sampled_sessions: bool = False  # or all statements of one of so many sessions

@@ -13,7 +13,7 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError, without_values
 from shootout.inputs import workload
-from shootout.measure import plans
+from shootout.measure import execution_plans
 from shootout.measure.dataset import cursor_on, schema_of
 from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.workload import Workload
@@ -71,7 +71,7 @@ class Hooks:
                     cursor.execute("SHOW WARNINGS")
                 rows = (row for row in cursor.fetchall() if row[0] == "Warning")
                 coded = ({"Code": code, "Message": text} for _, code, text in rows)
-                told |= dict.fromkeys(plans.warnings(coded, statement))
+                told |= dict.fromkeys(execution_plans.warnings(coded, statement))
         return tuple(told)
 
     def check(self) -> None:

@@ -11,13 +11,13 @@ from msgspec import structs
 from shootout._engine import LoadError
 from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
-from shootout.measure import managed, plans, statements
+from shootout.measure import execution_plans, managed, statements
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import BoundWorkload
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Block
 from shootout.model.program import Program
-from shootout.model.statement_plan import StatementPlan
 from shootout.servers.running import Running
 
 CAPTURE_S = 0.2  # of load that statements are taken from
@@ -40,19 +40,19 @@ class Planner:
 
     def plans(
         self, start: int, block: Block, bound: BoundWorkload, program: Program, servers: Sequence[Asked]
-    ) -> tuple[StatementPlan, ...]:
+    ) -> tuple[ExecutionPlan, ...]:
         """The plans of one start that no earlier start of the block had; none of a server that is gone."""
         first = block.workload not in self._sent
         if first:
             self._sent[block.workload] = _statements(bound, program, servers)
         sent = self._sent[block.workload]
         prepared = statements.prepared(bound.program, sent)
-        executed = plans.ANY if self.thorough else plans.READING if first else None
+        executed = execution_plans.ANY if self.thorough else execution_plans.READING if first else None
 
-        def asked() -> Iterator[StatementPlan]:
+        def asked() -> Iterator[ExecutionPlan]:
             for label, instance, told in servers:
                 with suppress(MeasureError):
-                    for plan in plans.planned(
+                    for plan in execution_plans.planned(
                         instance,
                         schema_of(instance, bound.dataset),
                         sent,
@@ -60,14 +60,14 @@ class Planner:
                         server=label,
                         prepared=prepared,
                         session=bound.program.session,
-                        draws=plans.DRAWS if self.thorough and instance.ours else 1,
+                        draws=execution_plans.DRAWS if self.thorough and instance.ours else 1,
                         executed=executed if instance.ours else None,
                     ):
                         yield structs.replace(plan, warnings=tuple(dict.fromkeys((*told, *plan.warnings))))
 
         return tuple(plan for plan in asked() if self._is_new(block, plan))
 
-    def _is_new(self, block: Block, plan: StatementPlan) -> bool:
+    def _is_new(self, block: Block, plan: ExecutionPlan) -> bool:
         seen = (block.key, plan.server, plan.kind, plan_changes.shape(plan))
         new = seen not in self._known
         self._known.add(seen)

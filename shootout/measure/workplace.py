@@ -1,4 +1,4 @@
-"""Where a measurement's servers live, what it holds until it ends, and the signals that end it."""
+"""Where a measurement's servers live, and what it holds until it ends."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from types import FrameType
 
 from shootout.model.run import Observe, Progress, Runner
 from shootout.paths import cache_folder
 from shootout.runner.preflight import BUSY, MARK
 from shootout.servers.processes.leftovers import working_directory
+from shootout.signals import interrupting
 
 
 @contextmanager
@@ -44,18 +44,3 @@ def say_who_else_measures(runner: Runner, observe: Observe) -> None:
     for warning in runner.warnings:
         if warning.code in BUSY:
             observe(Progress(stage="note", detail=f"warning: {warning.text}"))
-
-
-@contextmanager
-def interrupting(*signals: signal.Signals) -> Iterator[None]:
-    """Raise KeyboardInterrupt for each of `signals` inside the block. Main thread only."""
-    before = {number: signal.signal(number, _interrupt) for number in signals}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt

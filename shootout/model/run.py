@@ -7,8 +7,8 @@ from typing import Annotated, Final, Literal
 
 from msgspec import Meta, field
 
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Block, Cell, Planned, Profile, block_key
-from shootout.model.statement_plan import StatementPlan
 from shootout.model.value import Count, Difference, Positive, Protocol, Quantity, Seconds, Start, Value
 from shootout.model.workload import Distribution
 
@@ -247,7 +247,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     samples: tuple[Samples, ...]  # in the block's order
     confirming: bool = False  # made to confirm a change seen in earlier starts
     aa_control: Samples | None = field(default=None, name="twin")  # a second instance of the base
-    plans: tuple[StatementPlan, ...] = ()  # of its statements, as far as no earlier start had them
+    plans: tuple[ExecutionPlan, ...] = ()  # of its statements, as far as no earlier start had them
     spent_s: Quantity | None = None  # budget spent by the end of this start; None: not recorded
 
 

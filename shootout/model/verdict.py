@@ -8,10 +8,10 @@ from typing import Annotated, Literal, Self
 
 from msgspec import Meta, field
 
+from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import Cell, Metric, Policy
 from shootout.model.published import Claim
 from shootout.model.run import EndRecord, RunHeader, Warning
-from shootout.model.statement_plan import PlanChange
 from shootout.model.value import Threads, Value
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shootout import figures
 from shootout.analysis import plan_changes
 from shootout.answer import Detail
-from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
 
@@ -68,7 +68,7 @@ def ways(change: PlanChange) -> str:
     return f"{lost or 'plain'} → {won or 'plain'}" if lost or won else "another plan"
 
 
-def access(plan: StatementPlan) -> str:
+def access(plan: ExecutionPlan) -> str:
     """How a plan comes to its rows."""
     return _listed(plan.steps) or "another plan"
 

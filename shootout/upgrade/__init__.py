@@ -1,1 +1,1 @@
-"""Say what an upgrade will do to a server: time, statements, plans, settings, and what to set."""
+"""Say what an upgrade will do to a server: time, statements, execution plans, settings, and what to set."""

@@ -12,7 +12,7 @@ from shootout.answer import SYMBOLS, Answer, Field, Figure, Link, Mark, Table, T
 from shootout.answer import change as change_of
 from shootout.count.values import CountChange, CountFigure
 from shootout.figures import counted
-from shootout.model.statement_plan import PlanChange
+from shootout.model.execution_plan import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
 from shootout.report import circumstances, differing
@@ -86,7 +86,8 @@ def sentence(found: Findings) -> str:
     changed = _ends(found)
     if changed and found.without_settings:
         changed = f"without {PurePath(found.document.settings).name}, {changed}"
-    return "; ".join(filter(None, (*said, changed))) or "nothing is measured yet"
+    nothing = "no statement was counted or timed" if found.document.done else "nothing is measured yet"
+    return "; ".join(filter(None, (*said, changed))) or nothing
 
 
 def _ends(found: Findings) -> str:
@@ -392,9 +393,11 @@ def _plans(found: Findings) -> Topic | None:
         for (workload, _), change in found.plans.items()
     )  # fmt: skip
     compared = found.plans_compared
-    title = f"Plans: none of {counted(compared, 'kind')} changed" if compared else "Plans: not compared"
+    title = "Execution plans: not compared"
+    if compared:
+        title = f"Execution plans: none of {counted(compared, 'kind')} changed"
     if rows:
-        title = f"Plans: {counted(len(rows), 'statement')} planned in another way"
+        title = f"Execution plans: {counted(len(rows), 'statement')} planned in another way"
     columns = ("kind", "workload", found.old, found.new, "what the new server says")
     plans = tuple(
         differing.side_by_side(change, found.old, found.new, f"{change.kind}, {workload}")

@@ -19,9 +19,13 @@ from shootout.upgrade.values import OptionFate, Reader
 
 _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
-_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
+# Before a server has its log, its name stands in place of a level.
+_ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
-_ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
+_ALWAYS = re.compile(
+    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
+    re.IGNORECASE,
+)
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
@@ -124,7 +128,7 @@ def fates(
             new=new.variables.get(renamed or name),
             renamed=renamed,
             refused=_refused(option, read_by, old, new),
-            told="" if read_by == "old" else new.told.get(option, ""),
+            told="" if read_by == "old" or option in old.told else new.told.get(option, ""),
             read_by=read_by,
         )
 
@@ -179,7 +183,7 @@ def warnings(log: str) -> list[str]:
 
 def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The first warning or error of a log that names an option, for each option."""
-    messages = _messages(log, _LEVEL)
+    messages = [text for text in _messages(log, _LEVEL) if not _ALWAYS.search(text)]
     for option in options:
         if text := next((text for text in messages if _names(text, variable(option))), ""):
             yield option, _shown(text)
@@ -190,7 +194,9 @@ def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
     for text in reversed(_messages(log, _ERROR)):
         by_name = [option for option in options if _names(text, variable(option))]
         by_value = [
-            option for option, value in options.items() if any(_names(text, word) for word in _words(value))
+            option
+            for option, value in options.items()
+            if any(_names(text, word) for word in _words(value)) or _quotes(text, value)
         ]
         if by_name or by_value:
             return dict.fromkeys(by_name or by_value, _shown(text))
@@ -199,8 +205,9 @@ def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
 
 def cause(failure: str) -> str:
     """The first error of the log that a failure quotes, or its first line."""
-    errors = _messages(failure, _ERROR)
-    return _shown(errors[0]) if errors else failure.partition("\n")[0]
+    ours, _, log = failure.partition("\n")
+    errors = _messages(log, _ERROR)
+    return _shown(errors[0]) if errors else ours
 
 
 def _messages(log: str, level: re.Pattern[str]) -> list[str]:
@@ -214,7 +221,16 @@ def _shown(text: str) -> str:
 
 def _names(text: str, word: str) -> bool:
     spelled = re.escape(word).replace("_", "[_-]")
-    return re.search(rf"(?<![\w-])(?:loose[_-])?{spelled}(?![\w-])", text) is not None
+    return re.search(rf"(?<![\w-])(?:--)?(?:loose[_-])?{spelled}(?![\w-])", text) is not None
+
+
+def _quotes(text: str, value: str) -> bool:
+    """Whether a message quotes one of an option's values, which is a word and no switch."""
+    return any(
+        f"'{word}'" in text
+        for word in _modes(value)
+        if word[0].isalpha() and normalise(word) not in ("0", "1")
+    )
 
 
 def _words(value: str) -> Iterator[str]:

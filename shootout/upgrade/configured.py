@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shootout.answer import Table, Topic
-from shootout.count.report import modes_dropped
+from shootout.count.answer import modes_dropped
 from shootout.figures import counted
 from shootout.report import differing
 from shootout.settings.differences import VariableDifference
-from shootout.upgrade.configuration import is_compared
+from shootout.upgrade.configuration import is_compared, is_kept
 from shootout.upgrade.judge import Findings
 from shootout.upgrade.values import OptionFate
 
@@ -87,6 +87,10 @@ def _fate(fate: OptionFate) -> tuple[str, ...]:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:
         what = "removed"
+    elif not is_compared(fate):
+        what = "not compared"
+    elif is_kept(fate):
+        what = "as before"
     else:
         what = "another value"
     difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)

@@ -18,8 +18,8 @@ from shootout.count.documents import COUNTS
 from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
+from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
-from shootout.model.statement_plan import PlanChange
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
 from shootout.settings.differences import VariableDifference
@@ -213,8 +213,8 @@ class Findings:
 
     @property
     def fates(self) -> tuple[OptionFate, ...]:
-        """The options of the user's my.cnf that the new server takes in another way, or not."""
-        return tuple(fate for fate in self.document.options if not is_kept(fate))
+        """The options of the user's my.cnf that the new server takes in another way, warns of, or refuses."""
+        return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
         """Workloads with kinds that cost more, as the command line names them.

@@ -60,8 +60,8 @@ class Way:
 def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
     """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
     labels = _label(old), _label(new)
-    if settings:
-        fitting.require_memory(settings, _profile(settings))
+    profile = _profile(settings)
+    fitting.require_memory(settings, profile)
     started = datetime.now(UTC)
     return UpgradeDocument(
         format=2,
@@ -71,6 +71,7 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
         labels=labels if labels[0] != labels[1] else (labels[0], f"{labels[1]}-again"),
         references=(old, new),
         settings=settings,
+        settings_left_out=profile.left_out,
         workload=workload,
         workloads=workloads,
         budget_min=0.0,
@@ -267,7 +268,6 @@ class _Session:
             },
             versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
             options=fates,
-            settings_left_out=profile.left_out,
         )
         write_settings(self.document, self.results)
 

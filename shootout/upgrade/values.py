@@ -27,7 +27,7 @@ class OptionFate(Value):
     new: str | None
     renamed: str = ""  # the variable's name on the new server
     refused: str = ""  # why a server does not start with it, or with a part of it
-    told: str = ""  # what the new server's log says of it
+    told: str = ""  # what the new server's log says of it, and the old one's does not
     read_by: Reader = "both"  # one: its group is of that version
 
 

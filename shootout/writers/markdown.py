@@ -6,11 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shootout import answer as answers
-from shootout.answer import Answer, Field, Link, Table, Topic
+from shootout.answer import Answer, Field, Link, Point, Table, Topic
 from shootout.characters import visible
-from shootout.figures import counted
 
-ROWS_MAX = 12  # of a table; the page has all
 # What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
 # these, so a zero-width space has to break them (github/cmark-gfm#181).
 _LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
@@ -31,19 +29,30 @@ def _topic(topic: Topic) -> Iterator[str]:
         yield from (f"### {escaped(topic.title)}", "")
     if topic.lines:
         yield from (*(f"- {escaped(line)}" for line in topic.lines), "")
+    if topic.points:
+        yield from (*points(topic.points), "")
     for each in topic.tables:
-        yield from (*_rows(each), "")
-        if (more := len(each.rows) - ROWS_MAX) > 0:
-            yield from (f"and {counted(more, 'more row')} on the page", "")
+        yield from (*table_lines(each), "")
+        if each.more:
+            yield from (each.more, "")
     if topic.commands:
         yield from (*code("\n".join(topic.commands)), "")
 
 
-def _rows(shown: Table) -> Iterator[str]:
+def points(every: Iterable[Point]) -> Iterator[str]:
+    """A list of sentences, with what they introduce."""
+    for point in every:
+        yield f"- {escaped(point.text)}"
+        yield from (f"  - {escaped(item)}" for item in point.items)
+        yield from (f"  - {span(command)}" for command in point.commands)
+
+
+def table_lines(shown: Table) -> Iterator[str]:
+    """Draw an answer's table."""
     columns = [
         f"{'#' * is_number}{name}" for name, is_number in zip(shown.columns, shown.numeric, strict=True)
     ]
-    return table(columns, (map(_field, row) for row in shown.rows[:ROWS_MAX]))
+    return table(columns, (map(_field, row) for row in shown.first))
 
 
 def _field(value: Field) -> str:

@@ -17,9 +17,9 @@ from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from shootout import answer as answers
-from shootout.answer import Answer, Mark
+from shootout.answer import Answer, Mark, Topic
 from shootout.characters import visible
-from shootout.figures import counted, duration
+from shootout.figures import duration
 from shootout.model.run import Progress
 from shootout.model.verdict import Verdict
 from shootout.numbers import plain_percent
@@ -28,7 +28,6 @@ from shootout.writers.judged import Line, Table
 BAR_WIDTH = 28  # characters
 LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
 LOG_WIDTH = 132  # columns, if the output is not a terminal
-ROWS_MAX = 12  # of a table; the page has all
 STYLES = {
     Verdict.REGRESSED: "bold red",
     Verdict.FAILED: "bold magenta",
@@ -119,31 +118,40 @@ def console(file: TextIO) -> Console:
 
 
 def write(console: Console, answer: Answer) -> None:
-    """Print an answer: its headline, its topics, and of each table ROWS_MAX rows."""
+    """Print an answer: its headline, and its topics."""
     console.print()
     _say(console, answer.headline, "bold")
     if answer.conditions:
         _say(console, answer.conditions)
     console.print()
     for topic in answers.shown(answer):
-        style = "magenta" if topic.is_problem else ""
-        if topic.title:
-            _say(console, topic.title, "bold")
-        for line in topic.lines:
-            _say(console, line, style)
-        for table in topic.tables:
-            _print_whole(console, _fields(table))
-            if (more := len(table.rows) - ROWS_MAX) > 0:
-                _say(console, f"and {counted(more, 'more row')} on the page")
-        for command in topic.commands:
-            _say(console, f"  {command}")
-        console.print()
+        write_topic(console, topic)
+
+
+def write_topic(console: Console, topic: Topic) -> None:
+    """Print a part of an answer, and an empty line."""
+    style = "magenta" if topic.is_problem else ""
+    if topic.title:
+        _say(console, topic.title, "bold")
+    for line in topic.lines:
+        _say(console, line, style)
+    for point in topic.points:
+        _say(console, point.text)
+        for item in (*point.items, *point.commands):
+            _say(console, f"  {item}")
+    for table in topic.tables:
+        _print_whole(console, _fields(table))
+        if table.more:
+            _say(console, table.more)
+    for command in topic.commands:
+        _say(console, f"  {command}")
+    console.print()
 
 
 def _fields(table: answers.Table) -> rich.table.Table:
     """The table, whose verdicts have their colours."""
     drawn = _empty(zip(table.columns, table.numeric, strict=True))
-    for row in table.rows[:ROWS_MAX]:
+    for row in table.first:
         styles = (STYLES[field.verdict] if isinstance(field, Mark) else "" for field in row)
         texts = ("" if field is None else answers.text(field) for field in row)
         drawn.add_row(*map(_text, texts, styles))

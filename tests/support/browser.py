@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 
-from benchmarks import browser as chrome
+from lab import browser as chrome
 
 
 @pytest.fixture(scope="module")

@@ -4,4 +4,4 @@ from __future__ import annotations
 
 import os
 
-os.fsync = lambda descriptor: None
+os.fsync = lambda fd: None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.engine.clients import Load
-from benchmarks.engine.targets import targets
-from benchmarks.engine.values import Memory, Point, Report, Turn, loading
+from lab.engine.clients import Load
+from lab.engine.targets import targets
+from lab.engine.values import Memory, Point, Report, Turn, loading
 from shootout.model.plan import Dataset
 
 

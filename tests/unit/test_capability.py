@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from shootout import app, capability, cli, command
+from shootout.answer import Topic
 from shootout.capability import Capability
 from shootout.document import journal
 from shootout.document.formats import Format
@@ -119,11 +120,19 @@ def test_a_site_begins_with_it_where_no_run_is_and_lists_it_beside_runs(tmp_path
     assert "greetings/index.html" in Document(page.read_text()).links
 
 
-def test_a_section_that_cannot_be_drawn_costs_no_page(
+class Faulty:
+    """A picture with a defect."""
+
+    def __html__(self) -> str:
+        """Nothing."""
+        raise ValueError("no such colour")
+
+
+def test_a_picture_that_cannot_be_drawn_costs_no_page(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section]]:
-        return dict.fromkeys(cells, (Section("explain", "words", "Why", (), "no-such-template", None),))
+        return dict.fromkeys(cells, (Section("explain", "words", "Why", (Topic("Why", drawing=Faulty()),)),))
 
     monkeypatch.setattr(changed_cells, "sections", sections)
     results = tmp_path / "results"
@@ -132,4 +141,4 @@ def test_a_section_that_cannot_be_drawn_costs_no_page(
     page = app.publish(results, tmp_path / "site", (), pytest.fail)
     cells = [*page.parent.glob("runs/*/oltp_point_select-*.html")]
     assert cells
-    assert all("Why: TemplateNotFound" in each.read_text() for each in cells)
+    assert all("ValueError: no such colour" in each.read_text() for each in cells)

@@ -9,7 +9,9 @@ from shootout.paths import ROOT
 
 LINK = re.compile(r"\[[^]]*\]\(([^)#:]*)(?:#([^):]*))?\)")
 NAMED = re.compile(r"docs/[\w-]+(?:/[\w-]+)?\.md")
-CODE = ("shootout/**/*.py", "benchmarks/**/*.py", "fixtures/**/*.toml", "Makefile", "tests/*/*.py")
+CODE = (
+    "shootout/**/*.py", "benchmarks/**/*.py", "lab/**/*.py", "fixtures/**/*.toml", "Makefile", "tests/*/*.py",
+)  # fmt: skip
 PLAYED = ROOT / "tests" / "workflows"  # pull requests with files of their own
 
 

@@ -33,6 +33,14 @@ def rust(folder: Path) -> dict[str, set[str]]:
     return {name: {*re.findall(r"\bcrate::(\w+)", text)} & texts.keys() for name, text in texts.items()}
 
 
+def test_benchmarks_and_tests_do_not_import_each_other() -> None:
+    barred = {"benchmarks": "tests", "tests": "benchmarks", "lab": "benchmarks|tests", "shootout": "lab"}
+    for folder, others in barred.items():
+        imports = re.compile(rf"^\s*(?:from|import) (?:{others})\b", re.MULTILINE)
+        wrong = [file for file in (ROOT / folder).rglob("*.py") if imports.search(file.read_text("utf-8"))]
+        assert wrong == []
+
+
 def test_a_circle_is_found() -> None:
     edges = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}
     assert {*circle(edges)} == {"a", "b", "c"}

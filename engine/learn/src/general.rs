@@ -13,8 +13,8 @@ const COMMANDS: &str = "Sleep|Quit|Init DB|Query|Field List|Create DB|Drop DB|Re
     Fetch|Daemon|Binlog Dump GTID|Reset Connection|Reset connection|clone|\
     Subscribe Group Replication Stream|Error|Bulk_execute|Slave_worker|Slave_IO";
 
-/// A command's length in logs of MySQL before 5.1.
-const FITTED: usize = 11;
+/// Where a time would stand, in spaces.
+const BLANK_TIME: usize = 15;
 
 #[derive(Default)]
 pub struct General {
@@ -34,24 +34,29 @@ struct Head<'a> {
 }
 
 impl<'a> Head<'a> {
-    /// `TIME⇥ID COMMAND⇥ARGUMENT`; MariaDB and MySQL before 5.7 leave the time out within a second. MySQL before 5.1
-    /// cuts or pads the command to a fixed length, and a space follows.
+    /// `TIME⇥ID COMMAND⇥ARGUMENT`; MariaDB and MySQL before 5.7 leave the time out within a second, or blank. Early 5.7
+    /// has spaces behind the time; MySQL before 5.1, and a copy with expanded tabs, behind the command, too.
     fn of(line: &'a [u8]) -> Option<Self> {
-        let (time_us, rest) = if let Some(rest) = line.strip_prefix(b"\t\t") {
-            (None, rest)
-        } else {
-            let (us, rest) = time_us(line)?;
-            (Some(us), rest.strip_prefix(b"\t")?)
-        };
-        let (connection, rest) = digits(rest.trim_ascii_start())?;
+        let (time_us, rest) = time_us(line).map_or((None, line), |(us, rest)| (Some(us), rest));
+        let blank = rest.iter().take_while(|&&byte| byte == b' ' || byte == b'\t').count();
+        let padded =
+            rest.starts_with(b"\t\t") || rest.iter().take_while(|&&byte| byte == b' ').count() >= BLANK_TIME;
+        if blank == 0 || time_us.is_none() && !padded {
+            return None;
+        }
+        let (connection, rest) = digits(&rest[blank..])?;
         let rest = rest.strip_prefix(b" ")?;
         let end = rest.iter().position(|&byte| byte == b'\t').unwrap_or(rest.len());
-        let cut = |end: usize| {
-            let command = rest[..end].trim_ascii_end();
+        let command = rest[..end].trim_ascii_end();
+        if one_of(command, COMMANDS) {
             let argument = rest.get(end + 1..).unwrap_or_default();
-            one_of(command, COMMANDS).then_some(Self { time_us, connection, command, argument })
-        };
-        cut(end).or_else(|| if rest.get(FITTED) == Some(&b' ') { cut(FITTED) } else { None })
+            return Some(Self { time_us, connection, command, argument });
+        }
+        let begins =
+            |name: &&str| rest.strip_prefix(name.as_bytes()).is_some_and(|rest| rest.starts_with(b" "));
+        let name = COMMANDS.split('|').filter(begins).max_by_key(|name| name.len())?;
+        let (command, argument) = rest.split_at(name.len());
+        Some(Self { time_us, connection, command, argument: argument.trim_ascii_start() })
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Log<'a> {
     pub lost_begins: u64,
     pub lost_commits: u64,
     pub fastest_s: f64,
+    pub sampled: u64,
+    pub sampled_sessions: bool,
 }
 
 #[derive(Serialize)]

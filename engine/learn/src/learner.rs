@@ -30,6 +30,14 @@ pub struct Learner {
     books: Books,
     /// The log does not tell connections apart.
     pub mixed: bool,
+    pub sampled: Sampled,
+}
+
+/// Of how many statements, or sessions, the log has one.
+#[derive(Default)]
+pub struct Sampled {
+    pub of: u64,
+    pub sessions: bool,
 }
 
 /// What the statements of all connections amount to, beside transactions.
@@ -72,6 +80,7 @@ impl Learner {
                 fastest_s: None,
             },
             mixed: false,
+            sampled: Sampled::default(),
         }
     }
 
@@ -87,7 +96,12 @@ impl Learner {
 
     /// Notes what cannot be read as a statement.
     pub fn unreadable(&mut self, reason: &'static str) {
-        self.books.leave_out(reason, 1, b"");
+        self.left_out(reason, 1);
+    }
+
+    /// Notes statements of which the log has no text.
+    pub fn left_out(&mut self, reason: &'static str, statements: u64) {
+        self.books.leave_out(reason, statements, b"");
     }
 
     pub fn ran(&mut self, entry: &Entry) {
@@ -140,8 +154,9 @@ impl Learner {
     pub fn finish(self, kind: &'static str) -> Vec<u8> {
         let (tally, connections) = self.connections.finish();
         let (templates, books) = (&self.books.templates.all, &self.books);
-        // Digests have no transactions.
-        let ordered = tally.ordered() && !self.mixed && kind != "digests";
+        // Digests have no transactions, and single statements of one are none.
+        let whole = self.sampled.of < 2 || self.sampled.sessions;
+        let ordered = tally.ordered() && !self.mixed && whole && kind != "digests";
         let (span_s, think_s, abandoned) = (tally.span_s(), tally.think_s(), tally.abandoned);
         let lost = if ordered { (tally.lost_begins, tally.lost_commits) } else { (0, 0) };
         let sequences: Vec<_> = if ordered {
@@ -179,6 +194,8 @@ impl Learner {
             abandoned,
             lost_begins: lost.0,
             lost_commits: lost.1,
+            sampled: self.sampled.of.clamp(1, COUNT_MAX),
+            sampled_sessions: self.sampled.sessions,
             fastest_s: quantity(books.fastest_s.unwrap_or(0.0)),
         };
         serde_json::to_vec(&log).expect("strings and finite numbers")

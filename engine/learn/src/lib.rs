@@ -110,6 +110,7 @@ impl Reader {
     }
 
     fn read(&mut self, line: &[u8]) {
+        let line = line.strip_suffix(b"\r").unwrap_or(line); // copied by Windows, or sent so by a client
         let learner = &mut self.learner;
         if line.ends_with(b"started with:") && line.windows(11).any(|window| window == b", Version: ") {
             self.banner = 2;

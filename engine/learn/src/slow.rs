@@ -70,7 +70,7 @@ impl Slow {
                     self.written_us = time_us(time).map(|(us, _)| us);
                     self.precise = time.contains(&b'T');
                 }
-                None => self.fields(line),
+                None => self.fields(line, learner),
             }
             return;
         }
@@ -79,7 +79,7 @@ impl Slow {
             Some(head) if head.complete || !self.body.is_empty() => self.body.push(line),
             // MariaDB puts bare `#` lines around a plan.
             Some(_) if line.starts_with(b"#") && !line.starts_with(b"# administrator command") => {
-                self.fields(line);
+                self.fields(line, learner);
             }
             // Of whatever connection: the server writes it when it changes.
             Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {}
@@ -92,7 +92,7 @@ impl Slow {
     }
 
     /// `Key: value` pairs of a header's line.
-    fn fields(&mut self, line: &[u8]) {
+    fn fields(&mut self, line: &[u8], learner: &mut Learner) {
         let Some(head) = &mut self.head else { return };
         let mut key: &[u8] = b"";
         for word in line.split(|&byte| byte == b' ').filter(|word| !word.is_empty()) {
@@ -111,6 +111,8 @@ impl Slow {
                 }
                 b"Rows_sent" => head.cost.rows_sent = number(),
                 b"Rows_examined" => head.cost.rows_examined = number(),
+                b"Log_slow_rate_type" => learner.sampled.sessions = word == b"session",
+                b"Log_slow_rate_limit" => learner.sampled.of = learner.sampled.of.max(number()),
                 b"Errno" => head.error = u32::try_from(number()).unwrap_or(0),
                 // Percona Server's can be a warning's.
                 b"Last_errno" if number() == u64::from(DEADLOCK) => head.error = DEADLOCK,
@@ -135,6 +137,9 @@ impl Slow {
             }
             return;
         }
+        if let Some(count) = suppressed(text) {
+            return learner.left_out("suppressed by log_throttle_queries_not_using_indexes", count);
+        }
         let took_us = (head.cost.seconds * 1e6) as i64;
         let written_us = if self.precise { None } else { head.timestamp_us }.or(self.written_us);
         let times = written_us.map(|us| {
@@ -152,4 +157,11 @@ impl Slow {
             error: head.error,
         });
     }
+}
+
+/// How many statements an entry stands for that the server did not write: `throttle: 5 'index not used' warning(s)
+/// suppressed.`
+fn suppressed(text: &[u8]) -> Option<u64> {
+    let rest = text.strip_prefix(b"throttle:")?.trim_ascii_start();
+    text.ends_with(b"suppressed.").then(|| digits(rest).map(|(count, _)| count))?
 }

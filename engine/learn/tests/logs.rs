@@ -585,3 +585,66 @@ fn any_pieces_make_the_same_of_a_log() {
         assert_eq!(serde_json::from_slice::<Value>(&reader.finish()).unwrap(), once);
     }
 }
+
+#[test]
+fn general_logs_with_spaces_in_place_of_tabs_or_times_are_read() {
+    let logs = [
+        // MySQL 5.7.2 to 5.7.12
+        "2016-06-07T19:07:01.558338Z    4 Query\tSELECT 1\n2016-06-07T19:07:02.558338Z   14 Query\tSELECT 2\n",
+        // A blank time within a second.
+        "210211  0:55:24\t     51 Query\tSELECT 1\n               \t     51 Query\tSELECT 2\n",
+        // Expanded tabs.
+        "210211  0:55:24     51 Query     SELECT 1\n                    51 Query     SELECT 2\n",
+        "2024-05-06T10:00:00.000300Z         8 Query     SELECT 1\n2024-05-06T10:00:00.000300Z       128 Query     SELECT 2\n",
+        "2024-05-06T10:00:00.000300Z         8 Init DB   shop\n2024-05-06T10:00:00.000300Z         8 Execute   SELECT 1\n\
+         2024-05-06T10:00:00.000300Z         8 Query     SELECT 2\n",
+    ];
+    for log in logs {
+        let read = learned(log.as_bytes());
+        assert_eq!((counts(&read), &read["kind"]), (vec![("SELECT ?", 2)], &json!("general")), "{log}");
+        assert!(left_out(&read).is_empty(), "{log}");
+    }
+}
+
+#[test]
+fn a_statement_s_indented_lines_are_no_commands() {
+    let log = "210211  0:55:24\t     51 Query\tSELECT a,\n    5 Query\n FROM t\n\t\t     51 Quit\t\n";
+    assert_eq!(counts(&learned(log.as_bytes())), [("SELECT a, ? Query FROM t", 1)]);
+}
+
+#[test]
+fn line_ends_of_windows_are_line_ends() {
+    let text = format!("{MARIADB}{}", slow(alone(&["SELECT 1", "COMMIT", "SELECT 'a\nb'"])));
+    let mixed = text.replace("timestamp=1795574150;\n", "timestamp=1795574150;\r\n");
+    let expected = learned(text.as_bytes());
+    for log in [text.replace('\n', "\r\n"), mixed] {
+        assert_eq!(learned(log.as_bytes()), expected);
+    }
+    let general = b"2024-05-06T10:00:00.000300Z\t    8 Query\tSELECT 1\r\n2024-05-06T10:00:00.000300Z\t    8 Quit\t\r\n";
+    assert_eq!(counts(&learned(general)), [("SELECT ?", 1)]);
+}
+
+#[test]
+fn a_sample_of_statements_has_no_transactions_and_one_of_sessions_has() {
+    let of = |kind: &str| {
+        let limit = format!("# Log_slow_rate_type: {kind}  Log_slow_rate_limit: 10\nSET timestamp");
+        let log = slow(alone(&["BEGIN", "SELECT 1", "COMMIT"])).replace("SET timestamp", &limit);
+        learned(log.as_bytes())
+    };
+    let (statements, sessions) = (of("query"), of("session"));
+    for (log, whole) in [(&statements, false), (&sessions, true)] {
+        assert_eq!(
+            (&log["sampled"], &log["sampled_sessions"], &log["ordered"]),
+            (&json!(10), &json!(whole), &json!(whole))
+        );
+    }
+    assert_eq!(learned(MARIADB.as_bytes())["sampled"], 1);
+}
+
+#[test]
+fn what_a_server_suppressed_is_left_out() {
+    let log = slow(alone(&["SELECT 1", "throttle:          5 'index not used' warning(s) suppressed."]));
+    let log = learned(log.as_bytes());
+    assert_eq!(counts(&log), [("SELECT ?", 1)]);
+    assert_eq!(left_out(&log), [("suppressed by log_throttle_queries_not_using_indexes", 5)]);
+}

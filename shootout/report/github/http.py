@@ -1,14 +1,8 @@
-"""GitHub's API: requests about one repository, which return the response or raise a one-line error.
-
-As a program, for workflows, it stands on Python alone: `METHOD PATH [JSON]` prints the answer, `LIST PATH`
-each entry of a list on a line of its own. The environment has API, the repository's address, and TOKEN.
-"""
+"""GitHub's API: requests about one repository, which return the response or raise a one-line error."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,23 +90,3 @@ class Api:
             if len(found) < PAGE:
                 return
         raise MeasureError(f"GitHub: GET {path}: more than {PAGE * PAGES_MAX} entries")
-
-
-def main() -> int:
-    """Run the program; returns its exit code."""
-    method, path, *content = sys.argv[1:]
-    try:
-        api = Api(checked_url("API", os.environ["API"]), os.environ["TOKEN"])
-        if method == "LIST":
-            for entry in api.entries(path):
-                print(json.dumps(entry))
-        else:
-            print(api.ask(method, path, *(each.encode() for each in content)).decode())
-    except (InputError, MeasureError) as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

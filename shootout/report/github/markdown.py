@@ -10,13 +10,10 @@ from shootout.characters import visible
 from shootout.figures import threads
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.report import circumstances, headlines, next_steps, wording
-from shootout.report.sections import NO_SECTIONS, Section, Sections
-from shootout.writers.markdown import code, escaped, folded, span, table
+from shootout.report.github.request import BEFORE, MARKER, WAITING
+from shootout.report.sections import NO_SECTIONS, Sections
+from shootout.writers.markdown import code, escaped, folded, points, span, table
 
-MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
-# What .github/actions/request puts before a comment: until then, that run is waited for.
-WAITING = "<!-- shootout: waiting for run {} -->"
-BEFORE = "<!-- shootout: before -->\n"
 ROWS_SHOWN = 6  # of the table of verdicts; the others are folded
 COMMENT_MAX = 60_000  # characters; GitHub takes 65 536
 ANNOTATIONS_MAX = 10  # per step: GitHub shows no more
@@ -59,7 +56,7 @@ def _lines(comparison: Comparison, sections: Sections) -> Iterator[str]:
     yield from (f"- {escaped(failure)}" for failure in wording.failures(comparison))
     yield from (f"- {escaped(line)}" for line in wording.unmeasured(comparison))
     for section in chain.from_iterable(sections.values()):
-        yield from folded(f"Why: {section.title}", _points(section))
+        yield from folded(f"Why: {section.title}", points(section.points))
 
 
 def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Iterator[str]:
@@ -80,13 +77,6 @@ def _regression(comparison: Comparison, c: CellComparison, sections: Sections) -
     yield from (f"  - {escaped(f'{title}: {cause}')}" for cause in causes)
     if command:
         yield f"  - {title}: {span(command)}"
-
-
-def _points(section: Section) -> Iterator[str]:
-    for point in section.points:
-        yield f"- {escaped(point.text)}"
-        yield from (f"  - {escaped(item)}" for item in point.items)
-        yield from (f"  - {span(command)}" for command in point.commands)
 
 
 def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from shootout import answer as answers
-from shootout.answer import Answer, Field, Figure, Link, Mark, Range, Table, Whole
+from shootout.answer import Answer, Drawing, Field, Figure, Link, Mark, Range, Table, Topic, Whole
 from shootout.figures import NONE
 from shootout.report.site.markup import breakable
 from shootout.report.site.names import page_of
@@ -41,6 +41,7 @@ class AnswerListPage(ListPage):
     about: str  # a sentence
     columns: tuple[str, ...]  # of what `Answer.listed` has; the first leads to the page
     pages: tuple[AnswerPage, ...]
+    topics: tuple[Topic, ...] = ()  # below the list
     template = "answers"
 
     @property
@@ -59,6 +60,14 @@ def listing(front: AnswerListPage, lead: str = "") -> Listing | None:
     return Listing(front.title, front, front.pages, lead) if front.pages else None
 
 
+def drawn(drawing: Drawing) -> Markup:
+    """The markup of a picture; one that cannot be drawn says so, and costs no page."""
+    try:
+        return Markup(drawing.__html__())
+    except Exception as error:
+        return Markup('<p class="notice">{}</p>').format(f"{type(error).__name__}: {error}")
+
+
 def answer_rows(table: Table, root: str) -> Markup:
     """The rows of a table; its first column has their names. `root`: the way to the site's root."""
     return Markup("").join(_row(row, table, root) for row in table.rows)
@@ -74,7 +83,7 @@ def _fields(row: Iterable[Field], table: Table, root: str) -> Iterator[Markup]:
             yield Markup('<th scope="row"{}>{}</th>').format(_classes(value, numeric), field(value, root))
         else:
             named = Markup(' data-name="{}"').format(name) if name else ""
-            yield Markup("<td{}{}>{}</td>").format(named, _classes(value, numeric), field(value, root))
+            yield Markup("<td{}{}>{}</td>").format(_classes(value, numeric), named, field(value, root))
 
 
 def _classes(value: Field, numeric: bool) -> Markup:

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import cache
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
-from markupsafe import Markup, escape
 
 from shootout import characters, figures, numbers
 from shootout.analysis import metrics, warnings
@@ -15,7 +14,6 @@ from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
 from shootout.report import circumstances, commands, evidence, next_steps, wording
-from shootout.report.sections import Section
 from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
 from shootout.report.site.page import Render
 
@@ -44,18 +42,17 @@ def strength(c: CellComparison) -> int:
 
 # What templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
-    answers.field, answers.answer_rows, zip,
+    answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
     wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
     wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
-    figures.rounded, circumstances.about, wording.false_alarms, wording.sentence,
+    circumstances.about, wording.false_alarms, wording.sentence,
     figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
-    wording.explain_gate,
-    wording.symbol, figures.threads, figures.throughput, figures.times, figures.times_range,
-    workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
+    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
@@ -117,17 +114,6 @@ def _environment() -> Environment:
         "TITLES": metrics.TITLES,
     }
 
-    def section_html(section: Section, root: str) -> Markup:
-        """A section of a cell's page; one that cannot be drawn says so, and costs no page."""
-        try:
-            text = environment.get_template(f"{section.template}.html.j2").render(
-                section=section.context, root=root
-            )
-        except Exception as error:
-            text = f'<p class="notice">{escape(f"{section.title}: {type(error).__name__}: {error}")}</p>'
-        return Markup(text)
-
-    environment.filters["section"] = section_html
     return environment
 
 

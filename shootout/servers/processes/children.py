@@ -12,6 +12,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from shootout.servers.installation import Process
+from shootout.signals import put_off
 
 # One limit for every server, whatever this process inherited: servers size their caches, and an array, by it.
 OPEN_FILES = 262_144
@@ -19,7 +20,6 @@ ENDING_S = 60.0  # for a killed process to end; after that the kernel is holding
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)  # loaded at import: nothing may be loaded between fork and exec
-_ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def start(
@@ -34,30 +34,24 @@ def start(
     The kernel ties its death to that of the *thread* that forked. Signals that end us are deferred until
     the process is known: until then, nobody could end it.
     """
-    put_off: list[int] = []
-    before = {number: signal.signal(number, lambda sent, _: put_off.append(sent)) for number in _ENDING}
-    try:
-        with (
-            (directory / "error.log").open("ab") as log,
-            (stdin or Path(os.devnull)).open("rb") as opened,
-        ):
-            process = subprocess.Popen(
-                command,
-                env=environment,
-                cwd=directory,
-                stdin=opened,
-                stdout=log,
-                stderr=log,
-                preexec_fn=_prepared(cpus),  # noqa: PLW1509 (safe: see there)
-                start_new_session=True,  # Ctrl-C is for us; we then shut the server down
-            )
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    if put_off:
-        process.kill()
-        process.wait()
-        signal.raise_signal(put_off[0])
+    with (
+        put_off() as came,
+        (directory / "error.log").open("ab") as log,
+        (stdin or Path(os.devnull)).open("rb") as opened,
+    ):
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            cwd=directory,
+            stdin=opened,
+            stdout=log,
+            stderr=log,
+            preexec_fn=_prepared(cpus),  # noqa: PLW1509 (safe: see there)
+            start_new_session=True,  # Ctrl-C is for us; we then shut the server down
+        )
+        if came:
+            process.kill()
+            process.wait()
     return process
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import struct
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -62,11 +63,11 @@ def initialise(installation: Installation, directory: Path, settings: Mapping[st
     try:
         code = process.wait(INITIALISE_TIMEOUT_S)
     except subprocess.TimeoutExpired:  # some servers wait for space on a full disk
-        children.kill(process)
+        _end(process, directory)
         what += f" took longer than {INITIALISE_TIMEOUT_S:.0f} s"
         raise MeasureError(log.failure(what, directory)) from None
     except BaseException:
-        children.kill(process)
+        _end(process, directory)
         raise
     if code != 0:
         raise MeasureError(log.failure(f"{what} failed ({log.ending(code)})", directory))
@@ -177,6 +178,7 @@ class Instance(Running):
         self.socket = address.socket
         self.port = address.port
         self.over_tcp = installation.over_tcp
+        self._name = installation.name
         self._version = installation.version
         self._process = process
         self._passwords = passwords
@@ -238,7 +240,7 @@ class Instance(Running):
     def kill(self) -> None:
         """Kill the server, as a crash would."""
         self.hang_up()
-        children.kill(self._process)
+        _end(self._process, self.directory)
         self._held.close()
 
     def wait_until_ready(self) -> None:
@@ -256,6 +258,7 @@ class Instance(Running):
         """Try to log in. None: it succeeded; "": too early; otherwise why it never will."""
         try:
             with self.connect(read_timeout=5) as connection:
+                self._require_own(connection)
                 self.version = version_of(connection)
             if self.over_tcp:
                 # Fills caching_sha2_password's cache, so that it does not ask for the password in clear text.
@@ -270,6 +273,18 @@ class Instance(Running):
                 return f"the server did not answer within {self._timeout_s:.0f} s ({error})"
             return ""
         return None
+
+    def _require_own(self, connection: Connection[Cursor]) -> None:
+        """Raise InputError if another process listens than the one that was started."""
+        if self.over_tcp:  # in a container
+            return
+        link: socket.socket = connection._sock  # type: ignore[attr-defined]
+        listening, _, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if listening != self.pid:
+            raise InputError(
+                f"{self._name}: it started the server as another process ({listening}), which would be "
+                "neither paused nor stopped\nIf it is a script, let it start the server by `exec`."
+            )
 
     def _login(self, user: str, options: Mapping[str, Any], *, over_tcp: bool = False) -> Connection[Cursor]:
         charset = utf8_of(self._version)
@@ -290,6 +305,12 @@ class Instance(Running):
         else:
             connection.connect(open_socket(str(self.socket)))
         return connection
+
+
+def _end(process: Process, directory: Path) -> None:
+    """Kill a server, and what a script of that name has started in the instance directory."""
+    children.kill(process)
+    leftovers.end_servers(directory)
 
 
 def _free_port() -> int:

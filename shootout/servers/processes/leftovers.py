@@ -15,6 +15,7 @@ from pathlib import Path
 from shootout.errors import InputError
 from shootout.servers.locking import is_held, locked
 from shootout.servers.processes.children import ENDING_S
+from shootout.signals import put_off
 
 LOOK_S = 0.01  # between attempts to have a lock
 CLEARING_S = 5.0  # in which a directory can be removed, though a dying process may still write into it
@@ -29,7 +30,7 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
     """A temporary directory for instance directories, in the cache or in `data`.
 
     Removes the leftovers of killed runs first. `data` may be shared with other users. Raises InputError if
-    the directory cannot be made or another process holds it.
+    the directory cannot be made or another process holds it. Main thread only.
     """
     instances, prefix = (cache / "instances", "") if data is None else (data, _DATA_PREFIX)
     try:
@@ -57,7 +58,8 @@ def working_directory(cache: Path, name: str, data: Path | None = None) -> Itera
         try:
             yield directory
         finally:
-            _clear_with(lock, directory)
+            with put_off():  # another Ctrl-C
+                _clear_with(lock, directory)
 
 
 def _begun(directory: Path, lock: Path) -> ExitStack:

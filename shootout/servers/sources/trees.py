@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from shootout.errors import InputError
+from shootout.errors import InputError, MeasureError
 from shootout.model.value import Family, Version
 from shootout.servers.installation import Address
 from shootout.servers.processes import children
@@ -31,6 +32,7 @@ class Tree:
     version: Version
     family: Family
     digest: str  # sha256 of the files that it is made of, wherever they lie
+    stamps: Mapping[Path, tuple[int, ...]] = field(default_factory=dict, compare=False, repr=False)  # then
 
     @classmethod
     def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
@@ -47,7 +49,8 @@ class Tree:
                 raise MissingLibrariesError(files.mysqld, lacking)
             output = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
             raise InputError(f"{files.mysqld}: does not report a version: {output.splitlines()[-1]}")
-        return cls(files, launch, *parsed, _digest(files.contents))
+        stamps = {path: _stamp(path) for path in files.contents.values()}
+        return cls(files, launch, *parsed, _digest(files.contents), stamps)
 
     @property
     def name(self) -> str:
@@ -102,18 +105,37 @@ class Tree:
         stdin: Path | None = None,
         address: Address | None = None,
     ) -> subprocess.Popen[bytes]:
-        """Run the server, see Installation."""
+        """Run the server, see Installation. Raises MeasureError if it is another one by now."""
+        touched = any(_stamp(path) != stamp for path, stamp in self.stamps.items())
+        if touched and _digest(self.files.contents) != self.digest:
+            raise MeasureError(
+                f"{self.name}: the program was replaced during the measurement, which would mix two of them; "
+                "start it again"
+            )
         command = [*self.launch.before, self.name, *arguments]
         return children.start(command, self.launch.environment, directory, cpus, stdin)
+
+
+def _stamp(path: Path) -> tuple[int, ...]:
+    """What changes with a file, without reading it. Raises InputError."""
+    with _readable():
+        state = path.stat()
+    return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def _digest(contents: Mapping[str, Path]) -> str:
     """One sha256 of files and their places. Raises InputError."""
     whole = hashlib.sha256()
-    try:
+    with _readable():
         for place, path in sorted(contents.items()):
             with path.open("rb") as file:
                 whole.update(f"{place} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
     return whole.hexdigest()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from benchmarks.verdict.simulated import (
+from lab.verdict.simulated import (
     CELLS,
     EXPLAINED,
     GATE,

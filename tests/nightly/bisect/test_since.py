@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 
-from benchmarks.bisect import commits
+from lab import commits
 from tests.real.bisect.test_since import Place
 from tests.support.bisect.builders import STEP
 

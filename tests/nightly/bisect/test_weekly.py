@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect import commits
+from lab import commits
 from shootout.bisect.documents import BISECTIONS
 from shootout.commands.bisect import CAPABILITY
 from tests.real.bisect.test_since import BAD, COUNTED, GOOD, synced

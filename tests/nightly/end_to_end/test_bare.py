@@ -108,13 +108,14 @@ def assert_brought(bare: Bare, library: str) -> None:
 
 
 @pytest.mark.parametrize("release", RELEASES)
-def test_the_wheel_needs_nothing_but_python(release: str, folder: Path) -> None:
-    (wheel,) = (ROOT / "dist").glob("*.whl")
+def test_the_wheel_needs_nothing_but_python_and_its_lock(release: str, folder: Path) -> None:
+    """What a release has: `make wheel` made both."""
     bare = bootstrapped(folder / "root", release, WHEEL)
-    shutil.copy(wheel, bare.home)
+    shutil.copytree(ROOT / "dist", bare.home / "dist")
+    locked = "--require-hashes --requirement requirements.txt"
     assert_verdict(
         bare.run(
-            f"python3 -m venv .venv && .venv/bin/pip install --quiet {wheel.name} && "
+            f"python3 -m venv .venv && (cd dist && ../.venv/bin/pip install --quiet {locked}) && "
             f".venv/bin/shootout run --servers mariadb-10.11,mariadb-11.8 {QUICK}"
         )
     )
@@ -151,7 +152,7 @@ def test_a_runner_is_set_up_and_undone(release: str, folder: Path) -> None:
     bare = bootstrapped(folder / "root", release, ("systemd",))
     root = bare.root / "root"
     shutil.copy(ROOT / ".ci" / "runner-setup", root)
-    (root / "config.sh").write_text('#!/bin/sh\nid -un >.runner; echo "$@" >>.runner\n')
+    (root / "config.sh").write_text('#!/bin/sh\necho "$(id -un) $ACTIONS_RUNNER_INPUT_TOKEN $@" >.runner\n')
     (root / "config.sh").chmod(0o755)
     (root / "jit").write_text("#!/bin/sh\necho for-one-job\n")
     (root / "jit").chmod(0o700)
@@ -159,8 +160,14 @@ def test_a_runner_is_set_up_and_undone(release: str, folder: Path) -> None:
     done = bare.run(f"TOKEN=a-token; export TOKEN; {set_up} --url https://github.example/o/r", "root")
     assert done.returncode == 0, done.stdout
     registered = (bare.root / "srv/shootout/shootout/runner/.runner").read_text()
-    assert registered.startswith("shootout\n--unattended --replace --url https://github.example/o/r --name ")
-    assert registered.endswith("--labels perf-ssd --token a-token\n")
+    asked = "--unattended --replace --url https://github.example/o/r --name "
+    assert registered.startswith(f"shootout a-token {asked}")  # everybody could read a token among them
+    assert registered.endswith("--labels perf-ssd\n")
+    lock = "flock --timeout {} /run/lock/shootout.lock echo free || echo held"
+    hooks = "$ACTIONS_RUNNER_HOOK_JOB_STARTED && ({}); $ACTIONS_RUNNER_HOOK_JOB_COMPLETED && ({})"
+    job = hooks.format(lock.format(0), lock.format(60))
+    done = bare.run(f". /etc/shootout-runner/shootout.env; export RUNNER_TEMP=$HOME; {job}", "user")
+    assert done.stdout == "held\nfree\n"
 
     fresh = "/etc/shootout-runner/forks.fresh"
     done = bare.run(f"{set_up} --name forks --jit ~/jit && {fresh} && touch /srv/shootout/forks/left", "root")

@@ -9,8 +9,8 @@ import pytest
 
 from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
-from shootout.measure import plans, statements
-from shootout.model.statement_plan import PlanChange, StatementPlan
+from shootout.measure import execution_plans, statements
+from shootout.model.execution_plan import ExecutionPlan, PlanChange
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 from tests.support.explain import provoked
@@ -32,11 +32,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
         yield running
 
 
-def planned(server: Instance, sent: Mapping[str, str], label: str) -> list[StatementPlan]:
-    return list(plans.planned(server, SCHEMA, sent, start=1, server=label))
+def planned(server: Instance, sent: Mapping[str, str], label: str) -> list[ExecutionPlan]:
+    return list(execution_plans.planned(server, SCHEMA, sent, start=1, server=label))
 
 
-def changes(found: list[StatementPlan]) -> list[PlanChange]:
+def changes(found: list[ExecutionPlan]) -> list[PlanChange]:
     return [each for each in plan_changes.compared(found, "base", "head") if each.changed]
 
 
@@ -70,8 +70,8 @@ def test_statistics_that_change_a_plan_are_noted(server: Instance) -> None:
 
 def test_a_hundred_samples_of_statistics_are_no_change(server: Instance) -> None:
     sent = {name: case.sql for name, case in CASES.items()}
-    found: dict[str, list[StatementPlan]] = {"base": [], "head": []}
-    for _ in range(100 // (plans.DRAWS - 1) + 1):
+    found: dict[str, list[ExecutionPlan]] = {"base": [], "head": []}
+    for _ in range(100 // (execution_plans.DRAWS - 1) + 1):
         for label in found:
             found[label] += planned(server, sent, label)
     assert len(found["head"]) >= 100 * len(CASES)
@@ -79,8 +79,8 @@ def test_a_hundred_samples_of_statistics_are_no_change(server: Instance) -> None
         assert changes(base + head) == []
 
 
-def _by_call(found: list[StatementPlan]) -> list[list[StatementPlan]]:
-    size = plans.DRAWS * len(CASES)
+def _by_call(found: list[ExecutionPlan]) -> list[list[ExecutionPlan]]:
+    size = execution_plans.DRAWS * len(CASES)
     return [found[at : at + size] for at in range(0, len(found), size)]
 
 
@@ -89,11 +89,13 @@ def test_a_prepared_statement_has_its_own_plan(server: Instance) -> None:
     (text,) = planned(server, {"k": case.sql}, "base")[:1]
     own = {"k": (case.sql.replace("77", "?"), ("77",))}
     before = server.status()
-    found = list(plans.planned(server, SCHEMA, {"k": case.sql}, start=1, server="base", prepared=own))
+    found = list(
+        execution_plans.planned(server, SCHEMA, {"k": case.sql}, start=1, server="base", prepared=own)
+    )
     after = server.status()
     asked = int(after["Com_execute_sql"]) - int(before["Com_execute_sql"])
-    assert asked == plans.DRAWS + 1  # FORMAT=JSON, too
-    assert [(each.steps, each.error) for each in found] == [(text.steps, "")] * plans.DRAWS
+    assert asked == execution_plans.DRAWS + 1  # FORMAT=JSON, too
+    assert [(each.steps, each.error) for each in found] == [(text.steps, "")] * execution_plans.DRAWS
     assert (found[0].text != "", found[0].sql) == (True, text.sql)
 
 
@@ -146,6 +148,8 @@ def test_a_server_that_explains_in_trees_by_default_is_asked_for_rows(tmp_path: 
     tree = a_tree("mysql-8.0.33")
     instances.initialise(tree, tmp_path / "instance", options)
     with instances.start(tree, tmp_path / "instance", options) as running:
-        (plan, *_) = plans.planned(running, "mysql", {"user": "SELECT * FROM user"}, start=1, server="a")
+        (plan, *_) = execution_plans.planned(
+            running, "mysql", {"user": "SELECT * FROM user"}, start=1, server="a"
+        )
     assert [step.table for step in plan.steps] == ["user"]
     assert plan.error == ""

@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 from shootout.document import journal
-from tests.real.learn.test_measure import planted
+from tests.nightly.learn.test_measure import planted
 from tests.support.runs import BASE, HEAD, SHOOTOUT, Lab
 
 pytest_plugins = ["tests.support.runs"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from benchmarks import preload
+from lab import preload
 from shootout import steps
 from shootout._engine import Engine
 from shootout.analysis import metrics

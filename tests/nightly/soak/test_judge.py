@@ -8,10 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from shootout.model.verdict import Verdict
-from shootout.soak import judge
-from shootout.soak.curves import Curve
-from tests.support.soak.curves import (
+from lab.curves import (
     SECONDS,
     curve,
     decided,
@@ -25,6 +22,9 @@ from tests.support.soak.curves import (
     stalled,
     stepping,
 )
+from shootout.model.verdict import Verdict
+from shootout.soak import judge
+from shootout.soak.curves import Curve
 
 PAIRS = 120
 

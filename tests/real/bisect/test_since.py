@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.bisect import commits
+from lab import commits
 from tests.support import builders
 from tests.support.bisect.builders import weeks
 from tests.support.report.github.github_server import GitHub

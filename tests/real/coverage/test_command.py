@@ -11,7 +11,7 @@ from msgspec import structs
 
 from shootout import app, cli, steps
 from shootout.conclusion import Request
-from shootout.coverage import report
+from shootout.coverage import answer
 from shootout.coverage.documents import MAPS
 from shootout.coverage.remarks import remarks
 from shootout.coverage.values import UNUSED, MapDocument
@@ -21,7 +21,6 @@ from shootout.model.run import REMARK
 from shootout.numbers import SPACE
 from tests.support.coverage.builders import a_map, a_repository
 from tests.support.plans import planned
-from tests.support.report.site.pages import Document
 from tests.support.runs import BASE, SHOOTOUT, Lab
 from tests.unit.coverage.test_documents import SOURCE
 
@@ -59,8 +58,8 @@ def test_from_the_commit_to_the_kinds_that_execute_it(
     unseen = structs.replace(a_map(), functions=tuple(f"n::{name}" for name in a_map().functions))
     path, markdown = MAPS.write(tmp_path, "other", unseen), tmp_path / "x.md"
     said = asked(capsys, *change, "--map", str(path), "--markdown", str(markdown))
-    assert said["headline"] == f"The change touches 1 function: {report.NOTHING}."
-    assert report.NOTHING in markdown.read_text()
+    assert said["headline"] == f"The change touches 1 function: {answer.NOTHING}."
+    assert answer.NOTHING in markdown.read_text()
 
 
 @pytest.mark.parametrize(
@@ -69,7 +68,7 @@ def test_from_the_commit_to_the_kinds_that_execute_it(
         (("--base", "before"), "expected --base REV and --head REV"),
         (("--repo", "/nowhere", "--base", "a", "--head", "b"), "/nowhere: "),
         (("--map", "nowhere"), "nowhere: cannot be read"),
-        (("--results", "/nowhere"), "no map of functions; `shootout count` makes one"),
+        (("--results", "/nowhere"), "no coverage map; `shootout count` makes one"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(
@@ -118,7 +117,7 @@ def test_a_run_of_a_change_that_cannot_be_read_is_refused(wish: str, said: str, 
         [*remarks(planned(), wish, stored, pytest.fail)]
 
 
-def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path: Path) -> None:
+def test_a_count_leaves_a_map(lab: Lab, tmp_path: Path) -> None:
     out = ("--out", str(tmp_path))
     count = [SHOOTOUT, "count", "--servers", BASE, "--workloads", "oltp_point_select"]
     count += ["--set", "dataset.rows=1000"]
@@ -134,13 +133,4 @@ def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path
     coverage = lab.run(SHOOTOUT, "coverage", "--results", str(tmp_path / "results"), *asked)
     (function,) = json.loads(coverage.stdout)["functions"]
     assert 0.05 < function["executions"][0]["share"] < 0.9
-
-    markdown = tmp_path / "gate.md"
-    gate = (SHOOTOUT, "gate", "--base", BASE, "--head", BASE, "--profile", str(lab.once), *out)
-    done = lab.run(*gate, "--coverage", f"{repository}:before..after", "--markdown", str(markdown))
-    assert done.returncode in (0, 4), done.stderr
-    assert "The change touches 1 function, executed by" in done.stdout
-    assert "The change touches 1 function" in markdown.read_text("utf-8")
-    (path,) = (tmp_path / "site" / "runs").glob("*/index.html")
-    assert "row_search_mvcc (a.cc; changed): " in Document(path.read_text("utf-8")).text.replace("\u200b", "")
     assert lab.left() == ([], [])

@@ -47,39 +47,6 @@ def test_the_message_shown_is_the_one_given(transfer: Path) -> None:
     assert f"    shootout: {caught.value}\n" in DOCS
 
 
-def test_the_example_runs(lab: Lab, transfer: Path, tmp_path: Path) -> None:
-    options = ["--threads=2", "--set=options.accounts=100", "--set=options.at_once=3"]
-    options += ["--set=load.protocol=prepared", "--seed=7"]
-    out = tmp_path / "out"
-    done = lab.run(
-        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", *options, f"--out={out}"
-    )
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    assert "load: prepared statements, accounts = 100, at_once = 3" in done.stdout
-    run = journal.read(document_in(out))
-    assert run.failures == ()
-    (record,) = run.header.workloads
-    assert (record.name, record.written) == ("transfer", str(transfer))
-    assert (record.protocol, record.options) == ("prepared", {"accounts": 100, "at_once": 3})
-    for start in run.starts:
-        for samples in start.samples:
-            assert samples.statements.keys() == {"balance", "note", "move", "read", "begin", "commit"}
-            assert samples.writes == samples.other or samples.errors  # two in each BEGIN and COMMIT
-    plans = [plan for start in run.starts for plan in start.plans if plan.steps]
-    assert {(plan.server, plan.kind) for plan in plans} == {
-        (server, kind) for server in (BASE, HEAD) for kind in ("balance", "note", "move", "read")
-    }
-    assert {plan.sql for plan in plans if plan.kind == "balance"} == {
-        "SELECT balance FROM account WHERE id = ?"
-    }
-    (page,) = (out / "site" / "runs").glob("*/*t2-mysql-8*.html")
-    command = (
-        f"--workloads {transfer} --threads 2 --seed 7 --set options.accounts=100 "
-        "--set options.at_once=3 --set load.protocol=prepared"
-    )
-    assert command in page.read_text()
-
-
 def test_reports_run_as_they_are_side_by_side(lab: Lab, tmp_path: Path) -> None:
     found = re.findall(r"^```sql\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
     files = [tmp_path / f"{name}.sql" for name in ("missing", "load")]

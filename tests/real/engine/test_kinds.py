@@ -2,36 +2,28 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-import msgspec
 import pymysql
 import pytest
 from msgspec import structs
 
-from shootout.document import journal
 from shootout.inputs import workload
 from shootout.measure import managed
 from shootout.measure.dataset import schema_of
-from shootout.measure.hooks import Hooks
 from shootout.measure.plan import BoundWorkload
-from shootout.measure.statements import logged
 from shootout.model.plan import Profile
 from shootout.model.program import Program
 from shootout.model.value import Protocol
 from shootout.paths import FIXTURES, ROOT
 from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
-from tests.support.runs import BASE, SHOOTOUT, Lab, document_in, until
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -59,9 +51,6 @@ USED = {
     "DDL": "create_drop alter_default alter_column alter_index alter_copy truncate",
 }
 SIMILAR = 3.0  # times as much of everything that the server counts
-COUNTED = ("Handler_", "Sort_", "Created_tmp", "Select_", "Bytes_sent")
-_PLANNED = re.compile(r"SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH")
-_CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, functions, operators, collations
 # What a plan has of the rows, of its costs and of the server's own words for the statement.
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
@@ -132,61 +121,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
         yield instance
 
 
-def test_no_two_kinds_are_similar(server: Instance) -> None:
-    kinds = []
-    for name in WORKLOADS:
-        bound, programs = compiled_kinds(name)
-        hooks = Hooks(server, bound.workload, bound.dataset)
-        hooks.set_up(1)
-        with closing(server.connect(database=hooks.schema, autocommit=False)) as connection:
-            for kind, program in programs.items():
-                statements = sent(server, hooks.schema, program)
-                kinds.append(seen(connection, kind, statements, connects=program.connects))
-    similar = [
-        (one.name, other.name) for one, other in itertools.combinations(kinds, 2) if one.resembles(other)
-    ]
-    assert similar == []
-
-
-def sent(server: Instance, schema: str, program: Program) -> list[str]:
-    """The statements that the engine sends for one transaction."""
-    before = int(server.status()["Threads_connected"])
-    engines = [managed.engine(program, schema, server, 1)]
-    number = managed.connect(engines[0], server, schema, 1)
-    statements = list(logged(server, lambda: engines[0].count(number, 1, 60.0)))
-    engines.clear()
-    until(lambda: int(server.status()["Threads_connected"]) <= before)  # it holds locks
-    return statements
-
-
-def seen(
-    connection: pymysql.Connection[pymysql.cursors.Cursor],
-    name: str,
-    statements: list[str],
-    *,
-    connects: bool,
-) -> Seen:
-    """Plan and counts of a kind, whose changes are rolled back."""
-    shapes: list[object] = [connects]
-    counts: Counter[str] = Counter()
-    with connection.cursor() as cursor:
-        for sql in statements:
-            if _PLANNED.match(sql):
-                shapes.append(plan(cursor, sql))
-            shapes.append(_CALLED.findall(re.sub(r"'[^']*'", "", sql)))
-            before = counters(cursor)
-            cursor.execute(sql)
-            cursor.fetchall()
-            counts.update(counters(cursor) - before)
-    connection.rollback()
-    return Seen(name, msgspec.json.encode(shapes).decode(), counts)
-
-
-def counters(cursor: pymysql.cursors.Cursor) -> Counter[str]:
-    cursor.execute("SHOW SESSION STATUS")
-    return Counter({name: int(value) for name, value in cursor.fetchall() if name.startswith(COUNTED)})
-
-
 def plan(cursor: pymysql.cursors.Cursor, sql: str) -> object:
     cursor.execute(f"EXPLAIN FORMAT=JSON {sql}")
     ((text,),) = cursor.fetchall()
@@ -201,24 +135,6 @@ def without_numbers(node: object) -> object:
         case list():
             return [without_numbers(each) for each in node]
     return node
-
-
-def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: Lab, tmp_path: Path) -> None:
-    written = ["statements_with", "statements_connect"]
-    command = ["run", f"--profile={lab.once}", f"--workloads={','.join(written)}", "--threads=2"]
-    for protocol in get_args(Protocol):
-        out = tmp_path / protocol
-        done = lab.run(SHOOTOUT, *command, f"--set=load.protocol={protocol}", f"--out={out}")
-        assert done.returncode in (0, 1), done.stdout + done.stderr
-        assert f"its base, {BASE}, lacks " in done.stdout
-        run = journal.read(document_in(out))
-        ((cell, reason),) = [(failure.cell, failure.reason) for failure in run.failures]
-        assert (cell.server, cell.workload) == (BASE, written[0])
-        assert "You have an error in your SQL syntax" in reason
-        connecting = [start for start in run.starts if start.block.startswith(written[1])]
-        assert connecting
-        for samples in (samples for start in connecting for samples in start.samples):
-            assert min(samples.transactions) > 0
 
 
 @pytest.mark.parametrize("protocol", get_args(Protocol))

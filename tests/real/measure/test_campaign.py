@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from shootout.analysis import compare
-from shootout.document import journal, resume
+from shootout.document import journal
 from shootout.model.run import RunDocument, StartRecord
 from shootout.model.verdict import CellComparison
 from tests.support.runs import SHOOTOUT, Lab, document_in, until
@@ -83,25 +82,6 @@ def test_a_real_run_goes_on_after_sigterm_and_kill_9(lab: Lab, tmp_path: Path) -
     assert again.stdout == done.stdout
     assert journal.read(document_in(out)) == whole
     assert lab.left() == ([], [])
-
-
-KILLED_WHILE_IT_PACKS = """
-import os, sys
-from shootout import cli
-from shootout.document import packed
-packed.pack = lambda path: os.kill(os.getpid(), 9)
-cli.main()
-"""
-
-
-def test_a_run_that_is_killed_after_its_last_start_leaves_no_data(lab: Lab, tmp_path: Path) -> None:
-    out, data = tmp_path / "out", tmp_path / "data"
-    data.mkdir()
-    options = ["--profile", str(lab.profile), "--workloads", "oltp_point_select", "--data", str(data)]
-    done = lab.run(sys.executable, "-c", KILLED_WHILE_IT_PACKS, "run", *options, "--out", str(out))
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert list(data.iterdir()) == []
-    assert resume.is_finished(journal.read(document_in(out)))
 
 
 pytest_plugins = ["tests.support.runs"]

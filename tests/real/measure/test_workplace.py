@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from shootout.measure.workplace import interrupting, say_who_else_measures, workplace
+from shootout.measure.workplace import say_who_else_measures, workplace
 from shootout.model.run import Progress
 from shootout.runner import machine
+from shootout.signals import interrupting
 from tests.support import builders
 
 ANOTHER = """

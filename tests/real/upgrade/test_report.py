@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from benchmarks.showcase import record as showcase
+from lab.showcase import record as showcase
 from shootout.upgrade import judge
 from shootout.upgrade.documents import UPGRADES
 from tests.unit.upgrade.test_answer import what_to_set

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,111 +13,17 @@ from pathlib import Path
 import pytest
 import yaml
 
-from shootout import __version__
-from tests.support.report.github import github_server
-from tests.support.report.github.github_server import REPOSITORY, GitHub
+from shootout import __version__, paths
 from tests.support.runs import until
 from tests.support.workflows import actions
-from tests.support.workflows.actions import Hub
 from tests.support.workflows.repositories import (
     ACTIONS,
     FILES,
-    WORKFLOWS,
-    a_pull,
-    commit,
     copied,
     git,
 )
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
-
-
-def script_of(workflow: str, job: str, name: str) -> str:
-    """The script of a step."""
-    steps = yaml.safe_load((WORKFLOWS / f"{workflow}.yml").read_text())["jobs"][job]["steps"]
-    (script,) = (step["run"] for step in steps if step["name"] == name)
-    return str(script)
-
-
-def scripted(script: str, folder: Path, state: GitHub, **environment: str) -> tuple[int, str]:
-    """Run a script that may ask this GitHub; returns its exit code, and what it printed and put out."""
-    files = {f"GITHUB_{name}": str(folder / name) for name in ("OUTPUT", "STEP_SUMMARY")}
-    api = {"ASK": str(ACTIONS / "api" / "ask"), "API": f"{state.url}/repos/{REPOSITORY}"}
-    known = os.environ | files | api | {"TOKEN": github_server.TOKEN} | environment
-    words = ["bash", "-eo", "pipefail", "-c", script]
-    done = subprocess.run(words, env=known, capture_output=True, text=True, timeout=60, check=False)
-    return done.returncode, done.stdout + done.stderr
-
-
-@pytest.mark.parametrize(
-    ("changed", "given", "expected"),
-    [
-        ("docs/a/b.md README.md", {}, "false"),
-        ("docs/a.md sql/a.cc", {}, "true"),
-        ("", {}, "true"),
-        ("sql/a.cc", {"LABELLED": "false"}, "false"),
-        ("sql/a.cc", {"OTHER": "true"}, "false"),
-        ("README.md", {"LABEL": "", "PULL": "", "INTO": ""}, "false"),  # a merge group
-        ("sql/a.cc", {"FORK": "true"}, "none"),
-        ("sql/a.cc", {"FORK": "true", "HOSTED_ONLY": "true"}, "true"),
-    ],
-)
-def test_what_need_not_be_measured_is_not(
-    changed: str, given: dict[str, str], expected: str, hub_of: Hub, tmp_path: Path
-) -> None:
-    own = {
-        "BASE_SHA": commit(hub_of, "^1"), "HEAD_SHA": commit(hub_of, "^2"), "MERGED": hub_of.sha,
-        "BASE_SHA_OF_GROUP": "", "ENVIRONMENT": "shootout-fork", "FORK": "false", "HOSTED_ONLY": "false",
-        "IGNORE": "docs/* *.md", "INTO": "main", "LABEL": "measure", "LABELLED": "true", "OTHER": "false",
-        "PULL": "3", "RETARGETED": "false",
-    }  # fmt: skip
-    with github_server.running() as state:
-        state.git, state.changed = hub_of.origin / REPOSITORY, changed.split()
-        code, said = scripted(script_of("gate", "decide", "Decide"), tmp_path, state, **(own | given))
-    assert (code, f"measure={expected}\n" in said) == ((1, False) if expected == "none" else (0, True)), said
-
-
-@pytest.mark.parametrize(
-    ("given", "code"),
-    [("  ", 1), ("v1  ", 1), ("v1 main 7", 1), ("  #7", 1), ("v1 main ", 0), ("  7", 0)],
-)
-def test_a_bisection_has_two_commits_or_an_issue(given: str, code: int, tmp_path: Path) -> None:
-    asked = dict(zip(("GOOD", "BAD", "ISSUE"), given.split(" "), strict=True))
-    script = script_of("bisect", "find", "Check the inputs")
-    ended, said = scripted(script, tmp_path, GitHub(), **asked)
-    assert ended == code
-    assert ("::error::Expected good and bad, or the number of an issue." in said) == bool(code)
-
-
-@pytest.mark.parametrize(
-    ("body", "author", "message"),
-    [
-        ("/shootout", "bob", "Only people who may write"),
-        ("/shootout", "eve", "comes from a fork"),
-        ("/shootout", "dan", "or a bot"),
-        ("/shootout head=$(id)", "ann", "Not understood"),
-        ("/shootout options=--out=/", "ann", "Not understood"),
-        ("/shootouts", "ann", ""),
-        ("/shootout", "x/../y", ""),
-        ("/shootout", "an-app[bot]", ""),
-        ("thanks", "ann", ""),
-    ],
-)
-def test_a_comment_that_may_not_ask_is_told_why(body: str, author: str, message: str, tmp_path: Path) -> None:
-    with github_server.running() as state:
-        state.writers = {"ann", "eve", "dan"}
-        repository = "eve/servers" if author == "eve" else REPOSITORY
-        pull = a_pull("owner:faster", "0", repository=repository)
-        state.pulls.append(pull | {"user": {"type": "Bot" if author == "dan" else "User"}})
-        asks = {"ACTOR": author, "BODY": body, "ASKED": "77", "NUMBER": "3", "ENDED": "", "MEASURES": "{}"}
-        about = {"REPOSITORY": REPOSITORY, "RUN": "1", "LINK": "https://github.example"}
-        script = f"exec {ACTIONS}/request/request"
-        code, said = scripted(script, tmp_path, state, **asks, **about)
-    told = "".join(each["body"] for each in state.comments)
-    assert told.startswith("Nothing is measured. ") == bool(message), said
-    assert message in told
-    assert code == bool(message)
-    assert not (tmp_path / "OUTPUT").exists()
 
 
 def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path) -> None:
@@ -152,10 +60,11 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     (tmp_path / "tools" / "shootout" / "run-1").mkdir()
     os.utime(tmp_path / "tools" / "shootout" / "run-1", (0, 0))
     mine = tmp_path / "mine"
+    environment["SHOOTOUT_COMMAND"] = str(mine)
     for version, told in ((__version__, False), ("9.9", True)):
         mine.write_text(f"#!/bin/sh\necho shootout {version}\n")
         mine.chmod(0o755)
-        done = subprocess.run([install, mine], env=environment, capture_output=True, text=True, check=True)
+        done = subprocess.run([install], env=environment, capture_output=True, text=True, check=True)
         assert done.stdout == f"{mine}\n"
         assert ("::warning::" in done.stderr) == told
     assert not (tmp_path / "tools" / "shootout" / "run-1").exists()
@@ -181,7 +90,7 @@ def stub(tmp_path: Path) -> dict[str, str]:
         "REPORT": str(tmp_path / "report.html"),
         "PATH": "/usr/bin:/bin",
         "RUNNER_TOOL_CACHE": str(tmp_path),
-        "SHOOTOUT_LOCK": str(tmp_path / "lock"),
+        "INPUTS": "{}",
     }
     for name in ("OUTPUT", "STEP_SUMMARY"):
         (tmp_path / name).touch()
@@ -197,9 +106,8 @@ def measured(environment: dict[str, str], **changes: str) -> subprocess.Complete
 
 
 def test_inputs_become_options(stub: dict[str, str]) -> None:
-    done = measured(
-        stub, BASE="a b", HEAD="$(id)", BUDGET="5", OPTIONS="--set=a.b=c\n\n--seed=2", RESUME="true"
-    )
+    given = {"base": "a b", "head": "$(id)", "budget": "5", "resume": "true", "out": "unused"}
+    done = measured(stub, INPUTS=json.dumps(given | {"options": "--set=a.b=c\n\n--seed=2"}))
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert lines[1:8] == [
@@ -267,50 +175,31 @@ def test_a_runner_is_calibrated_and_every_judging_command_gets_the_acknowledgeme
     assert lines[-1] == "--acknowledged=a b.toml"
 
 
-def test_a_machine_measures_for_one_runner_at_a_time(stub: dict[str, str], tmp_path: Path) -> None:
-    """Each runner has a tool cache of its own; the lock is the machine's."""
-    log = tmp_path / "log"
-    Path(stub["SHOOTOUT"]).write_text(
-        f'#!/bin/sh\n[ "$1" = github ] || {{ echo begin; sleep 0.5; echo end; }} >>{log}\n'
-    )
-    script, running = str(ACTIONS / "measure" / "measure"), []
-    for number in ("1", "2"):
-        own = {"RUNNER_TOOL_CACHE": str(tmp_path / number), "OUT": str(tmp_path / number / "measured")}
-        (tmp_path / number).mkdir()
-        running.append(
-            subprocess.Popen([script], env=stub | own | {"PROFILE": "p"}, stdout=subprocess.DEVNULL)
-        )
-    assert [process.wait(30) for process in running] == [0, 0]
-    assert log.read_text().split() == ["begin", "end"] * 2
+def test_a_runner_works_for_one_job_at_a_time_whatever_a_job_leaves_running(tmp_path: Path) -> None:
+    """The job hooks of .ci/runner-setup, which GitHub's runner runs before and after all steps."""
+    text = (paths.ROOT / ".ci" / "runner-setup").read_text().replace("/run/lock/", f"{tmp_path}/")
+    begin, end = re.findall(r"<<'HOOK'\n(.*?)HOOK\n", text, re.S)
+    lock, holder = tmp_path / "shootout.lock", tmp_path / "shootout.holder"
+    lock.touch()
+
+    def hook(script: str) -> str:
+        environment = os.environ | {"RUNNER_TEMP": str(tmp_path)}
+        return subprocess.check_output(["bash", "-e", "-c", script], env=environment, text=True)
+
+    def free() -> bool:
+        return subprocess.run(["flock", "--nonblock", lock, "true"], check=False).returncode == 0
+
+    assert hook(begin) == ""
+    assert not free()
+    with subprocess.Popen(["flock", lock, "true"]) as another:
+        hook(end)
+        assert another.wait(30) == 0
+    assert free()
+    until(lambda: not Path(f"/proc/{holder.read_text().strip()}").exists())
 
 
-@pytest.mark.parametrize("action", ["build", "measure", "server"])
-def test_nothing_is_downloaded_or_uploaded_while_others_measure(action: str) -> None:
-    steps = yaml.safe_load((ACTIONS / action / "action.yml").read_text())["runs"]["steps"]
-    assert steps[0]["run"] == 'exec "$GITHUB_ACTION_PATH/../hold"'
-    assert (steps[-1]["run"], steps[-1]["if"]) == (
-        'exec "$GITHUB_ACTION_PATH/../hold" end',
-        "${{ always() }}",
-    )
-
-
-def test_a_job_holds_the_machine_from_step_to_step(stub: dict[str, str], tmp_path: Path) -> None:
-    own = stub | {"RUNNER_TEMP": str(tmp_path)}
-
-    def free(environment: dict[str, str] = stub) -> bool:
-        script = f". {ACTIONS / 'lock.sh'}"
-        asked = ["timeout", "0.3", "bash", "-eu", "-c", script]
-        return subprocess.run(asked, env=environment, capture_output=True, check=False).returncode == 0
-
-    for words, others in (([], False), ([], False), (["end"], True), (["end"], True)):
-        subprocess.run([str(ACTIONS / "hold"), *words], env=own, check=True)
-        assert free(own)
-        assert free() == others
-
-
-def test_what_a_build_leaves_running_does_not_keep_the_machine(stub: dict[str, str], tmp_path: Path) -> None:
-    script = f"sleep 60 >/dev/null 2>&1 & echo $! >{tmp_path}/left; echo ::error::theirs"
-    own = {"DIRECTORY": str(tmp_path), "BUILD": script, "BUILT": "build", "COMMIT": "c"}
+def test_what_a_build_prints_is_no_command_to_the_runner(stub: dict[str, str], tmp_path: Path) -> None:
+    own = {"DIRECTORY": str(tmp_path), "BUILD": "echo ::error::theirs", "BUILT": "build", "COMMIT": "c"}
     done = subprocess.run(
         [str(ACTIONS / "build" / "build")], env=stub | own, capture_output=True, text=True, check=True
     )
@@ -318,25 +207,6 @@ def test_what_a_build_leaves_running_does_not_keep_the_machine(stub: dict[str, s
     assert lines[0].startswith("::stop-commands::")
     assert lines.index("::error::theirs") < lines.index(f"::{lines[0].removeprefix('::stop-commands::')}::")
     assert ["servers", "pack", f"{tmp_path}/build"] == lines[2:5]
-    try:
-        subprocess.run(["flock", "--nonblock", stub["SHOOTOUT_LOCK"], "true"], check=True)
-    finally:
-        os.kill(int((tmp_path / "left").read_text()), signal.SIGKILL)
-
-
-def test_a_lock_that_users_may_not_make_has_another_place(stub: dict[str, str], tmp_path: Path) -> None:
-    text = (ACTIONS / "lock.sh").read_text()
-    text = text.replace("/var/lock/", "/proc/").replace("/tmp/", f"{tmp_path}/")  # nobody may write to /proc
-    for lock, code in (("", 0), ("/proc/mine.lock", 2)):
-        environment = stub | {"SHOOTOUT_LOCK": lock}
-        done = subprocess.run(
-            ["bash", "-c", text], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == code
-        assert done.stderr == (
-            "" if code == 0 else "shootout: /proc/mine.lock (SHOOTOUT_LOCK): cannot be made\n"
-        )
-    assert (tmp_path / "shootout.lock").exists()
 
 
 def test_a_measurement_that_takes_too_long_ends(stub: dict[str, str]) -> None:
@@ -346,58 +216,81 @@ def test_a_measurement_that_takes_too_long_ends(stub: dict[str, str]) -> None:
     assert "took longer than 0.01 minutes" in done.stderr
 
 
-def test_a_push_to_the_data_branch_comes_after_those_made_meanwhile(tmp_path: Path) -> None:
-    action = yaml.safe_load((ACTIONS / "data" / "action.yml").read_text())
-    (push,) = (step["run"] for step in action["runs"]["steps"] if step["name"] == "Push")
+def kept(folder: Path, taken: str = ".", keep: int = 9, **environment: str) -> None:
+    """Add what lies in kept/ to the data branch."""
+    own = {"FOLDER": taken, "KEEP": str(keep), "GITHUB_RUN_ID": folder.name, **environment}
+    subprocess.run([str(ACTIONS / "keep" / "keep")], cwd=folder, env=os.environ | own, check=True)
+
+
+def measures(folder: Path, files: dict[str, str]) -> None:
+    """Make kept/, an artifact's content."""
+    for name, text in files.items():
+        (folder / "kept" / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / "kept" / name).write_text(text)
+
+
+def test_what_is_kept_comes_after_what_others_pushed_meanwhile(tmp_path: Path) -> None:
     git(tmp_path, "init", "--quiet", "--bare", "origin")
-    for name in ("first", "second"):
-        git(tmp_path, "clone", "--quiet", "origin", name)
-        git(tmp_path / name, "checkout", "--quiet", "-B", "shootout-data")
+    for name in ("first", "second", "late"):
+        (tmp_path / name).mkdir()
+        git(tmp_path, "clone", "--quiet", "origin", f"{name}/data")
+        git(tmp_path / name / "data", "checkout", "--quiet", "-B", "shootout-data")
         if name == "first":
-            git(tmp_path / name, "commit", "--quiet", "--allow-empty", "--message=Begin")
-            git(tmp_path / name, "push", "--quiet", "origin", "HEAD")
+            git(tmp_path / name / "data", "commit", "--quiet", "--allow-empty", "--message=Begin")
+            git(tmp_path / name / "data", "push", "--quiet", "origin", "HEAD")
         else:
-            git(tmp_path / name, "reset", "--quiet", "--hard", "origin/shootout-data")
+            git(tmp_path / name / "data", "reset", "--quiet", "--hard", "origin/shootout-data")
     for name in ("first", "second"):
-        (tmp_path / name / name).touch()
-        (tmp_path / name / "bisection.json").write_text(name)  # the same one in both jobs
-        ledger = tmp_path / name / "results" / "ledger" / "a.jsonl"
-        ledger.parent.mkdir(parents=True)
-        ledger.write_text(f"{name}\n")
-        done = subprocess.run(
-            ["bash", "-eo", "pipefail", "-c", push],
-            cwd=tmp_path / name,
-            env=os.environ | {"MESSAGE": name},
-            check=False,
-        )
-        assert done.returncode == 0
-    subjects = git(tmp_path / "origin", "log", "--format=%s", "shootout-data")
-    assert subjects.split() == ["second", "first", "Begin"]
-    assert git(tmp_path / "origin", "show", "shootout-data:bisection.json") == "second"
-    known = git(tmp_path / "origin", "show", "shootout-data:results/ledger/a.jsonl")
-    assert known.split() == ["first", "second"]
+        run = {f"results/{name}.jsonl": name, "results/same.jsonl": name}
+        made = {"results/judged/a.json": "{}", "site/a": ""}
+        measures(tmp_path / name, run | made | {"results/ledger/a.jsonl": f"1\n{name}\n"})
+        kept(tmp_path / name)
+
+    def read(revision: str) -> str:
+        return git(tmp_path / "origin", "show", f"shootout-data:{revision}")
+
+    assert git(tmp_path / "origin", "log", "--format=%s", "shootout-data").split("\n") == [
+        "Run second", "Run first", "Begin",
+    ]  # fmt: skip
+    assert read("results/same.jsonl") == "second"
+    assert read("results/ledger/a.jsonl").split() == ["1", "first", "second"]
+    assert set(git(tmp_path / "origin", "ls-tree", "-r", "--name-only", "shootout-data").split()) == {
+        "results/first.jsonl", "results/second.jsonl", "results/same.jsonl", "results/ledger/a.jsonl",
+    }  # fmt: skip
 
     # Others are faster eight times.
     (tmp_path / "bin").mkdir()
     pauses, sleep = tmp_path / "pauses", tmp_path / "bin" / "sleep"
     sleep.write_text(f"#!/bin/sh\necho >>{pauses}\n")
-    hook = tmp_path / "second" / ".git" / "hooks" / "pre-push"
+    hook = tmp_path / "late" / "data" / ".git" / "hooks" / "pre-push"
     other = "git commit --quiet --allow-empty --message=Other && git push --quiet origin HEAD"
-    meanwhile = f"cd {tmp_path}/first && git pull --quiet --rebase origin shootout-data && {other}"
+    meanwhile = f"cd {tmp_path}/first/data && git pull --quiet --rebase origin shootout-data && {other}"
     hook.write_text(f"#!/bin/sh\n[ $(wc -l <{pauses}) -ge 8 ] || (unset GIT_DIR; {meanwhile}) >/dev/null\n")
     for file in (sleep, hook):
         file.chmod(0o755)
     pauses.touch()
-    (tmp_path / "second" / "late").touch()
-    path = f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(
-        ["bash", "-eo", "pipefail", "-c", push],
-        cwd=tmp_path / "second",
-        env=os.environ | {"MESSAGE": "late", "PATH": path},
-        check=True,
-    )
+    measures(tmp_path / "late", {"results/count/a.json": "{}"})
+    kept(tmp_path / "late", "results/count", PATH=f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
     subjects = git(tmp_path / "origin", "log", "--format=%s", "shootout-data")
-    assert subjects.split() == ["late", *["Other"] * 8, "second", "first", "Begin"]
+    assert subjects.split("\n") == ["Run late", *["Other"] * 8, "Run second", "Run first", "Begin"]
+
+
+def test_of_the_branch_only_the_newest_are_kept(tmp_path: Path) -> None:
+    """Of a folder its entries, else the runs with what explains them."""
+    git(tmp_path, "init", "--quiet", "--bare", "origin")
+    git(tmp_path, "clone", "--quiet", "origin", "data")
+    older = ("results/R1.jsonl", "results/why/R1/cell.json", "results/bisections/B1/a.json")
+    newer = tuple(name.replace("1", "2") for name in older)
+    whole = dict.fromkeys((*older, *newer), "{}")
+    measures(tmp_path, whole | {"results/ledger/a.jsonl": "a\n", "acknowledged.toml": ""})
+    kept(tmp_path, "results/bisections", keep=1)
+    tracked = set(git(tmp_path / "data", "ls-files").split())
+    assert tracked == {"results/bisections/B2/a.json"}
+    kept(tmp_path, keep=1)
+    assert set(git(tmp_path / "data", "ls-files").split()) == {
+        "acknowledged.toml", "results/R2.jsonl", "results/ledger/a.jsonl", "results/why/R2/cell.json",
+        "results/bisections/B1/a.json", "results/bisections/B2/a.json",
+    }  # fmt: skip
 
 
 def test_an_earlier_answer_is_not_shown_again(stub: dict[str, str], tmp_path: Path) -> None:

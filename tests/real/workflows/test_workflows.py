@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.support.report.github.github_server import REPOSITORY
 from tests.support.workflows import actions
 from tests.support.workflows.actions import Hub
-from tests.support.workflows.repositories import WORKFLOWS
+from tests.support.workflows.repositories import WORKFLOWS, example, examples
 
 pytest_plugins = ["tests.support.runs", "tests.support.workflows.repositories"]
 
@@ -36,38 +38,38 @@ def test_a_failure_inside_a_pipe_fails_its_step(workflow: Path) -> None:
         assert found["defaults"] == {"run": {"shell": "bash"}}  # which has pipefail; no shell at all has not
 
 
-def test_a_forks_code_reaches_a_runner_of_ours_by_an_environment_only() -> None:
-    gate, comment = (yaml.safe_load((WORKFLOWS / f"{name}.yml").read_text()) for name in ("gate", "comment"))
-    assert set(actions.triggers(gate)) == {"workflow_call"}
-    assert comment["env"]["HOSTED"] == gate["env"]["HOSTED"]
-    outputs = gate["jobs"]["decide"]["outputs"]
-    authors = (("someone/servers", "User"), (None, "User"), (REPOSITORY, "Bot"), (REPOSITORY, "User"))
-    for theirs, author in authors:
-        pull = {"head": {"repo": {"full_name": theirs} if theirs else None}, "user": {"type": author}}
-        expected = "" if (theirs, author) == (REPOSITORY, "User") else "shootout-fork"
-        for job, builder, environment in (
-            ("measure", '["self-hosted"]', expected),
-            ("measure", '"ubuntu-perf"', expected),
-            ("measure", '"ubuntu-24.04"', ""),
-            ("build-base", '"ubuntu-24.04"', ""),
-            ("build-base", '["self-hosted"]', expected),
-            ("build-base", '"ubuntu-perf"', expected),
-            ("build-head", '"ubuntu-24.04"', ""),
-            ("build-head", '["ubuntu-24.04", "self-hosted"]', expected),
-            ("build-head", '"ubuntu-perf"', expected),
-        ):
-            context = {
-                "github": {"repository": REPOSITORY, "event": {"pull_request": pull}},
-                "inputs": {"environment": "shootout-fork", "build-runner": builder, "runner": builder},
-            }
-            context["env"] = {name: actions.filled(each, context) for name, each in gate["env"].items()}
-            known = ("fork", "hosted-builds", "hosted-measures")
-            decided = {name: str(actions.filled(outputs[name], context)).lower() for name in known}
-            context["needs"] = {"decide": {"outputs": decided}}
-            assert actions.filled(gate["jobs"][job]["environment"], context) == environment
-
-
 @pytest.mark.parametrize("workflow", sorted(WORKFLOWS.glob("own-*.yml")), ids=lambda path: path.stem)
 def test_a_copy_of_this_repository_runs_nothing_by_itself(workflow: Path, orchestrated: Hub) -> None:
     jobs = actions.run(replace(orchestrated, variables={}), workflow)
     assert {job.result for job in jobs.values()} == {"skipped"}
+
+
+def test_an_adopters_repository_is_clean_and_gives_a_reason_for_each_ignore(tmp_path: Path) -> None:
+    """It is made of all examples of docs/ci.md."""
+    folder = tmp_path / ".github" / "workflows"
+    folder.mkdir(parents=True)
+    found = list(examples())
+    for number, text in enumerate(found):
+        assert all(
+            re.search(r"ignore\[[a-z-]+\] \w+", line) for line in text.splitlines() if "zizmor" in line
+        )
+        (folder / f"{number}.yml").write_text(text.replace("OWNER", "maker").replace("COMMIT", "1" * 40))
+    assert len(found) == 11
+    zizmor = [
+        Path(sys.executable).with_name("zizmor"),
+        "--offline",
+        "--quiet",
+        "--strict-collection",
+        tmp_path,
+    ]
+    done = subprocess.run(zizmor, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_an_adopter_writes_little() -> None:
+    def lines(name: str, number: int = 0) -> int:
+        return len(example(name, number).strip().splitlines())
+
+    assert lines("gate") + lines("comment") <= 16
+    assert lines("gate", 2) <= 12  # on GitHub's machines, with a my.cnf
+    assert lines("weekly") <= 14  # with the site

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from msgspec.structs import replace
 
-from benchmarks.bisect import commits
+from lab import commits
 from shootout.bisect import timed
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.judge import Found

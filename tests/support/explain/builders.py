@@ -10,9 +10,9 @@ from msgspec import structs
 from shootout.document import journal
 from shootout.explain.documents import EXPLANATIONS
 from shootout.explain.values import CallTree, Explanation, Profile
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument, Samples
-from shootout.model.statement_plan import PlanStep, StatementPlan
 from tests.support import builders
 
 CELL = builders.a_block("oltp_read_write", 8).cell(builders.HEAD)
@@ -58,7 +58,7 @@ def an_explanation(run: str = "20261120T024100Z-7f3a", cell: Cell = CELL) -> Exp
                 )
             )  # fmt: skip
     plans = [
-        StatementPlan(
+        ExecutionPlan(
             start=1, server=server, kind="SELECT", sql="SELECT c FROM sbtest1 WHERE id = 7",
             steps=(
                 PlanStep(

@@ -23,6 +23,7 @@ from typing import Any
 
 import yaml
 
+from shootout import __version__
 from tests.support.workflows.artifacts import Artifacts, now
 
 PATIENCE_S = 1800.0  # for a step that takes two minutes at most on an idle machine
@@ -112,7 +113,7 @@ def run(
                 key: {"result": value.result, "outputs": value.outputs} for key, value in needs.items()
             },
             "runner": {"tool_cache": str(hub.tools)},
-            "vars": hub.variables,
+            "vars": {} if _is_forks(hub) else hub.variables,
         }
         context["env"] |= _filled(found.get("env", {}), context)
         if not _wanted(job.get("if"), context, failed=any(each != "success" for each in before)):
@@ -142,6 +143,12 @@ def run(
                 done[f"{name}[{number}]"] = hub.done[f"{where}[{number}]"] = parts[-1]
         done[name] = replace(parts[-1], result=_combined([each.result for each in parts]))
     return done
+
+
+def _is_forks(hub: Hub) -> bool:
+    """Whether a fork's pull request started the run: GitHub passes it no variables."""
+    pull = hub.event.get("pull_request")
+    return pull is not None and (pull["head"]["repo"] or {}).get("full_name") != hub.repository
 
 
 def records(jobs: Mapping[str, Job]) -> list[dict[str, Any]]:
@@ -359,6 +366,7 @@ class _Runner:
         files = {key: folder / f"{key}-{number}" for key in keys}
         for file in files.values():
             file.touch()
+        (folder / "event.json").write_text(json.dumps(hub.event))
         script = folder / f"script-{number}.sh"
         script.write_text(_text(filled(step["run"], context)), "utf-8")
         environment = {
@@ -366,9 +374,13 @@ class _Runner:
             **_texts(context["env"]),
             **{f"GITHUB_{key}": str(file) for key, file in files.items()},
             "GITHUB_ACTION_PATH": str(self.action or ""),
+            "GITHUB_ACTOR": "ann",
+            "GITHUB_EVENT_PATH": str(folder / "event.json"),
             "GITHUB_REPOSITORY": hub.repository,
-            "GITHUB_RUN_ID": "19500000000",  # as large as today's; few of them are valid seeds
+            "GITHUB_REF_NAME": f"v{__version__}",
+            "GITHUB_RUN_ID": str(hub.run_id),
             "GITHUB_SERVER_URL": hub.origin.as_uri(),
+            "GITHUB_SHA": hub.sha,
             "GITHUB_WORKSPACE": str(self.workspace),
             "RUNNER_TEMP": str(self.temp),
             "RUNNER_TOOL_CACHE": str(hub.tools),
@@ -409,7 +421,7 @@ class _Runner:
                     raise UnsupportedError("checkout: leaves its token behind")
                 repository = given.get("repository", self.hub.repository)
                 _clone(self.hub.origin / repository, target, given.get("ref") or self.hub.sha)
-            case "actions/upload-artifact":
+            case "actions/upload-artifact" | "actions/upload-pages-artifact":
                 return self._upload(target, given)
             case "actions/download-artifact":
                 return self._download(target, given), {}
@@ -561,6 +573,7 @@ def _github(hub: Hub) -> dict[str, Any]:
         "ref": "refs/heads/main",
         "repository": hub.repository,
         "repository_id": "7",
+        "run_attempt": "1",
         "run_id": str(hub.run_id),
         "server_url": "https://github.example",
         "sha": hub.sha,

@@ -127,12 +127,17 @@ def a_profile(lab: Lab, *threads: int) -> str:
     return PROFILE.format(threads=list(threads), settings=lab.folder / "small.toml")
 
 
+def examples(name: str = "[a-z]+") -> list[str]:
+    """The workflows of docs/ci.md, or those of a name."""
+    page = (paths.ROOT / "docs" / "ci.md").read_text()
+    return [
+        textwrap.dedent(each) for each in re.findall(rf"^    name: {name}\n(?:(?:    .*)?\n)+", page, re.M)
+    ]
+
+
 def example(name: str, number: int = 0) -> str:
     """A workflow of docs/ci.md."""
-    blocks = re.findall(
-        rf"^    name: {name}\n(?:(?:    .*)?\n)+", (paths.ROOT / "docs" / "ci.md").read_text(), re.M
-    )
-    return textwrap.dedent(blocks[number])
+    return examples(name)[number]
 
 
 def written(repository: Path, ours: str, text: str, **inputs: object) -> Path:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from benchmarks.showcase import record
+from lab.showcase import record
 from shootout.analysis import compare, confirmation, verdicts
 from shootout.document import journal
 from shootout.model.run import RunDocument

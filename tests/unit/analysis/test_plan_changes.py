@@ -5,16 +5,16 @@ from __future__ import annotations
 import pytest
 
 from shootout.analysis import plan_changes
-from shootout.measure import plans
-from shootout.model.statement_plan import PlanStep, StatementPlan
+from shootout.measure import execution_plans
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 
 
-def a_plan(server: str, *tables: str) -> StatementPlan:
+def a_plan(server: str, *tables: str) -> ExecutionPlan:
     steps = (
         PlanStep(select="SIMPLE", table=table, access="ALL", key="", key_length="", ref="", extra=())
         for table in tables
     )
-    return StatementPlan(start=1, server=server, kind="k", sql="", steps=tuple(steps), text="", handlers={})
+    return ExecutionPlan(start=1, server=server, kind="k", sql="", steps=tuple(steps), text="", handlers={})
 
 
 @pytest.mark.parametrize(
@@ -46,6 +46,6 @@ def test_warnings_name_what_the_statement_and_its_plan_name_and_no_value() -> No
         {"Code": 3170, "Message": "Memory capacity of 1 bytes for 'range_optimizer_max_mem_size' exceeded."},
         {"Code": 1003, "Message": "/* select#1 */ select `t`.`c` from `t` where (`k` = 'secret')"},
     ]
-    assert list(plans._warnings(rows, sql, ["k_1"])) == [
+    assert list(execution_plans._warnings(rows, sql, ["k_1"])) == [
         rows[0]["Message"], "Truncated incorrect DOUBLE value: '…'", rows[3]["Message"],
     ]  # fmt: skip

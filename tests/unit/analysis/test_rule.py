@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
-from benchmarks.verdict.__main__ import POLICY, RECORDED
 from shootout.analysis import compare
 from shootout.analysis.thresholds import RULE
 from shootout.document import journal
+from shootout.model.plan import Policy
 from shootout.model.verdict import Comparison
+from shootout.paths import REPORTS
 
+RECORDED = REPORTS / "showcase" / "verdict"
 GOLDEN = Path(__file__).parent / "golden" / f"rule-{RULE}.txt"
 VERDICT_RUNS = ("aa-1", "paused-2", "power-2", "bias-pause-1")
 
@@ -38,5 +40,5 @@ def require_kept(found: list[str], names: Collection[str], tmp_path: Path) -> No
 def test_recorded_runs_keep_their_verdicts(tmp_path: Path) -> None:
     found: list[str] = []
     for name in VERDICT_RUNS:
-        found += lines(name, compare.compare(journal.read(RECORDED / f"{name}.jsonl.xz"), POLICY))
+        found += lines(name, compare.compare(journal.read(RECORDED / f"{name}.jsonl.xz"), Policy()))
     require_kept(found, VERDICT_RUNS, tmp_path)

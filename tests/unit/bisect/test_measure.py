@@ -15,7 +15,7 @@ from shootout.bisect import measure
 from shootout.bisect.batches import TOGETHER_MAX
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import Question
-from shootout.bisect.values import Answer, BuildRecord, Revision
+from shootout.bisect.values import Bisected, BuildRecord, Revision
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
@@ -87,7 +87,7 @@ def of_commits(count: int, *, resume: bool = False) -> Question:
     return replace(versions, revisions=commits, build=Build(command="make"))
 
 
-def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Answer:
+def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Bisected:
     """What the bisection says in the end."""
     path = measure.bisect(question, results, observe)
     return found_by_time(BISECTIONS.read(path), *runs(path.parent).values()).answer

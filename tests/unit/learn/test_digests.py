@@ -40,13 +40,16 @@ def batch(*rows: dict[str, object]) -> bytes:
     return "".join("\t".join(line) + "\n" for line in lines).encode()
 
 
-@pytest.mark.parametrize("form", ["array", "lines", "batch"])
+@pytest.mark.parametrize("form", ["array", "lines", "batch", "csv"])
 def test_all_forms_say_the_same(tmp_path: Path, form: str) -> None:
     lower = {name.lower(): value for name, value in SAMPLED.items()}
     content = {
         "array": msgspec.json.encode([SAMPLED]),
         "lines": msgspec.json.encode(lower) + b"\n",
         "batch": batch(SAMPLED),
+        "csv": ";".join(f'"{name}"' for name in SAMPLED).encode()
+        + b"\r\n"
+        + ";".join(f'"{value}"' for value in SAMPLED.values()).encode(),
     }
     log = read(tmp_path, content[form])
     (template,) = log.templates
@@ -80,7 +83,7 @@ def test_what_has_no_whole_text_is_left_out(tmp_path: Path) -> None:
         (b'[{"DIGEST_TEXT": "SELECT ?"}]', "no column COUNT_STAR"),
         (batch(ROW | {"COUNT_STAR": "many"}), "'many' is no number"),
         (batch(ROW) + b"SELECT\n", "a row has not the columns"),
-        (b"[1]", "a row is no object"),
+        (b'[1, "DIGEST_TEXT"]', "a row is no object"),
         (b'[{"DIGEST_TEXT"', "not performance_schema's digests"),
     ],
 )

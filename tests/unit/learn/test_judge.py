@@ -1,7 +1,7 @@
 import pytest
 from msgspec.structs import replace
 
-from shootout.learn.judge import Fidelity, compared, concerns
+from shootout.learn.judge import Fidelity, compared, concerns, refusal
 from shootout.learn.learning import LearnedStatement, LearningReport
 from shootout.learn.values import LeftOut, Log
 from tests.support.learn.builders import a_log, a_template
@@ -92,6 +92,14 @@ def test_a_workload_that_is_another_is_told_with_its_reasons_worst_first() -> No
         "the server refuses 34.0 % of attempts: read: Duplicate entry '…' for key 'k' (1062)"
     )
     assert told[3] == "10.0 % of the log's statements are left out: 10 x reads a file"
+
+
+def test_a_refusal_names_the_server_s_words_without_values() -> None:
+    found = refusal(1062, "statement `insert_t`: Duplicate entry 'secret' for key 'a'")
+    assert found is not None
+    assert found.refused == {"insert_t": "Duplicate entry '…' for key 'a' (1062)"}
+    assert refusal(0, "statement `insert_t`: lost") is None
+    assert refusal(1045, "Access denied") is None
 
 
 def test_what_is_not_sent_counts_nothing() -> None:

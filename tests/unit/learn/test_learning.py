@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import learning
 from shootout.learn.binding import bind
@@ -81,3 +83,16 @@ def test_calls_are_warned_of() -> None:
     (warning,) = learning.warnings(a_log(*calls, a_template("SELECT 1")))
     assert warning.startswith("5 statements are CALLs; ")
     assert not [*learning.warnings(a_log(a_template("SELECT call FROM t")))]
+
+
+def test_a_sampled_log_says_what_is_lost() -> None:
+    log = replace(a_log(a_template("SELECT 1")), sampled=10)
+    statements, sessions = (
+        [*learning.warnings(replace(log, sampled_sessions=whole))] for whole in (False, True)
+    )
+    assert [each.partition(":")[0] for each in (*statements, *sessions)] == [
+        "the server logged one of 10 statements (Log_slow_rate_limit)",
+        "the server logged one of 10 sessions (Log_slow_rate_limit)",
+    ]
+    assert "rates are lost" in statements[0]
+    assert "transactions hold" in sessions[0]

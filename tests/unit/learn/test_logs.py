@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import bz2
+import codecs
+import gzip
+import lzma
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,12 @@ SELECT "a" FROM t2;
 """
 GENERAL = "2026-11-25T02:34:40.100000Z\t    2 Query\tSELECT 1\n"
 DIGESTS = '[{"DIGEST_TEXT": "SELECT ?", "COUNT_STAR": 1, "SUM_TIMER_WAIT": 1, "SUM_ROWS_EXAMINED": 0, "SUM_ROWS_SENT": 1}]'  # noqa: E501
+
+
+BANNER = (
+    "/usr/sbin/mysqld, Version: 8.0.33 (MySQL Community Server - GPL). started with:\n"
+    "Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n"
+)
 
 
 def written(folder: Path, *contents: str) -> list[Path]:
@@ -48,17 +59,46 @@ def test_a_cut_file_does_not_spoil_the_next(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("contents", "said"),
     [
-        (["nothing of the kind\n"], "expected one kind of file"),
+        (["nothing of the kind\n"], "no statement is in it: expected a slow query log, a general log, mysql"),
+        (["-- MySQL dump 10.13\n"], "performance_schema's digests, found a dump$"),
+        (["2024-05-06T10:00:00.1Z 0 [System] [MY-0] [Server] up\n"], "found an error log$"),
+        (["\n# 170ms user time, 20ms system time\n# Overall: 2 total\n"], "found a report on a log$"),
+        (["# at 4\n#240506 10:00:00 server id 1\n"], "found a binary log as text$"),
+        (["+------+\n| a |\n"], "found what a client draws: take mysql --batch$"),
+        ([BANNER], "no statement is in it: only a server's banner; the log was off, or long_query_time"),
+        ([2 * BANNER.replace("\n", "\r\n")], "only a server's banner"),
         ([SLOW, DIGESTS], "expected one kind of file"),
-        ([""], "expected one kind of file"),
+        ([""], "no statement is in it: it is empty$"),
+        (["[1]"], "JSON without a log: expected entries with message"),
+        (["{"], "not the JSON of an exported log"),
         ([SLOW.replace('SELECT "a" FROM t2', "COMMIT")], "no statement is in it"),
     ],
 )
 def test_other_files_are_refused(tmp_path: Path, contents: list[str], said: str) -> None:
+    paths = written(tmp_path, *contents)
     with pytest.raises(InputError, match=said):
-        logs.read(written(tmp_path, *contents))
+        logs.read(paths)
+    if contents[1:] == []:  # of several, one may be without statements
+        with pytest.raises(InputError, match=said):
+            logs.require(paths)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"absent: No such file"):
+    with pytest.raises(InputError, match=r"absent: cannot be read: No such file"):
         logs.read([tmp_path / "absent"])
+
+
+def test_files_are_looked_at_no_further_than_to_the_first_statement(tmp_path: Path) -> None:
+    logs.require(written(tmp_path, BANNER, SLOW, "nothing"))
+    with pytest.raises(InputError, match="expected a file, found a folder"):
+        logs.require([tmp_path])
+
+
+@pytest.mark.parametrize("packed", [gzip.compress, lzma.compress, bz2.compress])
+def test_packed_logs_and_those_of_windows_are_read(packed: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    windows = SLOW.replace("\n", "\r\n")
+    for content in (SLOW.encode(), windows.encode("utf-16"), codecs.BOM_UTF8 + windows.encode()):
+        (tmp_path / "log").write_bytes(packed(content))
+        assert [(each.sql, each.count) for each in logs.read([tmp_path / "log"]).templates] == [
+            ("SELECT ? FROM t2", 1)
+        ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from shootout.model.statement_plan import PlanChange, PlanStep, StatementPlan
+from shootout.model.execution_plan import ExecutionPlan, PlanChange, PlanStep
 from shootout.model.verdict import CellComparison, MetricComparison, Verdict
 from shootout.report import differing, wording
 from tests.support.report.compared import a_comparison_of, an_interval, plain
@@ -23,13 +23,13 @@ def a_step(table: str, access: str, key: str = "", *extra: str) -> PlanStep:
     )
 
 
-def a_plan(*steps: PlanStep, warnings: tuple[str, ...] = ()) -> StatementPlan:
-    return StatementPlan(
+def a_plan(*steps: PlanStep, warnings: tuple[str, ...] = ()) -> ExecutionPlan:
+    return ExecutionPlan(
         start=1, server="s", kind="missing", sql="SELECT 1", steps=steps, text="", warnings=warnings
     )
 
 
-def a_change(base: StatementPlan, head: StatementPlan, *, changed: bool = True) -> PlanChange:
+def a_change(base: ExecutionPlan, head: ExecutionPlan, *, changed: bool = True) -> PlanChange:
     return PlanChange(kind="missing", base=base, head=head, changed=changed, unsteady=False)
 
 

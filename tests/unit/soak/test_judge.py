@@ -9,13 +9,13 @@ import pytest
 from msgspec import structs
 from numpy.typing import NDArray
 
+from lab.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 from shootout.model.verdict import Verdict
 from shootout.soak import judge
 from shootout.soak.answer import answer, remarks
 from shootout.soak.curves import curves
 from shootout.soak.values import Gauge, Measure, SoakFailure
 from tests.support.soak.builders import document, header, slices
-from tests.support.soak.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 
 
 def test_a_step_is_found_when_it_was() -> None:

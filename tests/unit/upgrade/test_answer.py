@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from benchmarks.showcase import record as showcase
+from lab.showcase import record as showcase
 from shootout import cli
 from shootout.answer import Topic
 from shootout.answer import text as plain
@@ -20,8 +20,8 @@ from shootout.count.values import CountFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
+from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
-from shootout.model.statement_plan import StatementPlan
 from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
@@ -34,8 +34,8 @@ from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, 
 from shootout.writers import markdown
 from tests.support import builders
 from tests.support.count import builders as counts
+from tests.support.count.builders import a_plan
 from tests.support.report.site.pages import Document
-from tests.unit.count.test_by_version import a_plan
 
 OLD, NEW = builders.BASE, builders.HEAD
 FATE = OptionFate(
@@ -296,6 +296,8 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
     assert "more instructions for update at worst" in headline(alone)
     assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+    settings = structs.replace(EMPTY, done=("settings",))
+    assert headline(judge.read(settings, tmp_path)).endswith("no statement was counted or timed")
 
 
 def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> None:
@@ -313,6 +315,7 @@ def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> Non
     kept = "my.cnf: the new server takes the other 1 option as the old one does."
     assert lines(same, unknown) == [kept, missing, left_out]
     assert lines(same, structs.replace(same, read_by="old")) == [left_out]
+    assert lines(structs.replace(same, told="deprecated")) == [left_out]
 
 
 def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path: Path) -> None:
@@ -333,14 +336,14 @@ def test_kinds_and_cells_that_are_undecided_are_not_said_to_be_the_same(tmp_path
 
 
 def test_plans_that_one_server_did_not_tell_are_not_compared(tmp_path: Path) -> None:
-    def title(*plans: StatementPlan) -> str:
+    def title(*plans: ExecutionPlan) -> str:
         document = recounted(tmp_path, stored_upgrade(tmp_path), "statements", plans={"w": plans})
         every = topics(judge.read(document, tmp_path))
-        return next(topic.title for topic in every if topic.title.startswith("Plans"))
+        return next(topic.title for topic in every if topic.title.startswith("Execution plans"))
 
     told, empty = a_plan(NEW, "PRIMARY"), structs.replace(a_plan(NEW, "PRIMARY"), steps=(), text="")
-    assert title(a_plan(OLD, "PRIMARY"), told) == "Plans: none of 1 kind changed"
-    assert title(a_plan(OLD, "PRIMARY"), empty) == "Plans: not compared"
+    assert title(a_plan(OLD, "PRIMARY"), told) == "Execution plans: none of 1 kind changed"
+    assert title(a_plan(OLD, "PRIMARY"), empty) == "Execution plans: not compared"
 
 
 def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
@@ -528,8 +531,8 @@ def test_an_upgrade_has_a_page(tmp_path: Path) -> None:
     file = tmp_path / "site" / page_of("upgrades", EMPTY.upgrade)
     shown = Document(file.read_text("utf-8"))
     assert "performance_schema=OFF" in shown.text
-    assert "Plans: 1 statement planned in another way" in shown.text
-    headings = ("What to set", "Workloads", "Statements that", "Plans:", "Not tested")
+    assert "Execution plans: 1 statement planned in another way" in shown.text
+    headings = ("What to set", "Workloads", "Statements that", "Execution plans:", "Not tested")
     places = [*map(shown.text.index, headings)]
     assert places == sorted(places)
     front = Document((tmp_path / "site" / "index.html").read_text("utf-8"))
@@ -554,7 +557,7 @@ def test_the_headline_says_first_what_could_not_be_measured_and_why(tmp_path: Pa
     assert answered(answer).exit_code == 3
     titles = [topic.title for topic in topics(answer)]
     assert "Statements: not compared" in titles
-    assert "Plans: not compared" in titles
+    assert "Execution plans: not compared" in titles
 
 
 def test_session_modes_that_a_dump_lost_are_said(tmp_path: Path) -> None:

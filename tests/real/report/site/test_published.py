@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 from playwright.sync_api import Browser
 
-from benchmarks.showcase import repetitions
+from lab.showcase import repetitions
 from shootout import numbers, steps
 from shootout.analysis import claims
 from shootout.inputs import published
@@ -202,4 +202,4 @@ def test_each_comparison_has_been_repeated_here_and_its_findings_are_the_runs_ow
     assert sorted(str(run.header.profile.published) for run in runs) == sorted(NAMES)
     text = repetitions.FINDINGS.read_text("utf-8")
     for table in repetitions.tables(runs):
-        assert "\n".join(table) in text, "If it is meant: python -m benchmarks.showcase.repetitions"
+        assert "\n".join(table) in text, "If it is meant: python -m lab.showcase.repetitions"

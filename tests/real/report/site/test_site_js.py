@@ -49,7 +49,7 @@ def test_a_phone_shows_name_change_and_verdict_of_every_cell(
         tab.close()
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (768, "light"), (390, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_pages_are_drawn_whole_and_can_be_used_by_everybody_at_every_width(
     small: Path, chromium: Browser, width: int, scheme: str
 ) -> None:

@@ -16,7 +16,7 @@ import pytest
 from pymysql import OperationalError
 from pymysql.cursors import SSCursor
 
-from benchmarks.engine.process import most_memory
+from lab.engine.process import most_memory
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError
 from shootout.servers import bounded, running

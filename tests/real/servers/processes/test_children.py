@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from shootout.measure.workplace import interrupting
 from shootout.servers.processes import children
+from shootout.signals import interrupting
 from tests.support.runs import BASE, a_tree
 
 

@@ -1,6 +1,7 @@
 """Instances on their initialised directories, from start to stop."""
 
 import os
+import shlex
 import signal
 import socket
 from collections.abc import Iterator
@@ -129,3 +130,28 @@ def test_a_failing_initialisation_says_why(home: tuple[Tree, Path], tmp_path: Pa
     said = r"initialising failed \(exit code \d+\): unknown setting no-such-option=1; its error"
     with pytest.raises(MeasureError, match=said):
         instances.initialise(home[0], tmp_path / "instance", SMALL | {"no-such-option": "1"})
+
+
+def test_a_script_that_starts_its_server_without_exec_is_refused(
+    home: tuple[Tree, Path], tmp_path: Path
+) -> None:
+    tree, directory = home
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "share").symlink_to(tree.files.share)
+    script = tmp_path / "bin" / "mysqld"
+    command = [*tree.launch.before, str(tree.files.mysqld)]
+    words = (f"export {name}={value}" for name, value in tree.launch.variables.items())
+    script.write_text("\n".join(["#!/bin/sh", *words, f'{shlex.join(command)} "$@"', "exit $?"]))
+    script.chmod(0o755)
+    wrapped = Tree.inspect(tmp_path)
+    with pytest.raises(InputError, match=r"bin/mysqld: it started the server as another process \(\d+\)"):
+        instances.start(wrapped, directory, SMALL)
+    with instances.start(tree, directory, SMALL):  # nothing holds its files
+        pass
+    script.write_text(script.read_text().replace(str(tree.files.mysqld), f"exec {tree.files.mysqld}"))
+    with pytest.raises(MeasureError, match="bin/mysqld: the program was replaced during the measurement"):
+        instances.start(wrapped, directory, SMALL)
+    wrapped = Tree.inspect(tmp_path)
+    os.utime(script)  # the same program as before
+    with instances.start(wrapped, directory, SMALL) as instance:
+        assert instance.query("SELECT 1") == ((1,),)

@@ -182,6 +182,24 @@ def test_a_run_that_ends_while_another_looks_blocks_nothing(
     assert list((tmp_path / "instances").iterdir()) == []
 
 
+INTERRUPTED_AGAIN = """
+import signal, sys
+from pathlib import Path
+from shootout.servers.processes.leftovers import working_directory
+sys.addaudithook(lambda event, _: event == "shutil.rmtree" and signal.raise_signal(signal.SIGINT))
+with working_directory(Path(sys.argv[1]), "run") as directory:
+    (directory / "0").mkdir()
+    raise KeyboardInterrupt
+"""
+
+
+def test_another_interrupt_while_a_run_clears_up_leaves_nothing(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", INTERRUPTED_AGAIN, str(tmp_path)]
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "KeyboardInterrupt"
+    assert list((tmp_path / "instances").iterdir()) == []
+
+
 BEGINS_AND_ENDS = """
 import sys
 from pathlib import Path

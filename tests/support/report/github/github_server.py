@@ -25,7 +25,7 @@ REPOSITORY = "owner/servers"
 TOKEN = "a-token"
 ME = {"login": "github-actions[bot]", "type": "Bot"}
 PAGE_MAX = 100
-LISTS = ("artifacts", "jobs", "workflow_runs")  # in objects
+LISTS = ("artifacts", "check_runs", "jobs", "workflow_runs")  # in objects
 COMPARED_MAX = 300  # files that GitHub lists between two commits
 FILES_MAX = 3000  # that GitHub lists of a pull request
 SHA, BRANCH = "ab" * 20, "someone:faster"
@@ -54,6 +54,7 @@ class GitHub:
     labels: set[str] = field(default_factory=set)
     workflows: Sequence[str] = ()  # on the default branch
     caches: int = 0  # builds in its cache
+    checks: list[Record] = field(default_factory=list)  # of any commit
     reactions: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)  # what comments have said
     git: Path = Path()  # a clone
@@ -137,6 +138,8 @@ class GitHub:
                 return {"name": name} if name in self.labels else None
             case ["actions", "workflows"]:
                 return {"workflows": [{"name": name, "state": "active"} for name in self.workflows]}
+            case ["commits", _, "check-runs"]:
+                return {"check_runs": self.checks}
             case ["actions", "caches"]:
                 return {"total_count": self.caches}
             case ["git", "ref", *ref]:

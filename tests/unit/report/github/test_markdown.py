@@ -16,7 +16,7 @@ from msgspec import structs
 from shootout import characters, cli, numbers
 from shootout.analysis import compare
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.report.github import markdown
+from shootout.report.github import markdown, request
 from shootout.writers import markdown as written
 from tests.support import builders
 from tests.support.analysis import builders as analysis
@@ -57,7 +57,7 @@ def plain(text: str) -> str:
 
 def test_a_comment_has_every_run_and_the_link() -> None:
     text = markdown.comment(2 * [markdown.summary(a_comparison())], "main", "https://example.org/run")
-    assert text.startswith(f"{markdown.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
+    assert text.startswith(f"{request.MARKER}\n**mysql-8.0.12 is slower than mysql-5.7.22 in ")
     assert text.count("| workload | threads | base, tps |") == 2 * 2  # the worst, and all others folded
     assert text.endswith("[The full report](https://example.org/run)\n")
 

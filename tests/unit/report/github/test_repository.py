@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from shootout.errors import InputError
-from shootout.report.github import markdown
+from shootout.report.github import request
 from shootout.report.github.repository import Repository
 from tests.support.report.github.github_server import ME, GitHub, a_pull, comment
 from tests.unit.test_cli import a_document, saved
@@ -26,7 +26,7 @@ def test_a_comment_is_written_once_and_then_in_its_place(
     for run in ("20261120T024100Z-7f3a", "20261121T024100Z-7f3b"):
         path = saved(a_document(run=run), tmp_path)
         assert comment(path, f"--link=https://example.org/{run}") == 0
-    ours = [each for each in at.comments if each["body"].startswith(markdown.MARKER)]
+    ours = [each for each in at.comments if each["body"].startswith(request.MARKER)]
     assert len(ours) == 1
     assert "https://example.org/20261121T024100Z-7f3b" in ours[0]["body"]
     assert capsys.readouterr().out == f"{ours[0]['html_url']}\n" * 2
@@ -46,19 +46,19 @@ def test_a_result_leaves_the_announcement_of_a_newer_request(
     waiting: int, stays: bool, at: GitHub, tmp_path: Path
 ) -> None:
     a_pull(at)
-    announced = f"{markdown.MARKER}\n{markdown.WAITING.format(waiting)}\nAsked\n\n{markdown.BEFORE}"
+    announced = f"{request.MARKER}\n{request.WAITING.format(waiting)}\nAsked\n\n{request.BEFORE}"
     at.say(7, f"{announced}\nverdicts of an earlier push")
     assert comment(saved(a_document(), tmp_path)) == 0
     (posted,) = at.comments
     assert posted["body"].startswith(announced) == stays
-    assert posted["body"].count(markdown.MARKER) == 1
+    assert posted["body"].count(request.MARKER) == 1
     assert "oltp" in posted["body"]
     assert "earlier push" not in posted["body"]
 
 
 def test_a_persons_comment_is_never_taken_for_ours(at: GitHub, tmp_path: Path) -> None:
     a_pull(at)
-    at.say(7, f"{markdown.MARKER} I was here first", {"login": "someone", "type": "User"})
+    at.say(7, f"{request.MARKER} I was here first", {"login": "someone", "type": "User"})
     assert comment(saved(a_document(), tmp_path)) == 0
     assert [each["user"]["type"] for each in at.comments] == ["User", ME["type"]]
     assert "I was here first" in at.comments[0]["body"]
@@ -75,10 +75,10 @@ def test_what_a_newer_push_has_superseded_is_not_written(
 
 def test_a_pull_request_that_changes_workflows_shows_no_verdicts(at: GitHub, tmp_path: Path) -> None:
     a_pull(at, files=["sql/sql_parse.cc", ".github/workflows/gate.yml"])
-    at.say(7, f"{markdown.MARKER}\nverdicts of an earlier push")
+    at.say(7, f"{request.MARKER}\nverdicts of an earlier push")
     assert comment(saved(a_document(), tmp_path), "--link=https://example.org/runs/1") == 0
     (posted,) = at.comments
-    assert posted["body"].startswith(markdown.MARKER)
+    assert posted["body"].startswith(request.MARKER)
     assert "No verdicts are shown here" in posted["body"]
     assert "https://example.org/runs/1" in posted["body"]
     assert "oltp" not in posted["body"]

@@ -1,0 +1,1 @@
+"""Known changes, simulated starts, other clients, recorded runs: shared by benchmarks and tests."""
