@@ -12,7 +12,7 @@ import yaml
 
 from shootout import paths
 from shootout.document import journal
-from shootout.report.github import markdown
+from shootout.report.github import request
 from tests.support.report.github import github_server
 from tests.support.report.github.github_server import REPOSITORY, GitHub
 from tests.support.workflows import actions
@@ -172,7 +172,7 @@ def test_a_comment_comes_of_the_gates_document_alone(comment: tuple[Hub, GitHub,
     hub, state, jobs = comment
     assert jobs["comment/comment"].result == "success", jobs["comment/comment"].log
     (posted,) = state.comments
-    assert posted["body"].startswith(markdown.MARKER)
+    assert posted["body"].startswith(request.MARKER)
     (job,) = (each for each in state.jobs() if each["name"] == "build / Measure")
     assert f"(https://github.example/owner/servers/actions/runs/1/job/{job['id']})" in posted["body"]
     assert "trust me" not in posted["body"]
