@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import structs
 
-from benchmarks.verdict.judging import CHANGED
-from benchmarks.verdict.simulated import GATE, share
+from lab.verdict.judging import CHANGED
+from lab.verdict.simulated import GATE, share
 from shootout.analysis import decisions, gate
 from shootout.document import journal
 from shootout.measure import schedule

@@ -26,7 +26,6 @@ from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
-from shootout.report.site.names import page_of
 from shootout.servers.sources import builds
 from shootout.writers import markdown
 
@@ -134,9 +133,9 @@ class Bisect(Capability):
         """Judge a bisection; its base is always its first revision."""
         return answer.answer(answers.read(path))
 
-    def page(self, path: Path) -> str:
-        """The page of a bisection, whose folder has its id."""
-        return page_of(self.folder, path.parent.name)
+    def id_of(self, path: Path) -> str:
+        """The id of a bisection, which its folder has."""
+        return path.parent.name
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """All bisections."""
