@@ -13,8 +13,7 @@ from msgspec import structs
 
 from shootout import app, command
 from shootout.answer import Answer
-from shootout.bisect import answers, issue, measure, proof, since
-from shootout.bisect.answer import answer, joined
+from shootout.bisect import answer, answers, issue, measure, proof, since
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import Revision
 from shootout.capability import Capability
@@ -123,7 +122,7 @@ class Bisect(Capability):
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
                 command.warn(f"{each.workload}, {each.threads} threads: {issue.not_in_server(each)}")
-        judged = joined([self.judge(path) for path in paths], search.failed)
+        judged = answer.joined([self.judge(path) for path in paths], search.failed)
         request.write_markdown(markdown.write(judged), command.left_out)
         if paths:
             app.published(
@@ -133,7 +132,7 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer(answers.read(path))
+        return answer.answer(answers.read(path))
 
     def page(self, path: Path) -> str:
         """The page of a bisection, whose folder has its id."""
@@ -142,7 +141,7 @@ class Bisect(Capability):
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """All bisections."""
         for each in answers.every(results, skip):
-            yield each.bisection.id, answer(each)
+            yield each.bisection.id, answer.answer(each)
 
 
 @contextmanager

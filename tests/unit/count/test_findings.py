@@ -8,7 +8,6 @@ from shootout.count import judge
 from shootout.count.answer import answer
 from shootout.count.findings import findings
 from shootout.count.values import CountComparison, CountedFunctions
-from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from tests.support.count.builders import BASE, document, times
 from tests.unit.report.test_evidence import a_plan, a_step
@@ -36,16 +35,7 @@ def test_calls_that_grow_by_half_and_other_plans_are_findings() -> None:
     found = compared(4017.0, 12.0, "ALL")
     told = (f"system calls 17 → 4{SPACE}017", "plan: ref on k → full scan")
     assert findings(found) == {("w", "select", "head"): told}
-    lines = [line for topic in answer(found).topics for line in topic.lines]
-    assert f"w, select: {'; '.join(told)}" in lines
-
-
-def test_many_allocations_explain_starts_that_differ() -> None:
-    found = compared(17.0, 900.0, "ref")
-    noisy = tuple(structs.replace(each, verdict=Verdict.INCONCLUSIVE) for each in found.changes)
-    (told,) = findings(structs.replace(found, changes=noisy)).values()
-    assert told[1:] == ("starts differ because 900 allocations cost more or less, by where memory lies",)
-    assert findings(found)["w", "select", "head"] == told[:1]
+    assert f"w, select: {'; '.join(told)}" in [line for each in answer(found).topics for line in each.lines]
 
 
 def test_the_same_plan_and_a_few_more_calls_are_none() -> None:
