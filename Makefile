@@ -56,7 +56,7 @@ test: check $(BIN)/actionlint
 	cargo clippy --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz --all-targets --features python -- -D warnings
 	cargo test --manifest-path engine/Cargo.toml --locked --workspace --exclude shootout-fuzz
 	$(TESTED) tests/real/timing
-	$(TESTED) $(LONG) $(SHORT) --numprocesses 3 --dist loadfile --no-loadscope-reorder $(FEW)
+	$(TESTED) $(LONG) $(SHORT) --numprocesses 4 --dist loadfile --no-loadscope-reorder $(FEW)
 
 # tests/nightly: every server of the catalogue (about 2 GB), sysbench beside the engine, simulations, bare Debian systems
 # as root; and properties with more examples. Other trees, too: make nightly TREES=DIR:DIR; and what comes from the

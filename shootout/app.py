@@ -21,9 +21,9 @@ from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.measure import campaign
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
-from shootout.model.run import Observe
+from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.report import judged_runs, site, wording
+from shootout.report import headlines, judged_runs, site, wording
 from shootout.report.github import markdown, regressions
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
@@ -69,16 +69,23 @@ def run(
     Raises InputError and MeasureError.
     """
     planned = prepared.plan if cells is None else prepared.plan.judging(cells)
-    path = campaign.measure(planned, prepared.results, observe)
+    path = campaign.measure(planned, prepared.results, observe, acknowledged=prepared.acknowledged)
     conclusion = replace(judge_run(path, prepared.acknowledged, skip), prepared=prepared)
     if prepared.request.explain is not None:
-        changed_cells.explain(conclusion, prepared.request.explain, observe, skip)
+        explain(conclusion, prepared.request.explain, observe, skip)
     conclusion = replace(conclusion, sections=sections(path, conclusion.comparison, skip))
     text = markdown.summary(conclusion.comparison, conclusion.sections)
     prepared.request.write_markdown(text, skip)
     page = published(prepared.request.out, prepared.acknowledged, skip)
     whole = planned.cells == prepared.plan.cells
     return replace(conclusion, page=page, prepared=prepared if whole else None)
+
+
+def explain(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> None:
+    """Say the verdict, then find out in so many minutes why cells changed."""
+    for headline in headlines.of_heads(conclusion.comparison):
+        observe(Progress(stage="note", detail=headline.text))
+    changed_cells.explain(conclusion, budget_min, observe, skip)
 
 
 def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -> Conclusion:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shootout.model.verdict import Comparison
     from shootout.parser import Parser
     from shootout.report.site.page import Listing
-    from shootout.writers.judged import Judged
 
 NAMES: tuple[str, ...] = (
     "upgrade",
@@ -46,7 +45,7 @@ class Capability:
     def command(self, parser: Parser) -> None:
         """Declare the options of its command, which has its name, and what runs it."""
 
-    def judge(self, path: Path, base: str | None = None) -> Answer | Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a document of its kind; `base`: the label to compare with. Raises InputError."""
         raise NotImplementedError
 

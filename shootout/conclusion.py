@@ -10,8 +10,7 @@ from pathlib import Path
 import msgspec
 
 from shootout import files
-from shootout.analysis import gate, ledger
-from shootout.analysis.remaining import remaining
+from shootout.analysis import gate, ledger, remaining
 from shootout.document import resume
 from shootout.errors import Skip, leaving_out
 from shootout.inputs.options import ACKNOWLEDGED, Selection
@@ -84,8 +83,8 @@ class Conclusion:
     @property
     def more_starts(self) -> str | None:
         """The command that gives the run the minutes to decide more cells; None if it would take no start."""
-        wanting = remaining(self.comparison)
-        if self.prepared is None or wanting is None or not wanting.decided:
+        wanting = remaining.remaining(self.comparison)
+        if self.prepared is None or wanting is None:
             return None
         minutes = math.ceil(resume.given_s(self.document) / 60 + wanting.minutes)
         if resume.is_finished(self.document, minutes * 60):

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from shootout.errors import InputError
 
 _XZ = b"\xfd7zXZ\0"  # the first bytes of a packed file
-_UNPACKED_MAX = 256 << 20  # bytes; the run documents of a week take 30 MB
+_UNPACKED_MAX = 256 << 20  # bytes of a document; the run documents of a week take 30 MB
 _MEMORY_MAX = 128 << 20  # bytes that unpacking may take besides
 
 
@@ -36,12 +36,21 @@ def replace(path: Path, content: bytes) -> None:
             raise
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open a regular file for reading. Raises OSError, for a pipe or a device at once instead of waiting."""
+def opened(path: Path, largest: float = _UNPACKED_MAX) -> BinaryIO:
+    """Open a regular file of at most so many bytes for reading.
+
+    Raises OSError, for a pipe or a device at once instead of waiting.
+    """
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    if not stat.S_ISREG(os.fstat(file).st_mode):
+    about = os.fstat(file)
+    try:
+        if not stat.S_ISREG(about.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        if about.st_size > largest:
+            raise OSError(errno.EFBIG, f"it has more than {_UNPACKED_MAX >> 20} MB")
+    except OSError:
         os.close(file)
-        raise OSError(errno.EINVAL, "not a regular file")
+        raise
     return os.fdopen(file, "rb")
 
 

@@ -10,12 +10,12 @@ from msgspec import structs
 from shootout.bisect import counts, proof, timed
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
-from shootout.bisect.values import Answer
+from shootout.bisect.values import Bisected
 from shootout.count import instrument as counting
 from shootout.errors import InputError, Skip
 
 
-def read(path: Path) -> Answer:
+def read(path: Path) -> Bisected:
     """Judge a bisection. Raises InputError."""
     bisection = BISECTIONS.read(path)
     callgrind = counting.CALLGRIND
@@ -30,7 +30,7 @@ def read(path: Path) -> Answer:
     return structs.replace(answer, proof=proof.read(answer, path, used))
 
 
-def every(results: Path, skip: Skip) -> Iterator[Answer]:
+def every(results: Path, skip: Skip) -> Iterator[Bisected]:
     """Judge the bisections of a folder, the newest first; `skip` receives why one cannot be read."""
     for path in reversed(BISECTIONS.find(results)):
         try:

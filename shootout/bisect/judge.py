@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from shootout.bisect.halving import Halving, Pair
-from shootout.bisect.values import Answer, Bisection, Here, RevisionFinding, Step
+from shootout.bisect.values import Bisected, Bisection, Here, RevisionFinding, Step
 from shootout.model.verdict import Interval, Verdict
 
 SAME_PROGRAM = (
@@ -80,7 +80,7 @@ class Found:
         return self.measured.compare((older, newer)) if older else self.measured.to_base[newer]
 
     @cached_property
-    def answer(self) -> Answer:
+    def answer(self) -> Bisected:
         """The answer so far."""
         revisions, halving = self.bisection.revisions, self.halving
         step = halving.changed[0] if halving.kind == "step" else halving.bracket
@@ -91,7 +91,7 @@ class Found:
             for number in range(older + 1, newer + 1)
         }
         before = {newer: older for older, newer in itertools.pairwise(sorted(self._measured_as))}
-        return Answer(
+        return Bisected(
             bisection=self.bisection,
             kind=halving.kind,
             first=revisions[step[0] + 1].label,

@@ -20,7 +20,7 @@ from shootout.bisect import counts, timed
 from shootout.bisect.batches import FIRST, Costs, next_batch
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.judge import Found
-from shootout.bisect.values import FORMAT, TIME, Answer, Bisection, BuildRecord, Revision
+from shootout.bisect.values import FORMAT, TIME, Bisected, Bisection, BuildRecord, Revision
 from shootout.count.instrument import Callgrind
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
@@ -247,6 +247,6 @@ def run_of(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, numb
     )
 
 
-def _so_far(answer: Answer) -> str:
+def _so_far(answer: Bisected) -> str:
     place = answer.last if answer.first == answer.last else f"{answer.first} to {answer.last}"
     return f"after {answer.starts} starts: the step may be at {place}"

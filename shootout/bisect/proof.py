@@ -14,7 +14,7 @@ from msgspec import structs
 from shootout.analysis import compare
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import run_of, try_to_build
-from shootout.bisect.values import WITHOUT, Answer, BuildRecord, Proof, RevisionFinding
+from shootout.bisect.values import WITHOUT, Bisected, BuildRecord, Proof, RevisionFinding
 from shootout.conclusion import Conclusion
 from shootout.count.instrument import Callgrind
 from shootout.document import journal
@@ -35,7 +35,7 @@ Planned = Callable[[str], Plan]  # of server references
 
 
 def prove(
-    answer: Answer,
+    answer: Bisected,
     path: Path,
     newest: Source,
     planned: Planned,
@@ -84,7 +84,7 @@ def prove(
     BISECTIONS.write_to(path, structs.replace(answer.bisection, builds=proven))
 
 
-def read(answer: Answer, path: Path, instrument: Callgrind | None) -> Proof | None:
+def read(answer: Bisected, path: Path, instrument: Callgrind | None) -> Proof | None:
     """What the proof of a step says; None if none was looked for. Raises InputError."""
     record = answer.bisection.builds.get(WITHOUT)
     if record is None or answer.kind != "step":
@@ -124,13 +124,13 @@ def _ratios(folder: Path, base: str, instrument: Callgrind | None) -> dict[str, 
     return {cell.cell.server: cell.ratio for cell in cells if cell.ratio is not None}
 
 
-def place(answer: Answer) -> tuple[int, int]:
+def place(answer: Bisected) -> tuple[int, int]:
     """The first and the last revision where the step is, or is likeliest."""
     labels = [revision.label for revision in answer.bisection.revisions]
     return labels.index(answer.first), labels.index(answer.last)
 
 
-def before(answer: Answer) -> RevisionFinding:
+def before(answer: Bisected) -> RevisionFinding:
     """The last revision before the step that was measured."""
     earlier = reversed(answer.findings[: place(answer)[0]])
     return next(finding for finding in earlier if finding.starts and not finding.reason)

@@ -17,9 +17,9 @@ from typing import Any
 from msgspec import structs
 
 from shootout import steps
-from shootout.bisect import answers, measure, proof, report
+from shootout.bisect import answers, issue, measure, proof
 from shootout.bisect.documents import BISECTIONS
-from shootout.bisect.values import FORMAT, TIME, WITHOUT, Answer, Bisection
+from shootout.bisect.values import FORMAT, TIME, WITHOUT, Bisected, Bisection
 from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.inputs.options import Selection, renewed
@@ -62,7 +62,7 @@ def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisect
             yield bisection
 
 
-def known(results: Path, regression: Regression) -> Answer | None:
+def known(results: Path, regression: Regression) -> Bisected | None:
     """What bisections between its commits say: of the newest that found a loss, or of the newest."""
     found = stored(results, regression, lambda reason: None)
     read = [answers.read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
@@ -73,9 +73,9 @@ def origin(results: Path, regression: Regression) -> Origin | None:
     """Find the commit that a regression began with, by the bisections of its two runs. Raises InputError."""
     good, bad = ends(regression)
     if good and good == bad:
-        return report.elsewhere(regression)
+        return issue.elsewhere(regression)
     answer = known(results, regression) if good and bad else None
-    return report.origin(answer, regression) if answer else None
+    return issue.origin(answer, regression) if answer else None
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Search:
                 paths.append(BISECTIONS.path_of(self.results, answer.bisection.id))
         return paths
 
-    def _is_over(self, answer: Answer | None) -> bool:
+    def _is_over(self, answer: Bisected | None) -> bool:
         if answer is None or not answer.bisection.finished:
             return False
         if answer.kind == "open" and answer.bisection.begun_in < FORMAT:
@@ -125,7 +125,7 @@ class Search:
             return answer.kind == "several" or WITHOUT in answer.bisection.builds
         return answer.bisection.instrument == _name(self.instruments[-1])
 
-    def _bisected(self, regression: Regression, ends_s: float) -> Answer:
+    def _bisected(self, regression: Regression, ends_s: float) -> Bisected:
         """The answer of the first instrument that finds a loss."""
         commits = builds.history(self.args.repo, *ends(regression))
         servers = proof.of_commits(self.args.repo, commits)
@@ -148,7 +148,7 @@ class Search:
                 self.skip(f"{regression.server}, {regression.workload}: {error}")
         return answer
 
-    def _proven(self, regression: Regression, answer: Answer, ends_s: float) -> Answer:
+    def _proven(self, regression: Regression, answer: Bisected, ends_s: float) -> Bisected:
         """The answer; of a loss with one step, with its proof."""
         used, instruments = answer.bisection.instrument, {_name(each): each for each in self.instruments}
         wanted = answer.is_worse and answer.kind == "step" and used in instruments

@@ -90,7 +90,7 @@ class Proof(Value):
     differences: tuple[str, ...] = ()  # of the step's neighbours, by statement and function
 
 
-class Answer(Value):
+class Bisected(Value):
     """What a bisection says so far."""
 
     bisection: Bisection

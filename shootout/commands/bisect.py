@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 from msgspec import structs
 
 from shootout import app, command
-from shootout.bisect import answers, measure, page, proof, report, since
+from shootout.answer import Answer
+from shootout.bisect import answer, answers, issue, measure, proof, since
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import Revision
 from shootout.capability import Capability
@@ -25,12 +26,12 @@ from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
+from shootout.report.site.names import page_of
 from shootout.servers.sources import builds
-from shootout.writers.judged import Judged
+from shootout.writers import markdown
 
 if TYPE_CHECKING:
     from shootout.measure.plan import Plan
-    from shootout.report.site.page import Listing
 
 PROFILE = "bisect"
 
@@ -40,6 +41,10 @@ class Bisect(Capability):
 
     name = "bisect"
     store = BISECTIONS
+    folder = "bisections"
+    title = "Bisections"
+    about = "Since which version or commit servers are slower or faster."
+    columns = ("begun",)
 
     def command(self, parser: Parser) -> None:
         """Declare `bisect`."""
@@ -116,26 +121,27 @@ class Bisect(Capability):
             paths = search.run(wanted)
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
-                command.warn(f"{each.workload}, {each.threads} threads: {report.not_in_server(each)}")
-        judged = report.joined([self.judge(path) for path in paths], search.failed)
-        request.write_markdown(judged.markdown, command.left_out)
+                command.warn(f"{each.workload}, {each.threads} threads: {issue.not_in_server(each)}")
+        judged = answer.joined([self.judge(path) for path in paths], search.failed)
+        request.write_markdown(markdown.write(judged), command.left_out)
         if paths:
             app.published(
                 request.out, acknowledgements.load_acknowledged(request.acknowledged), command.left_out
             )
         return command.show(judged, args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return report.judged(answers.read(path))
+        return answer.answer(answers.read(path))
 
     def page(self, path: Path) -> str:
-        """The page of a bisection."""
-        return page.path_of(BISECTIONS.read(path).id)
+        """The page of a bisection, whose folder has its id."""
+        return page_of(self.folder, path.parent.name)
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """The pages of bisections, the newest first."""
-        return page.listing(answers.every(results, skip))
+    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
+        """All bisections."""
+        for each in answers.every(results, skip):
+            yield each.bisection.id, answer.answer(each)
 
 
 @contextmanager

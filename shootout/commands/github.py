@@ -22,6 +22,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http, issues, markdown, request
 from shootout.report.github.repository import Repository
+from shootout.writers.markdown import write
 
 
 def _github_annotate(args: argparse.Namespace) -> int:
@@ -42,9 +43,7 @@ def _github_comment(args: argparse.Namespace) -> int:
         runs, others = capability.by_owner(args.documents)
         pairs = [(path, steps.judge(path, args.acknowledged, left_out)) for path in runs]
         summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
-        summaries += [
-            command.markdown_of(owner.judge(path)) for owner, paths in others.items() for path in paths
-        ]
+        summaries += [write(owner.judge(path)) for owner, paths in others.items() for path in paths]
         body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
         args.pull, request.MARKER, lambda old: markdown.beside(old, body, args.run_id)

@@ -54,7 +54,7 @@ def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    documents = [journal.of_run(document, REPORTS / "results") for document in args.documents]
+    documents = dict.fromkeys(journal.of_run(document, REPORTS / "results") for document in args.documents)
     runs, others = capability.by_owner(documents)
     judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
     codes = [show(each, args) for each in judged]

@@ -23,7 +23,10 @@ class Learn(Capability):
         command.declare(parser, self._run)
         schema = "a dump of its database, as mysqldump writes it"
         parser.add_argument("--schema", metavar="DUMP.sql", type=Path, required=True, help=schema)
-        queries = "slow query logs (long_query_time = 0), general query logs or performance_schema's digests"
+        queries = (
+            "slow query logs (long_query_time = 0) or general query logs, as files, tables or exports of "
+            "clouds, or performance_schema's digests"
+        )
         parser.add_argument("--queries", metavar="LOG", type=Path, nargs="+", required=True, help=queries)
         out = "the folder for workload.toml, learned.json and fidelity.html"
         parser.add_argument("--out", metavar="DIR", type=Path, required=True, help=out)
@@ -37,7 +40,12 @@ class Learn(Capability):
     def _run(self, args: argparse.Namespace) -> int:
         if find_spec("sqlglot") is None:
             raise InputError("`shootout learn` needs sqlglot: `pip install 'shootout[learn]'` installs it")
-        from shootout.learn import measure, page, report  # noqa: PLC0415 (they import it)
+        from shootout.inputs import dump  # noqa: PLC0415 (the list of commands needs none of these)
+        from shootout.learn import logs  # noqa: PLC0415
+
+        dump.check(args.schema)
+        logs.require(args.queries)  # within a second: before slow imports, too
+        from shootout.learn import answer, measure  # noqa: PLC0415 (they import it)
 
         server = reference.parse(args.server)
         with command.fetching() as observe:
@@ -45,8 +53,9 @@ class Learn(Capability):
                 args.schema, args.queries, args.out, server,
                 variables=args.variables, keep=args.keep_values, observe=observe,
             )  # fmt: skip
-            file = page.write(outcome, args.out)
-        return command.show(report.judged(outcome, file), args)
+            said = answer.answer(outcome)
+            file = answer.write(said, args.out)
+        return command.show(said.at(args.out / measure.REPORT, file), args)
 
 
 CAPABILITY = Learn()

@@ -9,6 +9,7 @@ from shootout.analysis.exit_codes import exit_code
 from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change, factor, filled
 from shootout.count import heat
 from shootout.count.evidence import PLACES, by, counted
+from shootout.count.findings import findings
 from shootout.count.values import (
     FRAME,
     MIX,
@@ -41,7 +42,7 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
         name=f"What a statement costs: {which}",
         headline=headline(comparison) if table is None else table.headline,
         topics=(
-            *(_workloads(comparison, runs) if table is None else [table.topic]),
+            *((*_workloads(comparison, runs), *_findings(comparison)) if table is None else (table.topic,)),
             *_failures(comparison),
             _servers(document),
         ),
@@ -51,10 +52,9 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
             regressed=Verdict.REGRESSED in verdicts,
         ),
         conditions=(
-            "Instructions that the connection's thread executes for each statement, counted by "
-            f"{document.valgrind}. They are work, not time: waiting, caches, contention and the kernel are "
-            "not in them. A change is that of equal statements, start by start; the means beside it may have "
-            "another quotient."
+            f"Instructions of the connection's thread for each statement, counted by {document.valgrind}: "
+            "work, not time. A change compares equal statements start by start, so the quotient of the "
+            "printed means may differ."
         ),
         footer=f"Counted {figures.moment(document.started)} by shootout {document.version}.",
         listed=(figures.moment(document.started), ", ".join(labels)),
@@ -68,6 +68,10 @@ def value(comparison: CountComparison) -> dict[str, object]:
         "run": document.run,
         "bar": document.bar,
         "changes": comparison.changes,
+        "findings": [
+            {"workload": workload, "kind": kind, "server": server, "texts": texts}
+            for (workload, kind, server), texts in findings(comparison).items()
+        ],
         "failures": document.failures,
     }
 
@@ -125,8 +129,9 @@ def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Itera
     document, compared = comparison.document, heads(comparison)
     several = len(compared) > 1
     columns = (
-        "kind", *(("server",) * several), "base", "instructions", "change", "interval", "verdict",
-        "spread of starts", "allocations, base", "allocations", "system calls, base", "system calls",
+        "kind", *(("server",) * several), "change", "interval", "verdict", "instructions, base",
+        "instructions", "spread of starts", "allocations, base", "allocations", "system calls, base",
+        "system calls",
     )  # fmt: skip
     caption = "Instructions for each statement; ×: how often a transaction has it"
     profiles = {(each.workload, each.kind, each.server): each for each in document.profiles}
@@ -156,11 +161,13 @@ def _fields(
     each: CountChange, base: str, profiles: Mapping[tuple[str, str, str], CountedFunctions]
 ) -> Iterator[Field]:
     """The figures of a kind on a server, and its verdict."""
-    yield from (counted(each.base), counted(each.head), *by(each.ratio))
+    beside = "" if each.server == base else base
+    yield from by(each.ratio)
     yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
+    yield from (counted(each.base) if beside else None, counted(each.head))
     yield None if each.spread is None else Figure(100 * each.spread, "%", 2)
     computed = each.kind in (FRAME, MIX)  # from other kinds, which have allocations and system calls
-    sides = [profiles.get((each.workload, each.kind, label)) for label in (base, each.server)]
+    sides = [profiles.get((each.workload, each.kind, label)) for label in (beside, each.server)]
     yield from (None if computed or one is None else Figure(one.allocations, places=1) for one in sides)
     yield from (None if computed or one is None else Figure(one.system_calls, places=1) for one in sides)
 
@@ -199,6 +206,17 @@ def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, 
         if c.figures and c.cell.workload == workload
         if c.cell.threads == 1 and c.cell.server in labels
     }
+
+
+def _findings(comparison: CountComparison) -> Iterator[Topic]:
+    """Say which kinds have other plans, or more system calls or allocations."""
+    several = len(heads(comparison)) > 1
+    lines = tuple(
+        f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"
+        for (workload, kind, server), texts in findings(comparison).items()
+    )
+    if lines:
+        yield Topic("Other plans, and more system calls or allocations", lines)
 
 
 def _failures(comparison: CountComparison) -> Iterator[Topic]:

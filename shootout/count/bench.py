@@ -20,7 +20,7 @@ from shootout.count.pace import START, Pace
 from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
 from shootout.count.values import CountFailure, KindCount
 from shootout.errors import MeasureError, without_values
-from shootout.measure import columns, managed, refusals, statements
+from shootout.measure import columns, execution_plans, managed, refusals, statements
 from shootout.measure.dataset import Template, schema_of
 from shootout.measure.hooks import Hooks
 from shootout.measure.managed import ManagedServer
@@ -195,6 +195,8 @@ class Session:
         After the counts: plans are drawn from new statistics.
         """
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
+        prepared: dict[Key, execution_plans.Prepared] = {}
+        session: dict[str, tuple[str, ...]] = {}  # by schema
 
         def capture(unit: Unit, _: object) -> None:
             workload, _kind = unit.key
@@ -202,10 +204,20 @@ class Session:
             with suppress(MeasureError), self._connected(unit, "plans") as send:
                 captured = statements.captured(self.instance, unit.program, lambda: send(1))
                 sent[schema] |= {(workload, kind): sql for kind, sql in captured.items()}
+                of_kinds = statements.prepared(unit.program, captured)
+                prepared.update({(workload, kind): each for kind, each in of_kinds.items()})
+                session[schema] = unit.program.session
 
         self._each(capture, self.bench.units, "plans", 1)
         for schema, captured in sent.items():
-            found = planning.planned(self.instance, self.bench.server.label, schema, captured)
+            found = planning.planned(
+                self.instance,
+                self.bench.server.label,
+                schema,
+                captured,
+                prepared=prepared,
+                session=session[schema],
+            )
             self.bench.counted.plans |= found
 
     def _each(

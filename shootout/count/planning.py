@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import structs
 
@@ -15,7 +15,13 @@ from shootout.servers.processes.instances import Instance
 
 
 def planned(
-    instance: Instance, server: str, schema: str, statements: Mapping[tuple[str, str], str]
+    instance: Instance,
+    server: str,
+    schema: str,
+    statements: Mapping[tuple[str, str], str],
+    *,
+    prepared: Mapping[tuple[str, str], execution_plans.Prepared],
+    session: Sequence[str],
 ) -> dict[str, tuple[ExecutionPlan, ...]]:
     """The plans of statements by workload and kind; of those that differ in nothing but estimates, one.
 
@@ -26,7 +32,10 @@ def planned(
     named = {number: statements[key] for number, key in asked.items()}
     distinct: defaultdict[str, dict[object, ExecutionPlan]] = defaultdict(dict)
     try:
-        for plan in execution_plans.planned(instance, schema, named, start=1, server=server):
+        for plan in execution_plans.planned(
+            instance, schema, named, start=1, server=server, session=session,
+            prepared={number: prepared[key] for number, key in asked.items() if key in prepared},
+        ):  # fmt: skip
             workload, kind = asked[plan.kind]
             distinct[workload].setdefault((kind, plan_changes.shape(plan)), structs.replace(plan, kind=kind))
     except MeasureError:

@@ -59,7 +59,7 @@ def of_repository(folder: Path, base: str, head: str) -> Touches:
     found = iter(sources.read([_blob(folder, blob) for file in read for blob in file.blobs]))
     return _touches(
         [(file.path, next(found), next(found)) for file in read],
-        tuple(file.path for file in files if file not in read),
+        tuple(file.path for file in files if not sources.is_source(file.path)),
     )
 
 

@@ -13,7 +13,7 @@ from shootout.errors import InputError, quoted
 from shootout.inputs.opening import opened
 
 _CHUNK = 1 << 20
-_CHECKED = 1 << 20  # bytes of a dump that are looked at before anything starts
+_CHECKED = 1 << 18  # bytes of a dump that are looked at before anything starts
 
 # Lines that need no delimiter: commands of the mysql client, and what a dump's program told its user.
 _PROGRAMS = rb"(?:mysqldump|mysqlpump|mariadb-dump)"
@@ -34,9 +34,13 @@ _NAME = rb"""(?:`[^`]*`|'[^']*'|"[^"]*"|[\w.$%-]+)"""
 _ACCOUNT = re.compile(rb"DEFINER\s*=\s*%b@%b" % (_NAME, _NAME), re.IGNORECASE)
 _DEFINER = re.compile(rb"DEFINER\s*=\s*%b(?:@%b|\(\))?" % (_NAME, _NAME), re.IGNORECASE)
 _OBJECT = rb"""(?:`[^`]+`|"[^"]+"|[\w$]+)"""
+_INSERT = re.compile(
+    rb"(?:INSERT|REPLACE)\s+(?:(?:LOW_PRIORITY|DELAYED|HIGH_PRIORITY|IGNORE|INTO)\s+)*(%b)\s*(\.)?" % _OBJECT,
+    re.IGNORECASE,
+)
 _IN_A_SCHEMA = re.compile(
     rb"(?:USE|CREATE (?:DATABASE|SCHEMA)(?: IF NOT EXISTS)?) (%b)"
-    rb"|(?:CREATE|DROP|ALTER|INSERT|REPLACE)[\w =]*? (?:INTO|TABLE|VIEW|TRIGGER|PROCEDURE|FUNCTION)"
+    rb"|(?:CREATE|DROP|ALTER)[\w =]*? (?:TABLE|VIEW|TRIGGER|PROCEDURE|FUNCTION)"
     rb"(?: IF (?:NOT )?EXISTS)? (%b) ?\. ?[`\"\w]" % (_OBJECT, _OBJECT),
     re.IGNORECASE,
 )
@@ -51,35 +55,36 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
     A `DELIMITER` line changes what ends a statement, as in the mysql client. Reads only as far as it must.
     """
-    buffer, line, whole = b"", 1, False
+    buffer, at, line, whole = b"", 0, 1, False
     delimiter = b";"
     while True:
-        start = _begin(buffer)
+        start = _begin(buffer, at)
         changed = _DELIMITER.match(buffer, start)
-        if changed and (whole or changed[0].endswith(b"\n")):
-            delimiter = changed[1]
-            line += buffer.count(b"\n", 0, changed.end())
-            buffer = buffer[changed.end() :]
-            continue
+        if changed and not whole and not changed[0].endswith(b"\n"):
+            changed = None
         torn = not whole and buffer.find(b"\n", start) < 0 and _may_be_a_line(buffer, start)
         alone = None if torn else _LINE.match(buffer, start)
-        if alone and (alone["told"] or delimiter not in alone[0]):
-            yield line + buffer.count(b"\n", 0, start), alone[0].rstrip()
-            line += buffer.count(b"\n", 0, alone.end())
-            buffer = buffer[alone.end() :]
-            continue
-        end = None if torn else _end(buffer, start, delimiter)
-        if end is not None:
-            yield line + buffer.count(b"\n", 0, start), buffer[start:end].rstrip()
-            line += buffer.count(b"\n", 0, end)
-            buffer = buffer[end + len(delimiter) :]
+        if alone and not alone["told"] and delimiter in alone[0]:
+            alone = None
+        begins = line + buffer.count(b"\n", at, start)
+        if changed:
+            delimiter, after = changed[1], changed.end()
+        elif alone:
+            yield begins, alone[0].rstrip()
+            after = alone.end()
+        elif not torn and (end := _end(buffer, start, delimiter)) is not None:
+            yield begins, buffer[start:end].rstrip()
+            after = end + len(delimiter)
         elif whole:
             if rest := buffer[start:].strip():
-                yield line + buffer.count(b"\n", 0, start), rest
+                yield begins, rest
             return
         else:
-            more = file.read(max(_CHUNK, len(buffer)))
-            buffer, whole = buffer + more, not more
+            more = file.read(max(_CHUNK, len(buffer) - at))
+            buffer, at, whole = buffer[at:] + more, 0, not more
+            continue
+        line += buffer.count(b"\n", at, after)
+        at = after
 
 
 def _may_be_a_line(buffer: bytes, start: int) -> bool:
@@ -87,9 +92,8 @@ def _may_be_a_line(buffer: bytes, start: int) -> bool:
     return any(each.startswith(buffer[start : start + len(each)].upper()) for each in _FIRSTS)
 
 
-def _begin(buffer: bytes) -> int:
-    """Where the first statement begins, behind white space and comments."""
-    at = 0
+def _begin(buffer: bytes, at: int) -> int:
+    """Where the next statement begins, behind white space and comments."""
     while True:
         at = _past_space(buffer, at)
         if buffer.startswith((b"#", b"--"), at):
@@ -168,8 +172,8 @@ def database(path: Path, digest: str) -> str:
 
 def names(statement: bytes, schema: str) -> bool:
     """Whether it qualifies a name with this schema's; of an INSERT, only the beginning is looked at."""
-    if _words(statement)[:1] in ([b"INSERT"], [b"REPLACE"]):
-        return (found := _schema_of(statement)) is not None and found.decode(errors="replace") == schema
+    if _INSERT.match(statement):
+        return _schema_of(statement) == schema.encode()
     name = re.escape(schema.encode())
     return bool(re.search(rb"""[`"]%b[`"]\s*\.|(?<![\w$.@`'-])%b\s*\.\s*[`\w]""" % (name, name), statement))
 
@@ -187,9 +191,11 @@ def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
                 schemas.add(schema)
             if fault := _fault(statement, schemas):
                 raise InputError(f"{path}, line {line}: {fault}")
-            if not statement or _LINE.match(statement) or _is_left_out(statement):
+            if _INSERT.match(statement):  # most of them
+                yield line, statement
+            elif not statement or _LINE.match(statement) or _is_left_out(statement):
                 continue
-            if is_program(statement):
+            elif is_program(statement):
                 yield line, _ACCOUNT.sub(b"", statement, count=1)
             elif _words(statement)[:2] == [b"CREATE", b"TABLE"]:
                 yield line, _DIRECTORY.sub(b"", statement)
@@ -199,23 +205,28 @@ def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
 
 def _fault(statement: bytes, schemas: set[bytes]) -> str:
     """Why a dump with this statement and these schemas cannot be loaded."""
-    text = quoted(statement.partition(b"\n")[0].decode(errors="replace"))
     if _SOURCE.match(statement):
-        return f"expected statements, found a command of the mysql client: {text}"
+        return f"expected statements, found a command of the mysql client: {_shown(statement)}"
     if _BROKEN.match(statement):
-        return f"the dump is not whole: {text}"
+        return f"the dump is not whole: {_shown(statement)}"
     return "expected a dump of one database, found another" if len(schemas) > 1 else ""
+
+
+def _shown(line: bytes) -> str:
+    return quoted(line.partition(b"\n")[0].decode(errors="replace"))
 
 
 def _schema_of(statement: bytes) -> bytes | None:
     """The schema that it selects or creates, or that the name of its table or the like is qualified with."""
+    if inserts := _INSERT.match(statement):
+        return inserts[1].strip(b'`"') if inserts[2] else None
     found = _IN_A_SCHEMA.match(b" ".join(_head(statement).split()))
     return found and (found[1] or found[2]).strip(b'`"')
 
 
 def is_program(statement: bytes) -> bool:
     """Whether it creates a view, a trigger or a routine, whose text may have a `;`."""
-    words = _words(statement)
+    words = [] if _INSERT.match(statement) else _words(statement)
     return words[:1] == [b"CREATE"] and words[1:2] != [b"TABLE"]
 
 

@@ -7,6 +7,7 @@ import codecs
 import gzip
 import io
 import lzma
+import math
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -29,7 +30,7 @@ def opened(path: Path) -> io.BufferedReader:
     with _naming(path):
         if path.is_dir():
             raise InputError(f"{path}: expected a file, found a folder")
-        text = _reader(path, files.opened(path))
+        text = _reader(path, files.opened(path, math.inf))
         for mark, unpacked in _PACKED.items():
             if text.peek().startswith(mark):
                 text.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -31,7 +33,7 @@ def begin(head: bytes) -> bool:
     """Whether a file that begins so has digests."""
     first = head.lstrip().partition(b"\n")[0]
     array = first.startswith((b"[", b"{")) and f'"{_TEXT}"'.encode() in head.upper()
-    return array or _TEXT.encode() in first.upper().split(b"\t")
+    return array or _TEXT.encode() in re.split(rb'["\t,;\r]+', first.upper())
 
 
 def add(reader: LogReader, data: bytes, path: Path) -> None:
@@ -40,8 +42,7 @@ def add(reader: LogReader, data: bytes, path: Path) -> None:
     Raises InputError naming `path` if a column is missing or a number is none.
     """
     try:
-        rows = _json(data) if data.lstrip().startswith((b"[", b"{")) else _batch(data)
-        for row in rows:
+        for row in _rows(data):
             count, timer, examined, sent = (_number(row[name]) for name in _COUNTED)
             text = row.get(_SAMPLE) or b""
             if not text or text.endswith(_CUT.encode()):
@@ -51,8 +52,26 @@ def add(reader: LogReader, data: bytes, path: Path) -> None:
             reader.digested(text, count, timer * _PICOSECONDS, examined, sent)
     except KeyError as error:
         raise InputError(f"{path}: no column {error.args[0]}; expected the whole table") from None
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         raise InputError(f"{path}: not performance_schema's digests: {error}") from None
+
+
+def _rows(data: bytes) -> Iterator[Row]:
+    if data.lstrip().startswith((b"[", b"{")):
+        return _json(data)
+    return _batch(data) if b"\t" in data.partition(b"\n")[0] else _csv(data)
+
+
+def _csv(data: bytes) -> Iterator[Row]:
+    """Commas or semicolons between columns, whose names are on the first line."""
+    lines = io.StringIO(data.decode(errors="surrogateescape"), newline="")
+    separator = max(",;", key=data.partition(b"\n")[0].decode("latin-1").count)
+    for row in csv.DictReader(lines, delimiter=separator, restval=""):
+        yield {
+            str(name).upper(): None if value in ("NULL", r"\N") else value.encode(errors="surrogateescape")
+            for name, value in row.items()
+            if isinstance(value, str)
+        }
 
 
 def _json(data: bytes) -> Iterator[Row]:

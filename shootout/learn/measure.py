@@ -15,7 +15,6 @@ from typing import Literal
 import msgspec
 
 from shootout import files
-from shootout.errors import InputError
 from shootout.inputs.workload import compile_program, dump_dataset, load
 from shootout.learn import flushing, judge, learning, logs
 from shootout.learn.binding import bind, unqualified
@@ -64,11 +63,7 @@ def learn(
 
     The server starts with the dump loaded, from the cache if it was loaded before.
     """
-    for file in filter(None, (*queries, variables)):
-        if not file.exists():
-            raise InputError(f"{file}: no such file")
     tables = dump_dataset(dump, DatasetSize())
-    logs.require(queries)
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)

@@ -73,12 +73,13 @@ class Bench:
         bound = self.plan.workloads[block.workload]
         hooks: dict[Participant, Hooks] = {}
         handles: list[ServerHandle] = []
+        told: dict[str, tuple[str, ...]] = {}  # what set-ups warned of
         for participant, instance in instances.items():
             with self._failing(block, participant, start):
                 if instance.ours and instance.pid is not None:
                     machine.place(instance.pid, cpus)
                 its_hooks = Hooks(instance, bound.workload, bound.dataset)
-                its_hooks.set_up(block.threads)
+                told[participant.label] = its_hooks.set_up(block.threads)
                 # Before the engine gives the server its number, which is its handle's place.
                 its_handle = handle(participant.label, instance, control=participant.control)
                 connect(engine, instance, its_hooks.schema, block.threads)
@@ -113,11 +114,11 @@ class Bench:
         if measured.record is None:
             return None
         asked = [
-            (number, participant.label, its_hooks.instance)
-            for number, (participant, its_hooks) in enumerate(hooks.items())
+            (participant.label, its_hooks.instance, told[participant.label])
+            for participant, its_hooks in hooks.items()
             if not participant.control and its_hooks.instance.alive()
         ]
-        plans = self.planner.plans(start, block, bound, engine, asked)
+        plans = self.planner.plans(start, block, bound, program, asked)
         return msgspec.structs.replace(measured.record, plans=plans)
 
     def read_columns(self, workload: str, base: Running) -> None:

@@ -26,7 +26,7 @@ from shootout import _engine
 from shootout._engine import LoadError
 from shootout.errors import MeasureError, without_values
 from shootout.inputs.dump import database
-from shootout.measure import dump
+from shootout.measure import dump, stalls
 from shootout.measure.rounds import reason
 from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.run import MODES_DROPPED, Warning
@@ -84,8 +84,11 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     _execute(instance, dataset, (*removing, *instance.creating(schema)), None)
     if dataset.kind == "dump":
         foreign = "" if instance.ours else dumped(dataset)
-        with _cursor(instance, dataset, schema) as cursor:
-            lacking = dump.load(Path(dataset.dump), cursor, foreign)
+        try:
+            with _cursor(instance, dataset, schema) as cursor:
+                lacking = dump.load(Path(dataset.dump), cursor, foreign)
+        except MeasureError as error:
+            raise MeasureError(f"{error}{instance.post_mortem()}") from error
         _analyze(instance, dataset)
         return _left_out(dataset, lacking)
     engine = _storage_engine(instance, dataset.engine)
@@ -459,7 +462,10 @@ def _build(
 ) -> None:
     home = directory / "instance"
     instances.initialise(program, home, options)
-    with instances.start(program, home, {**options, **LOADING}) as instance:
+    with (
+        instances.start(program, home, {**options, **LOADING}) as instance,
+        stalls.ended(instance, f"{program.name}: loading"),
+    ):
         began = time.monotonic()
         told = tuple(warning for dataset in datasets for warning in load(instance, dataset))
         load_s = time.monotonic() - began

@@ -6,20 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from shootout._engine import Engine, LoadError
+from msgspec import structs
+
+from shootout._engine import LoadError
 from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
-from shootout.measure import execution_plans, statements
+from shootout.measure import execution_plans, managed, statements
 from shootout.measure.dataset import schema_of
 from shootout.measure.plan import BoundWorkload
 from shootout.measure.rounds import ANSWER_TIMEOUT_S
 from shootout.model.execution_plan import ExecutionPlan
 from shootout.model.plan import Block
+from shootout.model.program import Program
 from shootout.servers.running import Running
 
 CAPTURE_S = 0.2  # of load that statements are taken from
+SEED = 1  # of that load
 
-Asked = tuple[int, str, Running]  # a server's number in the engine, and its label
+Asked = tuple[str, Running, tuple[str, ...]]  # a server with its label, and what its set-up warned of
 
 
 @dataclass(frozen=True)
@@ -35,20 +39,20 @@ class Planner:
     _known: set[object] = field(default_factory=set, init=False, repr=False)
 
     def plans(
-        self, start: int, block: Block, bound: BoundWorkload, engine: Engine, servers: Sequence[Asked]
+        self, start: int, block: Block, bound: BoundWorkload, program: Program, servers: Sequence[Asked]
     ) -> tuple[ExecutionPlan, ...]:
         """The plans of one start that no earlier start of the block had; none of a server that is gone."""
         first = block.workload not in self._sent
         if first:
-            self._sent[block.workload] = _statements(bound, engine, servers)
+            self._sent[block.workload] = _statements(bound, program, servers)
         sent = self._sent[block.workload]
         prepared = statements.prepared(bound.program, sent)
         executed = execution_plans.ANY if self.thorough else execution_plans.READING if first else None
 
         def asked() -> Iterator[ExecutionPlan]:
-            for _, label, instance in servers:
+            for label, instance, told in servers:
                 with suppress(MeasureError):
-                    yield from execution_plans.planned(
+                    for plan in execution_plans.planned(
                         instance,
                         schema_of(instance, bound.dataset),
                         sent,
@@ -58,7 +62,8 @@ class Planner:
                         session=bound.program.session,
                         draws=execution_plans.DRAWS if self.thorough and instance.ours else 1,
                         executed=executed if instance.ours else None,
-                    )
+                    ):
+                        yield structs.replace(plan, warnings=tuple(dict.fromkeys((*told, *plan.warnings))))
 
         return tuple(plan for plan in asked() if self._is_new(block, plan))
 
@@ -69,18 +74,22 @@ class Planner:
         return new
 
 
-def _statements(bound: BoundWorkload, engine: Engine, servers: Sequence[Asked]) -> dict[str, str]:
+def _statements(bound: BoundWorkload, program: Program, servers: Sequence[Asked]) -> dict[str, str]:
     """A statement of each kind; those with parameters come from the log of a server of ours.
 
-    All servers get the load that is logged: they keep equal rows.
+    All servers get the load that is logged: they keep equal rows. Its connections are new: the log lacks the
+    values of a statement that was prepared before.
     """
     fixed = statements.fixed(bound.program)
-    logging = next((instance for _, _, instance in servers if instance.ours), None)
+    logging = next((instance for _, instance, _ in servers if instance.ours), None)
     if logging is None or len(fixed) == statements.kinds(bound.program):
         return fixed
 
     def load() -> None:
-        for number, _, _ in servers:
+        for _, instance, _ in servers:
+            schema = schema_of(instance, bound.dataset)
+            engine = managed.engine(program, schema, instance, SEED)
+            number = managed.connect(engine, instance, schema, 1)
             engine.slice(number, 0.0, CAPTURE_S, ANSWER_TIMEOUT_S)
 
     with suppress(MeasureError, LoadError):

@@ -135,20 +135,14 @@ def comment(text: str) -> str:
 
 
 def more_minutes(comparison: Comparison) -> str:
-    """How many more minutes would decide the undecided cells; empty if there are none."""
+    """How many more minutes would decide undecided cells; empty if none likely would."""
     wanting = remaining(comparison)
     if wanting is None:
         return ""
     undecided = f"the {wanting.cells} undecided cells" if wanting.cells > 1 else "the undecided cell"
-    if not wanting.decided:
-        return f"It would take more starts than the profile allows to decide {undecided}"
     minutes = counted(max(1, math.ceil(wanting.minutes)), "more minute")
-    if wanting.decided == wanting.cells:
-        return f"About {minutes} would decide {undecided}"
-    return (
-        f"About {minutes} would decide {wanting.decided} of {undecided}; "
-        "the others need more starts than the profile allows"
-    )
+    which = undecided if wanting.decided == wanting.cells else f"{wanting.decided} of {undecided}"
+    return f"About {minutes} would likely decide {which}"
 
 
 def explain_gate(comparison: Comparison) -> str:

@@ -40,4 +40,4 @@ def require_memory(settings: str, profile: SettingsProfile, memory_bytes: int | 
 
 
 def _figure(size: int) -> str:
-    return f"{size / 2**30:.3g} GiB"
+    return f"{size / 2**30:.4g} GiB"

@@ -22,6 +22,7 @@ _GROUPS = {"mysqld", "server", "mariadb", "mariadbd", "galera", "client-server",
 _OF_VERSION = re.compile(r"(?:mysqld|mariadbd?)-(?P<version>[0-9]+\.[0-9]+)")
 _UNCOMMENTED = re.compile(r"""(?:'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|[^#])*""")
 _INCLUDE = re.compile(r"!(?P<all>includedir|include)\s+(?P<target>.+)")
+_FOREIGN = re.compile(r"\{\{|\$\{|<%|\N{REPLACEMENT CHARACTER}")  # of a template, or in another encoding
 _SUFFIXES = (".cnf", ".ini")  # of the files of a folder that servers read
 # A server takes all lines with one of these options, and a list on one line.
 _JOINED = {"optimizer_switch": ",", "plugin_load_add": ";"}
@@ -95,7 +96,7 @@ class _Reading:
                 before += 1
             else:
                 option, value = _option(line)
-                if is_name(option) and value.isprintable() and "\N{REPLACEMENT CHARACTER}" not in value:
+                if is_name(option) and value.isprintable() and not _FOREIGN.search(value):
                     yield group, option, value
                 elif group in _GROUPS:
                     unread.append(number)

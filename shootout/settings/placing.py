@@ -29,6 +29,7 @@ _OTHERS = (
 _JOINING_PLUGINS = re.compile("group_replication|semisync|mysqlx|handlersocket")
 _PREFIXES = re.compile("((loose|skip|disable|enable|maximum)_)*")  # of an option's name, for servers
 _OPTION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_OF_WINDOWS = re.compile(r"""(?:^|[;,='" ])(?:[A-Za-z]:[\\/]|\\\\\w)""")  # a path
 REPEATED = {"performance_schema_instrument"}  # a server takes all lines with it, and none has several values
 
 
@@ -78,11 +79,11 @@ def bare(option: str) -> str:
 
 def is_outside(value: str) -> bool:
     """Whether a part of an option's value is a path that leaves the server's directory."""
-    return any(map(_leaves, re.split("[;:,=]", value)))
+    return bool(_OF_WINDOWS.search(value)) or any(map(_leaves, re.split("[;:,=]", value)))
 
 
 def _leaves(part: str) -> bool:
-    path = part.strip(" '\"").replace("\\", "/")
+    path = part.strip(" '\"")
     return (path.startswith(("/", "~")) and not path.startswith("/*")) or ".." in PurePath(path).parts
 
 

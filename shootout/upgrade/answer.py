@@ -86,7 +86,8 @@ def sentence(found: Findings) -> str:
     changed = _ends(found)
     if changed and found.without_settings:
         changed = f"without {PurePath(found.document.settings).name}, {changed}"
-    return "; ".join(filter(None, (*said, changed))) or "nothing is measured yet"
+    nothing = "no statement was counted or timed" if found.document.done else "nothing is measured yet"
+    return "; ".join(filter(None, (*said, changed))) or nothing
 
 
 def _ends(found: Findings) -> str:

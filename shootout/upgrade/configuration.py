@@ -22,7 +22,10 @@ _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 # Before a server has its log, its name stands in place of a level.
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
-_ALWAYS = re.compile(r"changed limits|uuid|certificate|insecure configuration|empty password", re.IGNORECASE)
+_ALWAYS = re.compile(
+    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
+    re.IGNORECASE,
+)
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
@@ -180,7 +183,7 @@ def warnings(log: str) -> list[str]:
 
 def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The first warning or error of a log that names an option, for each option."""
-    messages = _messages(log, _LEVEL)
+    messages = [text for text in _messages(log, _LEVEL) if not _ALWAYS.search(text)]
     for option in options:
         if text := next((text for text in messages if _names(text, variable(option))), ""):
             yield option, _shown(text)
@@ -202,8 +205,9 @@ def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
 
 def cause(failure: str) -> str:
     """The first error of the log that a failure quotes, or its first line."""
-    errors = _messages(failure, _ERROR)
-    return _shown(errors[0]) if errors else failure.partition("\n")[0]
+    ours, _, log = failure.partition("\n")
+    errors = _messages(log, _ERROR)
+    return _shown(errors[0]) if errors else ours
 
 
 def _messages(log: str, level: re.Pattern[str]) -> list[str]:

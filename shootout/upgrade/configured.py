@@ -87,6 +87,8 @@ def _fate(fate: OptionFate) -> tuple[str, ...]:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:
         what = "removed"
+    elif not is_compared(fate):
+        what = "not compared"
     elif is_kept(fate):
         what = "as before"
     else:

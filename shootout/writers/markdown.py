@@ -32,7 +32,7 @@ def _topic(topic: Topic) -> Iterator[str]:
     if topic.points:
         yield from (*points(topic.points), "")
     for each in topic.tables:
-        yield from (*_rows(each), "")
+        yield from (*table_lines(each), "")
         if each.more:
             yield from (each.more, "")
     if topic.commands:
@@ -47,7 +47,8 @@ def points(every: Iterable[Point]) -> Iterator[str]:
         yield from (f"  - {span(command)}" for command in point.commands)
 
 
-def _rows(shown: Table) -> Iterator[str]:
+def table_lines(shown: Table) -> Iterator[str]:
+    """Draw an answer's table."""
     columns = [
         f"{'#' * is_number}{name}" for name, is_number in zip(shown.columns, shown.numeric, strict=True)
     ]

@@ -206,8 +206,8 @@ ALERT = "<script>alert(1)</script>"
 HOSTILE = (
     f"""</script>{ALERT}<svg onload=alert(2)><img src=x onerror=alert(3)>'"`${{7*7}}{{{{7*7}}}}"""
     """<!--\x1b[31mred\x1b[0m\u202egnp.exe\u2066\x00&amp;%{x}%{fullData.name}|*md*"""
+    """]]>\ufffe\u2028\u0085\n| a | b |\n# [x](http://example.org) @somebody"""
 )
-NASTY = f"{HOSTILE}]]>\ufffe\u2028\u0085\n| a | b |\n# [x](http://example.org) @somebody"
 FORMULA = '=HYPERLINK("http://example.org";"x")'
 LONG = 60_000 * "x"
 
@@ -264,8 +264,7 @@ class Told(NamedTuple):
 
 
 CHANGES: dict[str, tuple[Callable[[str], str], int]] = {
-    "hostile": (lambda text: text + HOSTILE, 10**9),
-    "nasty": (lambda text: f"{FORMULA}{text}{NASTY}", 10**9),
+    "hostile": (lambda text: f"{FORMULA}{text}{HOSTILE}", 10**9),
     "endless": (lambda text: text + LONG, 8),
 }
 
@@ -353,7 +352,9 @@ def test_an_endless_text_has_an_end() -> None:
 
 
 def test_nothing_runs_in_a_browser(told: Told, chromium: Browser) -> None:
-    for page in sorted(told.site.rglob("*.html")) if told.text == "hostile" else ():
+    """One page of each kind: those of cells, for example, have one template."""
+    pages = {(page.parent, page.name.partition("-")[0]): page for page in told.site.rglob("*.html")}
+    for page in pages.values() if told.text == "hostile" else ():
         tab, faults = opened(chromium, page, width=390)
         assert faults == []
         assert tab.locator("svg[onload], img, main script:not([type])").count() == 0

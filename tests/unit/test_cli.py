@@ -258,11 +258,31 @@ def imported(arguments: Sequence[str], code: str) -> set[str]:
     return {*done.stdout.splitlines()}
 
 
+INTERRUPTED_EARLY = """
+import signal, sys
+from shootout import cli
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "shootout.command":
+        signal.raise_signal(signal.SIGTERM)
+sys.addaudithook(hook)
+sys.exit(cli.main(["profiles", "list"]))
+"""
+
+
+def test_a_signal_while_modules_are_imported_ends_with_a_message() -> None:
+    command = [sys.executable, "-c", INTERRUPTED_EARLY]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "shootout: interrupted\n")
+
+
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_only_what_answers_is_imported(argument: str) -> None:
     modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")
     assert {name for name in modules if name.startswith("shootout.")} == {
-        *(f"shootout.{name}" for name in ("capability", "cli", "errors", "late", "parser", "renamed")),
+        *(
+            f"shootout.{name}"
+            for name in ("capability", "cli", "errors", "late", "parser", "renamed", "signals")
+        ),
         *(f"shootout.{name}" for name in capability.NAMES),
     }
     assert not {"numpy", "msgspec", "jinja2", "pymysql", "pytest", "rich"} & modules
@@ -391,15 +411,15 @@ def test_a_bad_ledger_hides_no_run_and_is_said_once(
     results.mkdir()
     document = a_document()
     path = saved(document, results)
-    saved(a_document(run="20261121T000000Z-beef"), results)
-    assert cli.main(["compare", str(path)]) == 1
+    other = saved(a_document(run="20261121T000000Z-beef"), results)
+    assert cli.main(["compare", str(path), str(path)]) == 1  # named twice, told once
     said = capsys.readouterr().out
     ledger = ledgers.path_of(results / ledgers.FOLDER, document.header.runner.fingerprint)
     ledger.parent.mkdir()
     put(ledger)
     where = ("--results", str(results))
     for arguments, code, shown in (
-        (("compare", str(path), str(path)), 1, said + said),
+        (("compare", str(path), str(other)), 1, said),
         (("history", *where, "--json"), 0, document.header.run),
         (("site", *where, "--out", str(tmp_path / "site")), 0, "index.html"),
     ):

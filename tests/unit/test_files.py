@@ -33,3 +33,10 @@ def test_a_file_is_on_the_disk_before_it_replaces_another(
     monkeypatch.setattr(os, "fsync", watched)
     files.replace(path, b"two")
     assert seen == [(b"two", b"one")]
+
+
+def test_a_document_without_end_is_refused_at_once(tmp_path: Path) -> None:
+    with (tmp_path / "endless").open("wb") as file:
+        file.truncate(3 << 30)
+    with pytest.raises(OSError, match="it has more than 256 MB"):
+        files.opened(tmp_path / "endless")

@@ -96,7 +96,12 @@ impl Learner {
 
     /// Notes what cannot be read as a statement.
     pub fn unreadable(&mut self, reason: &'static str) {
-        self.books.leave_out(reason, 1, b"");
+        self.left_out(reason, 1);
+    }
+
+    /// Notes statements of which the log has no text.
+    pub fn left_out(&mut self, reason: &'static str, statements: u64) {
+        self.books.leave_out(reason, statements, b"");
     }
 
     pub fn ran(&mut self, entry: &Entry) {

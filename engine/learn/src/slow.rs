@@ -137,6 +137,9 @@ impl Slow {
             }
             return;
         }
+        if let Some(count) = suppressed(text) {
+            return learner.left_out("suppressed by log_throttle_queries_not_using_indexes", count);
+        }
         let took_us = (head.cost.seconds * 1e6) as i64;
         let written_us = if self.precise { None } else { head.timestamp_us }.or(self.written_us);
         let times = written_us.map(|us| {
@@ -154,4 +157,11 @@ impl Slow {
             error: head.error,
         });
     }
+}
+
+/// How many statements an entry stands for that the server did not write: `throttle: 5 'index not used' warning(s)
+/// suppressed.`
+fn suppressed(text: &[u8]) -> Option<u64> {
+    let rest = text.strip_prefix(b"throttle:")?.trim_ascii_start();
+    text.ends_with(b"suppressed.").then(|| digits(rest).map(|(count, _)| count))?
 }

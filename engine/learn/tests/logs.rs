@@ -640,3 +640,11 @@ fn a_sample_of_statements_has_no_transactions_and_one_of_sessions_has() {
     }
     assert_eq!(learned(MARIADB.as_bytes())["sampled"], 1);
 }
+
+#[test]
+fn what_a_server_suppressed_is_left_out() {
+    let log = slow(alone(&["SELECT 1", "throttle:          5 'index not used' warning(s) suppressed."]));
+    let log = learned(log.as_bytes());
+    assert_eq!(counts(&log), [("SELECT ?", 1)]);
+    assert_eq!(left_out(&log), [("suppressed by log_throttle_queries_not_using_indexes", 5)]);
+}

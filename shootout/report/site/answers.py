@@ -83,7 +83,7 @@ def _fields(row: Iterable[Field], table: Table, root: str) -> Iterator[Markup]:
             yield Markup('<th scope="row"{}>{}</th>').format(_classes(value, numeric), field(value, root))
         else:
             named = Markup(' data-name="{}"').format(name) if name else ""
-            yield Markup("<td{}{}>{}</td>").format(named, _classes(value, numeric), field(value, root))
+            yield Markup("<td{}{}>{}</td>").format(_classes(value, numeric), named, field(value, root))
 
 
 def _classes(value: Field, numeric: bool) -> Markup:

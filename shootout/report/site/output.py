@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from shootout import files
+from shootout.errors import InputError
 from shootout.model.value import decoded
 from shootout.report.site.page import File
 from shootout.servers import locking
@@ -30,10 +31,15 @@ Part = Iterable[File]  # files that one process makes, when it iterates over the
 
 
 def write(out: Path, parts: Callable[[], Iterator[Part]]) -> None:
-    """Make the files of all parts in `out`, and remove those of an earlier build. Raises OSError.
+    """Make the files of all parts in `out`, and remove those of an earlier build.
 
-    Several processes share the parts; `parts` lists them in the same order in each.
+    Raises OSError, and InputError for a folder with an index that is somebody else's. Several processes share
+    the parts; `parts` lists them in the same order in each.
     """
+    if (out / LAST).exists() and not (out / LIST).exists():
+        raise InputError(
+            f"{out}: has an {LAST} that shootout did not write; name another folder, or remove it"
+        )
     out.mkdir(parents=True, exist_ok=True)
     with locking.locked(out / LIST):  # one build at a time
         for left in out.glob(f"{_BUILDING}*"):  # by a build that was killed

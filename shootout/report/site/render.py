@@ -49,7 +49,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
-    figures.rounded, circumstances.about, wording.false_alarms, wording.sentence,
+    circumstances.about, wording.false_alarms, wording.sentence,
     figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
     figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,

@@ -11,7 +11,7 @@ from msgspec import structs
 
 from shootout import app, cli, steps
 from shootout.conclusion import Request
-from shootout.coverage import report
+from shootout.coverage import answer
 from shootout.coverage.documents import MAPS
 from shootout.coverage.remarks import remarks
 from shootout.coverage.values import UNUSED, MapDocument
@@ -58,8 +58,8 @@ def test_from_the_commit_to_the_kinds_that_execute_it(
     unseen = structs.replace(a_map(), functions=tuple(f"n::{name}" for name in a_map().functions))
     path, markdown = MAPS.write(tmp_path, "other", unseen), tmp_path / "x.md"
     said = asked(capsys, *change, "--map", str(path), "--markdown", str(markdown))
-    assert said["headline"] == f"The change touches 1 function: {report.NOTHING}."
-    assert report.NOTHING in markdown.read_text()
+    assert said["headline"] == f"The change touches 1 function: {answer.NOTHING}."
+    assert answer.NOTHING in markdown.read_text()
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_from_the_commit_to_the_kinds_that_execute_it(
         (("--base", "before"), "expected --base REV and --head REV"),
         (("--repo", "/nowhere", "--base", "a", "--head", "b"), "/nowhere: "),
         (("--map", "nowhere"), "nowhere: cannot be read"),
-        (("--results", "/nowhere"), "no map of functions; `shootout count` makes one"),
+        (("--results", "/nowhere"), "no coverage map; `shootout count` makes one"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(

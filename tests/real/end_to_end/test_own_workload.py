@@ -47,6 +47,25 @@ def test_the_message_shown_is_the_one_given(transfer: Path) -> None:
     assert f"    shootout: {caught.value}\n" in DOCS
 
 
+def test_reports_run_as_they_are_side_by_side(lab: Lab, tmp_path: Path) -> None:
+    found = re.findall(r"^```sql\n(.*?)^```$", DOCS, re.MULTILINE | re.DOTALL)
+    files = [tmp_path / f"{name}.sql" for name in ("missing", "load")]
+    for file, text in zip(files, found, strict=True):
+        file.write_text(text)
+    out = tmp_path / "out"
+    reports = ",".join(map(str, files))
+    done = lab.run(
+        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={reports}", "--threads=1,2", f"--out={out}"
+    )
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    run = journal.read(document_in(out))
+    assert run.failures == ()
+    sent = {start.block: {*start.samples[0].statements} for start in run.starts}
+    assert (sent["missing-t1"], sent["load-t2"]) == ({"select"}, {"load", "delete"})
+    planned = {plan.kind for start in run.starts for plan in start.plans if plan.steps}
+    assert planned >= {"select", "delete"}
+
+
 def test_a_broken_promise_fails_the_cell(lab: Lab, transfer: Path, tmp_path: Path) -> None:
     transfer.write_text(EXAMPLE.replace("+ IF(id = {receiver}, {amount}, 0)", ""))
     out = tmp_path / "out"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 import tomllib
-from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-import msgspec
 import pymysql
 import pytest
 from msgspec import structs
@@ -21,16 +17,13 @@ from msgspec import structs
 from shootout.inputs import workload
 from shootout.measure import managed
 from shootout.measure.dataset import schema_of
-from shootout.measure.hooks import Hooks
 from shootout.measure.plan import BoundWorkload
-from shootout.measure.statements import logged
 from shootout.model.plan import Profile
 from shootout.model.program import Program
 from shootout.model.value import Protocol
 from shootout.paths import FIXTURES, ROOT
 from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import loaded
-from tests.support.runs import until
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -58,9 +51,6 @@ USED = {
     "DDL": "create_drop alter_default alter_column alter_index alter_copy truncate",
 }
 SIMILAR = 3.0  # times as much of everything that the server counts
-COUNTED = ("Handler_", "Sort_", "Created_tmp", "Select_", "Bytes_sent")
-_PLANNED = re.compile(r"SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH")
-_CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, functions, operators, collations
 # What a plan has of the rows, of its costs and of the server's own words for the statement.
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
@@ -129,61 +119,6 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     with loaded("mysql-8.0.33", tmp_path_factory.mktemp("server"), options, bound.dataset) as instance:
         instance.query("SET GLOBAL autocommit = 0")  # a savepoint needs a transaction
         yield instance
-
-
-def test_no_two_kinds_are_similar(server: Instance) -> None:
-    kinds = []
-    for name in WORKLOADS:
-        bound, programs = compiled_kinds(name)
-        hooks = Hooks(server, bound.workload, bound.dataset)
-        hooks.set_up(1)
-        with closing(server.connect(database=hooks.schema, autocommit=False)) as connection:
-            for kind, program in programs.items():
-                statements = sent(server, hooks.schema, program)
-                kinds.append(seen(connection, kind, statements, connects=program.connects))
-    similar = [
-        (one.name, other.name) for one, other in itertools.combinations(kinds, 2) if one.resembles(other)
-    ]
-    assert similar == []
-
-
-def sent(server: Instance, schema: str, program: Program) -> list[str]:
-    """The statements that the engine sends for one transaction."""
-    before = int(server.status()["Threads_connected"])
-    engines = [managed.engine(program, schema, server, 1)]
-    number = managed.connect(engines[0], server, schema, 1)
-    statements = list(logged(server, lambda: engines[0].count(number, 1, 60.0)))
-    engines.clear()
-    until(lambda: int(server.status()["Threads_connected"]) <= before)  # it holds locks
-    return statements
-
-
-def seen(
-    connection: pymysql.Connection[pymysql.cursors.Cursor],
-    name: str,
-    statements: list[str],
-    *,
-    connects: bool,
-) -> Seen:
-    """Plan and counts of a kind, whose changes are rolled back."""
-    shapes: list[object] = [connects]
-    counts: Counter[str] = Counter()
-    with connection.cursor() as cursor:
-        for sql in statements:
-            if _PLANNED.match(sql):
-                shapes.append(plan(cursor, sql))
-            shapes.append(_CALLED.findall(re.sub(r"'[^']*'", "", sql)))
-            before = counters(cursor)
-            cursor.execute(sql)
-            cursor.fetchall()
-            counts.update(counters(cursor) - before)
-    connection.rollback()
-    return Seen(name, msgspec.json.encode(shapes).decode(), counts)
-
-
-def counters(cursor: pymysql.cursors.Cursor) -> Counter[str]:
-    cursor.execute("SHOW SESSION STATUS")
-    return Counter({name: int(value) for name, value in cursor.fetchall() if name.startswith(COUNTED)})
 
 
 def plan(cursor: pymysql.cursors.Cursor, sql: str) -> object:

@@ -12,7 +12,8 @@ from lab import dumps
 from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
-from shootout.learn import measure, page
+from shootout.learn import measure
+from shootout.learn.answer import answer, write
 from shootout.learn.measure import REPORT, WORKLOAD, LearnedWorkload
 from shootout.measure import dataset
 from shootout.measure.managed import connect
@@ -36,7 +37,7 @@ def learned(
 ) -> LearnedWorkload:
     server = reference.parse(f"path:{a_tree(SERVER).files.top}")
     outcome = measure.learn(dump, [log], out, server, variables=variables, keep=keep, observe=observe)
-    assert page.write(outcome, out).is_file()
+    assert write(answer(outcome), out).is_file()
     return outcome
 
 

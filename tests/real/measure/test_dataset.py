@@ -3,15 +3,13 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from unittest.mock import Mock
 
 import msgspec
 import pytest
 
 from shootout.errors import MeasureError
-from shootout.inputs import workload
 from shootout.measure import dataset
-from shootout.model.plan import Dataset, DatasetSize
+from shootout.model.plan import Dataset
 from shootout.model.value import Family
 from shootout.servers.processes import instances
 from shootout.servers.processes.accounts import LOAD_USER
@@ -122,57 +120,13 @@ def test_a_refused_load_is_reported_in_the_servers_words(tmp_path: Path) -> None
         assert instance.query("SELECT @@GLOBAL.local_infile") == ((1,),)  # 5.7's default
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_another_storage_engine_holds_the_same_rows(name: str, cache_dir: Path, tmp_path: Path) -> None:
-    tree = a_tree(name)
-    on_myisam = msgspec.structs.replace(DATASET, engine="myisam")
-    found = dataset.template(tree, SMALL, [on_myisam], cache_dir)
-    assert found.directory != dataset.template(tree, SMALL, [DATASET], cache_dir).directory
-    found.copy_to(tmp_path / "instance")
-    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
-        assert dataset.verify(instance, on_myisam) != ""
-        engines = instance.query(
-            "SELECT engine FROM information_schema.tables WHERE table_schema = 'shootout'"
-        )
-        assert engines == (("MyISAM",), ("MyISAM",))
-        indexes = instance.query("SHOW INDEX FROM shootout.sbtest2")
-        assert {(row[2], row[4]) for row in indexes} == {("PRIMARY", "id"), ("k_2", "k")}
-        assert instance.status()["Key_blocks_unused"] > 0
-        dataset.warm(instance, on_myisam)
-        reads = instance.status()["Key_reads"]
-        assert reads > 0
-        instance.query("SELECT COUNT(pad) FROM shootout.sbtest1 WHERE id IN (1, 2500, 5007) OR k < 100")
-        assert instance.status()["Key_reads"] == reads
-
-
-@pytest.mark.parametrize(("name", "unused"), [("mysql-8.0.12", "INVISIBLE"), ("mariadb-11.8", "IGNORED")])
-def test_indexes_that_no_query_may_use_are_left_cold(
-    name: str, unused: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dump = tmp_path / "dump.sql"
-    dump.write_text(
-        f"CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, KEY used (a), KEY unused (b) {unused});\n"
-        "INSERT INTO t VALUES (1, 2, 3);\n"
-    )
-    dumped = workload.dump_dataset(dump, DatasetSize())
-    with fresh(name, tmp_path / "instance", SMALL) as instance:
-        dataset.load(instance, dumped)
-        spied = Mock(wraps=instance.query)
-        monkeypatch.setattr(instance, "query", spied)
-        dataset.warm(instance, dumped)
-        forced = [call.args[0].partition("FORCE INDEX ")[2] for call in spied.call_args_list]
-        assert [*filter(None, forced)] == ["(`used`)"]
-
-
-@pytest.mark.parametrize("harm", ["truncated", "file gone", "manifest gone"])
+@pytest.mark.parametrize("harm", ["truncated", "manifest gone"])
 def test_a_torn_template_is_never_used(harm: str, cache_dir: Path) -> None:
     tree = a_tree(NAMES[0])
     whole = dataset.template(tree, SMALL, [DATASET], cache_dir)
     if harm == "truncated":
         with (whole.directory / "data" / "shootout" / "sbtest1.ibd").open("r+b") as file:
             file.truncate(4096)
-    elif harm == "file gone":
-        (whole.directory / "data" / "ibdata1").unlink()
     else:
         (whole.directory / "template.json").unlink()
     again = dataset.template(tree, SMALL, [DATASET], cache_dir)
@@ -190,16 +144,6 @@ def test_a_template_that_cannot_be_made_leaves_nothing(engine: str, cache_dir: P
     ):
         dataset.template(a_tree(NAMES[0]), SMALL, [unknown], cache_dir)
     assert not list((cache_dir / "templates").glob(".*.partial"))
-
-
-def test_a_slow_shutdown_has_its_time(
-    cache_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tree, other = a_tree(NAMES[0]), [Dataset(tables=1, rows=11)]
-    monkeypatch.setattr(instances, "STOP_TIMEOUT_S", 0.0)
-    dataset.template(tree, SMALL, other, cache_dir).copy_to(tmp_path / "instance")
-    with instances.start(tree, tmp_path / "instance", SMALL) as instance:
-        assert "crash recovery" not in instance.error_log_tail(1000)
 
 
 def test_a_server_that_does_not_shut_down_makes_no_template(

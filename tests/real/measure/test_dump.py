@@ -10,7 +10,7 @@ import pytest
 
 from shootout.errors import InputError, MeasureError
 from shootout.inputs import workload
-from shootout.measure import dataset
+from shootout.measure import dataset, stalls
 from shootout.model.plan import Dataset, DatasetSize
 from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import fresh
@@ -191,3 +191,17 @@ def test_a_statement_that_a_server_takes_for_too_large_is_named_so(
         server.query("SET GLOBAL max_allowed_packet = 1048576")
         with pytest.raises(MeasureError, match=fault):
             dataset.load(server, loaded)
+
+
+def test_a_server_that_hangs_while_loading_is_killed(
+    servers: list[Instance], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep it last: no other test can have this server."""
+    monkeypatch.setattr(stalls, "STALL_S", 1.0)
+    loaded = the_dataset(tmp_path, "SELECT 1;\nSELECT SLEEP(600);\n")
+    fault = r"(?s)^5\.7: the server made no progress for 1 s, and was killed\nThe server has died .*SIGKILL"
+    with pytest.raises(MeasureError, match=fault) as caught, stalls.ended(servers[0], "5.7"):
+        dataset.load(servers[0], loaded)
+    words = str(caught.value.__cause__)
+    assert "d.sql, line 2: (2013, 'Lost connection" in words
+    assert "The server has died (signal SIGKILL); its error log ends:" in words

@@ -22,13 +22,13 @@ from shootout.measure import dataset
 from shootout.measure.external import ExternalServer
 from shootout.measure.managed import connect
 from shootout.model.plan import Dataset
-from shootout.model.run import FLUSH_S, FLUSHES, RunDocument, ServerRecord
+from shootout.model.run import RunDocument, ServerRecord
 from shootout.model.workload import Result, Step, WorkloadStatement
 from shootout.servers.external import dsn
 from shootout.servers.external.external import MARK, External
 from shootout.servers.processes.instances import Instance
 from tests.support.measure.servers import fresh
-from tests.support.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in, until
+from tests.support.runs import BASE, HEAD, PYTEST, SHOOTOUT, Lab, document_in
 from tests.unit.inputs.test_workload import a_workload
 
 pytest_plugins = ["tests.support.runs"]
@@ -201,34 +201,6 @@ def test_variables_are_held_against_a_profile(lab: Lab, server: Instance, tmp_pa
     assert visited.label.endswith("@mine.toml")
 
 
-def test_what_is_not_visible_is_reported(lab: Lab, server: Instance, tmp_path: Path) -> None:
-    pid_file = server.directory / "mysqld.pid"
-    pid_file.rename(hidden := pid_file.with_suffix(".hidden"))
-    try:
-        found, printed = measured(lab, tmp_path, "--servers", f"{by_tcp(server)},{BASE}", *POINT)
-    finally:
-        hidden.rename(pid_file)
-    visited, _ = found.header.servers
-    assert "not-visible" in codes(visited)
-    expected = "Not visible from here: server CPU, context switches, bytes written to disks, waits for CPUs."
-    assert expected in printed
-    for record in found.starts:
-        of_visited, of_own = record.samples
-        assert of_visited.server_cpu_s is None
-        assert of_own.server_cpu_s is not None
-        # Waits are recorded by event, once one has happened.
-        visible, own = ({n for n in each.counters if not n.startswith("wait/")} for each in record.samples)
-        assert visible == own - {
-            "context_switches", "disk_written_bytes", "run_queue_s", FLUSHES, FLUSH_S
-        }  # fmt: skip
-        assert of_visited.counters["Innodb_rows_read"] > 0
-    pages = [page.read_text() for page in tmp_path.rglob(f"oltp_point_select-t1-{BASE}~*.html")]
-    assert len(pages) == 1
-    assert "base not visible" in pages[0]
-    assert pages[0].count("not visible") >= 5  # the server's CPU in two places, and three counters
-    assert expected in pages[0]
-
-
 # --- what else may be there -----------------------------------------------------------------------
 
 
@@ -287,41 +259,7 @@ def test_an_unreachable_server_is_reported(lab: Lab, tmp_path: Path, where: str,
     assert not any(tmp_path.rglob("*.jsonl"))
 
 
-def test_a_server_that_demands_tls_is_reported(lab: Lab, server: Instance, tmp_path: Path) -> None:
-    server.query("SET GLOBAL require_secure_transport = ON")
-    try:
-        done = lab.run(*a_run(lab, tmp_path, "--servers", by_tcp(server), *POINT))
-        assert done.returncode == 2
-        assert "error 3159" in done.stderr
-        assert "The load engine does not support TLS" in done.stderr
-        with connected(by_socket(server)) as external:
-            assert external.query("SELECT 1") == ((1,),)
-    finally:
-        server.query("SET GLOBAL require_secure_transport = OFF")
-
-
 # --- connections --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("kind", ["sbtest", "tpcc"])
-def test_rows_go_in_by_insert_where_files_are_not_taken(server: Instance, kind: Any) -> None:
-    each = msgspec.structs.replace(SMALL, kind=kind)
-    assert server.query("SELECT @@GLOBAL.local_infile") == ((0,),)
-    until(lambda: server.status()["Threads_connected"] == 1)  # one that leaves may count twice
-    files = server.status()["Com_load"]
-    with connected(by_socket(server)) as external:
-        dataset.load(external, each)
-        found = dataset.verify(external, each)
-        dataset.unload(external, each)
-        dataset.unload(external, each)  # already gone
-    assert server.status()["Com_load"] == files
-    server.query("SET GLOBAL local_infile = 1")
-    with connected(by_socket(server)) as external:
-        dataset.load(external, each)
-        assert dataset.verify(external, each) == found
-        dataset.unload(external, each)
-    assert server.status()["Com_load"] > files
-    server.query("SET GLOBAL local_infile = 0")
 
 
 def test_packets_are_as_small_as_the_server_wants_them(server: Instance) -> None:
@@ -398,18 +336,3 @@ def test_texts_read_from_rows_are_quoted_as_the_server_reads_them(server: Instan
     finally:
         server.query(f"SET GLOBAL sql_mode = '{before}'")
         server.query("DROP DATABASE shootout_own")
-
-
-def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
-    """Otherwise replicas would receive changes to tables that they do not have."""
-    server.query("GRANT SUPER ON *.* TO guest@localhost")
-    server.query("FLUSH BINARY LOGS")
-    with connected(by_socket(server)) as external:
-        dataset.load(external, SMALL)
-        dataset.unload(external, SMALL)
-    ((log, *_),) = server.query("SHOW MASTER STATUS")
-    events = str(server.query(f"SHOW BINLOG EVENTS IN '{log}'"))
-    server.query("REVOKE SUPER ON *.* FROM guest@localhost")
-    assert "CREATE TABLE shootout.shootout_mark" in events
-    assert "Write_rows" in events or "INSERT INTO" in events
-    assert "DROP DATABASE IF EXISTS shootout" in events

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from shootout.document import journal
@@ -45,36 +44,3 @@ def test_a_statement_that_returns_other_rows_is_named(lab: Lab, tmp_path: Path) 
     (named,) = [line for line in done.stderr.splitlines() if "other rows" in line]
     assert f"rows, statement `version`: {HEAD} returns other rows than {BASE} in 20 of 20 executions" in named
     assert named.endswith("1 row with other values")
-
-
-HALF = """
-title = "Half"
-description = "MySQL 8.0 lacks half of the rows."
-dataset = "own"
-setup = [
-    "CREATE TABLE t (id INT PRIMARY KEY, x INT)", "INSERT INTO t VALUES (1, 1), (2, 2), (3, 3), (4, 4)",
-    "DELETE FROM t WHERE id > 4 /*!80000 OR id > 2 */",
-]
-[parameters]
-id = { type = "integer", min = 1, max = 4 }
-[[transactions]]
-skip_trx = 1
-[[transactions.steps]]
-statements = [
-    { name = "row", sql = "SELECT x FROM t WHERE id = {id}" },
-    { name = "server", sql = "SHOW VARIABLES LIKE 'innodb%'" },
-]
-"""
-
-
-def test_a_head_that_lacks_rows_has_no_verdict(lab: Lab, tmp_path: Path) -> None:
-    file = tmp_path / "half.toml"
-    file.write_text(HALF)
-    done = lab.run(
-        *(SHOOTOUT, "run", "--profile", str(lab.profile), "--servers", f"{BASE},{HEAD}"),
-        *("--workloads", str(file), "--threads", "1", "--out", str(tmp_path / "out")),
-    )
-    assert done.returncode == 3, done.stderr
-    said = rf"it returns other rows than {re.escape(BASE)}: `row` returns or changes 0\.[45]"  # half of them
-    assert re.search(said, done.stdout), done.stdout
-    assert "rows per execution instead of 1\n" in done.stdout  # SHOW depends on the version

@@ -44,19 +44,6 @@ def test_a_soak_is_kept_by_the_second_judged_and_published(lab: Lab, tmp_path: P
     assert lab.left() == ([], [])
 
 
-def test_a_soak_needs_no_page(lab: Lab, tmp_path: Path) -> None:
-    (tmp_path / "site").touch()
-    done = lab.run(
-        SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, "--servers", BASE,
-        "--minutes", "0.05", "--json", "--out", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n" in done.stderr
-    printed = json.loads(done.stdout)
-    assert SOAKS.read(Path(printed["document"])).slices
-    assert "page" not in printed
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

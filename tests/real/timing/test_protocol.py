@@ -153,7 +153,7 @@ def test_the_load_account_has_the_default_plugin(instance: Instance) -> None:
     assert row == (plugins[instance.version],)
 
 
-@pytest.mark.parametrize(("connections", "workers"), [(1, 1), (8, 1), (64, 1), (8, 3), (2, 3)])
+@pytest.mark.parametrize(("connections", "workers"), [(1, 1), (64, 1), (8, 3)])
 @pytest.mark.parametrize("name", STATEMENTS)
 def test_counts_are_the_servers(name: str, connections: int, workers: int, instance: Instance) -> None:
     engine = an_engine(shipped(name), instance, connections=connections, workers=workers)
@@ -188,12 +188,12 @@ def test_transactions_are_the_completed_ones_but_for_the_edge(instance: Instance
     assert abs(ramped.latencies.count - ramped.transactions) <= connections
 
 
-@pytest.mark.parametrize("connections", [1, 16])
-def test_latencies_fill_the_window(connections: int, instance: Instance) -> None:
+def test_latencies_fill_the_window(instance: Instance) -> None:
     """In a closed loop every connection is always in a transaction, so latencies add up to the window.
 
     Transactions cut by the window's end are missing; if the machine stalls just then, they are the longest.
     """
+    connections = 16
     available_s = connections * 0.6
     short_s = []
     for _ in range(4):

@@ -16,6 +16,7 @@ from shootout.count.values import (
     CountFailure,
     KindCount,
 )
+from shootout.model.execution_plan import ExecutionPlan, PlanStep
 from shootout.model.plan import DatasetSize
 from shootout.model.run import ServerRecord, WorkloadRecord
 from shootout.model.workload import Special
@@ -104,3 +105,27 @@ BASE: PerUnit = {
 def times(factor: float, of: PerUnit = BASE) -> dict[str, list[int]]:
     """The same counts, all larger by a factor."""
     return {kind: [round(each * factor) for each in values] for kind, values in of.items()}
+
+
+VERSIONS = {
+    "new": ("mysql", "8.0.33"),
+    "maria": ("mariadb", "11.8.1-MariaDB"),
+    "middle": ("mysql", "5.7.22"),
+    "old": ("mysql", "5.6.24"),
+}
+
+
+def by_version(run: str = "20261124T100000Z-000001") -> CountDocument:
+    """Four servers, not in the order of their versions, that need 3, 1, 2 and 1 times as many."""
+    of_server = {label: times(factor) for label, factor in zip(VERSIONS, (3.0, 1.0, 2.0, 1.0), strict=True)}
+    servers = (
+        structs.replace(server(label), family=family, version=version)
+        for label, (family, version) in VERSIONS.items()
+    )
+    plans = tuple(a_plan(label, key) for label, key in zip(VERSIONS, ("k", "k", "k", "PRIMARY"), strict=True))
+    return structs.replace(document(of_server, run=run), servers=tuple(servers), plans={"w": plans})
+
+
+def a_plan(label: str, key: str) -> ExecutionPlan:
+    step = PlanStep(select="SIMPLE", table="t", access="ref", key=key, key_length="4", ref="const", extra=())
+    return ExecutionPlan(start=1, server=label, kind="select", sql="", steps=(step,), text="")

@@ -4,9 +4,11 @@ from collections.abc import Collection, Mapping
 
 import pytest
 
-from shootout.bisect import counts, report
+from shootout.bisect import counts
+from shootout.bisect.answer import answer as answered
+from shootout.bisect.answer import headline
 from shootout.bisect.judge import Found
-from shootout.bisect.values import Answer, BuildRecord
+from shootout.bisect.values import Bisected, BuildRecord
 from shootout.count.instrument import Count, Counted
 from shootout.model.verdict import Interval, Verdict
 from tests.support.bisect.builders import LABELS, a_bisection
@@ -50,7 +52,7 @@ def following(found: Found) -> tuple[int, ...]:
 
 def bisect(
     ratios: Mapping[str, float], builds: Mapping[str, BuildRecord] | None = None
-) -> tuple[Answer, list[str]]:
+) -> tuple[Bisected, list[str]]:
     """The answer, and the revisions counted on the way."""
     documents: dict[str, Counted] = {}
     order: list[str] = []
@@ -72,24 +74,24 @@ def test_a_step_of_less_than_a_percent_is_found_wherever_it_is(first: str) -> No
     assert answer.size is not None
     assert answer.size.low < 1.008 < answer.size.high
     assert len(order) <= 1 + 3  # the end, and three halves of seven
-    assert report.judged(answer).exit_code == 1
+    assert answered(answer).exit_code == 1
 
 
 def test_fewer_instructions_are_no_loss() -> None:
     answer, _ = bisect(since("d", 0.92))
-    assert (answer.kind, answer.last, report.judged(answer).exit_code) == ("step", "d", 0)
+    assert (answer.kind, answer.last, answered(answer).exit_code) == ("step", "d", 0)
 
 
 def test_equal_ends_need_no_more_counts() -> None:
     answer, order = bisect(since("i"))
-    assert (answer.kind, order, report.judged(answer).exit_code) == ("none", ["h"], 0)
+    assert (answer.kind, order, answered(answer).exit_code) == ("none", ["h"], 0)
 
 
 def test_two_steps_are_several() -> None:
     answer, _ = bisect(since("c") | dict.fromkeys("fgh", 1.04))
     assert (answer.kind, answer.last) == ("several", "c")
     assert [(step.older, step.newer) for step in answer.steps] == [("b", "c"), ("e", "h")]
-    assert report.judged(answer).exit_code == 1
+    assert answered(answer).exit_code == 1
 
 
 def test_steps_below_the_bar_may_add_up() -> None:
@@ -124,7 +126,7 @@ def test_what_is_counted_before_the_end_is_no_answer() -> None:
 
 def test_nothing_is_said_before_the_end_is_counted() -> None:
     known = halved({})
-    assert (known.answer.kind, report.judged(known.answer).exit_code) == ("open", 4)
+    assert (known.answer.kind, answered(known.answer).exit_code) == ("open", 4)
     assert following(known) == (7,)
 
 
@@ -154,5 +156,5 @@ def test_every_start_counts_once() -> None:
 def test_ends_of_the_same_files_are_no_answer() -> None:
     known = halved({}, alike("a", "h"))
     assert known.answer.kind == "open"
-    assert report.judged(known.answer).exit_code == 3
-    assert "as h cannot be measured: it is the same program as a" in report.headline(known.answer)
+    assert answered(known.answer).exit_code == 3
+    assert "as h cannot be measured: it is the same program as a" in headline(known.answer)

@@ -9,6 +9,7 @@ from shootout.bisect.values import BuildRecord
 from shootout.commands.bisect import CAPABILITY
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
+from shootout.writers import markdown
 from tests.support.bisect.builders import a_bisection, a_run, written
 
 
@@ -68,4 +69,4 @@ def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> Non
     assert BISECTIONS.read(path) == replace(a_bisection(), begun_in=1)
     judged = CAPABILITY.judge(path)
     assert [judged.value[key] for key in ("answer", "first", "last")] == ["step", "e", "e"]
-    assert "by an older shootout" in judged.markdown
+    assert "by an older shootout" in markdown.write(judged)

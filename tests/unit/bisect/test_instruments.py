@@ -16,6 +16,7 @@ from shootout.errors import InputError
 from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.parser import Parser
+from shootout.writers import markdown
 from tests.support.bisect.builders import a_bisection, written
 from tests.unit.bisect.test_counts import counted
 from tests.unit.bisect.test_measure import a_question
@@ -74,11 +75,11 @@ def test_an_instrument_finds_the_step(monkeypatch: pytest.MonkeyPatch, tmp_path:
     assert judged.exit_code == 1
     assert [judged.value[key] for key in ("answer", "first", "instrument")] == ["step", "v17", "cycles"]
     assert len(instrument.seen) <= 1 + 5
-    assert "more cycles" in judged.markdown
+    assert "more cycles" in markdown.write(judged)
     listing = CAPABILITY.listing(tmp_path, [], lambda reason: None)
     assert listing is not None
     assert [page.path for page in listing.pages] == [CAPABILITY.page(path)]
-    assert "shootout cycles --servers" in judged.markdown
+    assert "shootout cycles --servers" in markdown.write(judged)
 
 
 def test_what_an_instrument_cannot_measure_is_refused_at_once(

@@ -2,7 +2,8 @@ import math
 
 import pytest
 
-from shootout.bisect import report
+from shootout.bisect.answer import answer as answered
+from shootout.bisect.answer import headline
 from shootout.bisect.values import BuildRecord, Revision
 from tests.support.bisect.builders import LABELS, a_bisection, a_run, absent, failed, found_by_time
 
@@ -30,7 +31,7 @@ def test_a_step_is_answered_with_its_revision_and_size() -> None:
     assert answer.size is not None
     assert answer.size.low < math.exp(-0.04) < answer.size.high < 1
     assert (answer.starts, answer.documents) == (64, ("0",))
-    assert report.judged(answer).exit_code == 1
+    assert answered(answer).exit_code == 1
     of_e = answer.findings[4]
     assert (of_e.verdict, of_e.here, of_e.starts) == ("regressed", "yes", 8)
 
@@ -38,28 +39,28 @@ def test_a_step_is_answered_with_its_revision_and_size() -> None:
 def test_an_improvement_is_no_failure() -> None:
     answer = found_by_time(a_bisection(), a_run({label: -level for label, level in STEP.items()})).answer
     assert (answer.kind, answer.last) == ("step", "e")
-    assert report.judged(answer).exit_code == 0
+    assert answered(answer).exit_code == 0
 
 
 def test_what_is_measured_so_far_names_the_range() -> None:
     answer = found_by_time(a_bisection(), a_run({"a": 0.0, "c": 0.0, "f": -0.04, "h": -0.04})).answer
     assert (answer.kind, answer.first, answer.last) == ("open", "d", "f")
     assert [finding.here for finding in answer.findings] == ["", "", "", *["possible"] * 3, "", ""]
-    assert report.judged(answer).exit_code == 4
+    assert answered(answer).exit_code == 4
 
 
 def test_nothing_measured_is_open() -> None:
     answer = found_by_time(a_bisection()).answer
     assert answer.kind == "open"
-    assert report.judged(answer).exit_code == 4
+    assert answered(answer).exit_code == 4
 
 
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("end", [0, -1])
 def test_without_an_end_nothing_is_answered(labels: str, end: int) -> None:
     answer = found_by_time(a_bisection(labels, {labels[end]: BROKEN})).answer
-    assert (answer.kind, report.judged(answer).exit_code) == ("open", 3)
-    assert report.headline(answer).startswith(
+    assert (answer.kind, answered(answer).exit_code) == ("open", 3)
+    assert headline(answer).startswith(
         f"reads, 4 threads: not bisected, as {labels[end]} cannot be measured: build of c: exit code 2"
     )
 
@@ -67,14 +68,14 @@ def test_without_an_end_nothing_is_answered(labels: str, end: int) -> None:
 def test_ends_of_the_same_files_are_no_answer() -> None:
     answer = found_by_time(a_bisection("abc", {"a": built("1"), "b": built("2"), "c": built("1")})).answer
     assert answer.kind == "open"
-    assert report.judged(answer).exit_code == 3
-    assert "as c cannot be measured: it is the same program as a, byte for byte" in report.headline(answer)
+    assert answered(answer).exit_code == 3
+    assert "as c cannot be measured: it is the same program as a, byte for byte" in headline(answer)
 
 
 def test_no_step_is_answered() -> None:
     answer = found_by_time(a_bisection(), a_run({"a": 0.0, "h": 0.0}, starts=24)).answer
     assert answer.kind == "none"
-    assert report.judged(answer).exit_code == 0
+    assert answered(answer).exit_code == 0
 
 
 @pytest.mark.parametrize(("sign", "code"), [(-1, 1), (1, 0)])
@@ -82,7 +83,7 @@ def test_several_steps_fail_if_the_last_revision_is_slower(sign: int, code: int)
     levels = {label: sign * 0.05 * (number // 2) for number, label in enumerate(LABELS)}
     answer = found_by_time(a_bisection(revisions=VERSIONS), a_run(levels)).answer
     assert answer.kind == "several"
-    assert report.judged(answer).exit_code == code
+    assert answered(answer).exit_code == code
 
 
 def test_headline_and_table_name_the_same_steps() -> None:

@@ -15,7 +15,7 @@ from shootout.bisect import measure
 from shootout.bisect.batches import TOGETHER_MAX
 from shootout.bisect.documents import BISECTIONS, runs
 from shootout.bisect.measure import Question
-from shootout.bisect.values import Answer, BuildRecord, Revision
+from shootout.bisect.values import Bisected, BuildRecord, Revision
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
@@ -87,7 +87,7 @@ def of_commits(count: int, *, resume: bool = False) -> Question:
     return replace(versions, revisions=commits, build=Build(command="make"))
 
 
-def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Answer:
+def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Bisected:
     """What the bisection says in the end."""
     path = measure.bisect(question, results, observe)
     return found_by_time(BISECTIONS.read(path), *runs(path.parent).values()).answer
@@ -205,10 +205,10 @@ def test_another_question_is_another_bisection(tmp_path: Path) -> None:
         a_question(7, resume=True),
         replace(question, plan=replace(question.plan, resume=False)),
     )
-    begun = [measure.begun(each, tmp_path, Runs(NONE).observe) for each in (question, *others, question)]
+    begun = [measure.begun(each, tmp_path, Runs(NONE).observe) for each in (question, question, *others)]
     ids = [bisection.id for _, bisection in begun]
     assert len({*ids}) == 5
-    assert ids[0] == ids[-1]
+    assert ids[0] == ids[1]
 
 
 def test_one_of_an_older_format_is_refused(ran: Callable[..., Runs], tmp_path: Path) -> None:

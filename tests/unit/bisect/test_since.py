@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from shootout.bisect import answers, report, since
-from shootout.bisect.values import Answer
+from shootout.bisect import answers, since
+from shootout.bisect.answer import notes
+from shootout.bisect.values import Bisected
 from shootout.commands.bisect import CAPABILITY, _question
 from shootout.conclusion import Conclusion
 from shootout.errors import Skip
@@ -54,7 +55,7 @@ class Timed:
     commits: list[str]
     cycles: Cycles
 
-    def search(self, budget_min: float = 60.0, explain_min: float | None = None) -> list[Answer]:
+    def search(self, budget_min: float = 60.0, explain_min: float | None = None) -> list[Bisected]:
         instruments = (self.cycles, None)
         ask = partial(_question, link="")
         found = since.Search(
@@ -106,7 +107,7 @@ def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pyt
         asked.append(([each.cell.server for each in conclusion.comparison.cells], budget_min))
 
     def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict[Cell, tuple[Section]]:
-        known = Section("explain", "", "", (), "", None, cause="parse() +2 µs")
+        known = Section("explain", "", "", cause="parse() +2 µs")
         return dict.fromkeys(cells, (known,)) if asked else {}
 
     monkeypatch.setattr(changed_cells, "explain", explain)
@@ -114,4 +115,4 @@ def test_a_step_that_only_time_shows_is_explained(timed: Timed, monkeypatch: pyt
     monkeypatch.setattr(campaign, "measure", Runs({each[:10]: -0.05 for each in timed.commits[2:]}).measure)
     (found,) = timed.search(explain_min=3.0)
     assert asked == [([found.last], 3.0)]
-    assert f"What {found.last} changed, in throughput: parse() +2 µs." in [*report.notes(found)]
+    assert f"What {found.last} changed, in throughput: parse() +2 µs." in [*notes(found)]

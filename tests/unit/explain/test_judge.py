@@ -10,7 +10,8 @@ import pytest
 from msgspec import structs
 
 from shootout.analysis.histograms import decoded
-from shootout.explain import cause, judge, report, wall_clock
+from shootout.explain import cause, judge, wall_clock
+from shootout.explain.answer import points
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Interval
 from tests.support import builders
@@ -132,7 +133,7 @@ def test_profiling_that_slows_the_servers_is_said() -> None:
     assert slowed[0] == pytest.approx(EXPLAINED.wall_clock[0].base, rel=0.02)
     assert EXPLAINED.slowed is None
     texts = [
-        " ".join(point.text for point in report.points(replace(EXPLAINED, slowed=(here, 81e-6)), ()))
+        " ".join(point.text for point in points(replace(EXPLAINED, slowed=(here, 81e-6)), None))
         for here in (84e-6, 109e-6)
     ]
     assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]

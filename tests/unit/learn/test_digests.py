@@ -40,13 +40,16 @@ def batch(*rows: dict[str, object]) -> bytes:
     return "".join("\t".join(line) + "\n" for line in lines).encode()
 
 
-@pytest.mark.parametrize("form", ["array", "lines", "batch"])
+@pytest.mark.parametrize("form", ["array", "lines", "batch", "csv"])
 def test_all_forms_say_the_same(tmp_path: Path, form: str) -> None:
     lower = {name.lower(): value for name, value in SAMPLED.items()}
     content = {
         "array": msgspec.json.encode([SAMPLED]),
         "lines": msgspec.json.encode(lower) + b"\n",
         "batch": batch(SAMPLED),
+        "csv": ";".join(f'"{name}"' for name in SAMPLED).encode()
+        + b"\r\n"
+        + ";".join(f'"{value}"' for value in SAMPLED.values()).encode(),
     }
     log = read(tmp_path, content[form])
     (template,) = log.templates

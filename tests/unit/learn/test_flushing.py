@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from shootout.errors import InputError
 from shootout.learn import flushing
-from tests.unit.learn.test_report import OUTCOME
+from tests.unit.learn.test_answer import OUTCOME
 
 ONCE_A_SECOND = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
 

@@ -13,6 +13,7 @@ from shootout.servers.sources.fetch import packages
 from shootout.settings import layers
 from tests.support.builders import BASE, HEAD
 from tests.support.plans import SLOTS, planned, slots
+from tests.unit.inputs.test_dump import a_workload
 
 
 def test_the_quick_profile_is_the_default() -> None:
@@ -336,3 +337,20 @@ def test_every_server_has_the_settings_of_a_workload_below_its_own(tmp_path: Pat
     ]
     with pytest.raises(InputError, match=r"^workload other: another workload of the run has other settings$"):
         planned(workloads=f"{mine},{other}")
+
+
+def test_two_dumps_of_one_database_have_no_place_on_a_server_that_is_started(tmp_path: Path) -> None:
+    files = []
+    for name, text in (("a", "USE kitchen;\nSELECT 1"), ("b", "USE Kitchen;\nSELECT 2")):
+        (tmp_path / name).mkdir()
+        files.append(a_workload(tmp_path / name).rename(tmp_path / name / f"{name}.toml"))
+        (tmp_path / name / "d.sql").write_text(text)
+    both = ",".join(map(str, files))
+    with pytest.raises(
+        InputError, match=r"a/d\.sql and .*b/d\.sql are dumps of one database, [kK]itchen: a run"
+    ):
+        planned(workloads=both, threads="1")
+    running = "dsn:mysql://a@localhost:1,dsn:mysql://a@localhost:2"
+    assert len(planned(workloads=both, threads="1", servers=running).loaded) == 2
+    (tmp_path / "b" / "d.sql").write_text("SELECT 2")
+    assert len(planned(workloads=both, threads="1").loaded) == 2

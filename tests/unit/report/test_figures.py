@@ -75,3 +75,8 @@ def test_sizes_have_a_unit_that_fits(size: int, expected: str) -> None:
 )
 def test_a_size_is_shown_in_a_unit_that_does_not_round_it(name: str, value: str, shown: str) -> None:
     assert figures.setting(value, name) == shown
+
+
+def test_long_times_are_in_milliseconds() -> None:
+    longer = Interval(estimate=0.00177, low=0.0016, high=0.0019)
+    assert plain(figures.difference(longer)) == "+1.77 ms (+1.60 to +1.90)"

@@ -173,7 +173,7 @@ def test_an_explanation_leads_and_what_explains_little_says_so() -> None:
     assert title == "Likely causes"
     assert much == wording.cause(some[0])
     assert little == f"{wording.cause(some[1])}, explains little"
-    nothing, found = (Section("why", "", "", (), "", None, cause) for cause in ("", "f() +1 µs"))
+    nothing, found = (Section("why", "", "", cause=cause) for cause in ("", "f() +1 µs"))
     assert wording.leading_causes(cell, (nothing,), "run")[0] == "Likely causes"
     assert wording.leading_causes(cell, (nothing, found), "run") == ("Cause", ("f() +1 µs",), "")
 

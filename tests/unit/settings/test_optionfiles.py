@@ -149,6 +149,8 @@ def test_options_of_which_a_server_takes_every_line_stand_together(read: Read) -
         ("init_connect = 'SET @a = \"#1\"'", {"init_connect": "'SET @a = \"#1\"'"}),
         ("maximum-sort_buffer_size = 4M", {"maximum-sort_buffer_size": "4M"}),
         ("skip-name-resolve", {"skip-name-resolve": ""}),
+        (r"init_connect = 'SET @a=\'x\''", {"init_connect": r"'SET @a=\'x\''"}),
+        ("max_connections = {{ connections }}", {}),
         ("sql_mode =", {"sql_mode": '""'}),
     ],
 )

@@ -34,8 +34,8 @@ from shootout.upgrade.values import AS_ASKED, PARTS, DataDirectory, OptionFate, 
 from shootout.writers import markdown
 from tests.support import builders
 from tests.support.count import builders as counts
+from tests.support.count.builders import a_plan
 from tests.support.report.site.pages import Document
-from tests.unit.count.test_by_version import a_plan
 
 OLD, NEW = builders.BASE, builders.HEAD
 FATE = OptionFate(
@@ -296,6 +296,8 @@ def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
     alone = judge.read(structs.replace(stored_upgrade(tmp_path), runs=()), tmp_path)
     assert "more instructions for update at worst" in headline(alone)
     assert headline(judge.read(EMPTY, tmp_path)).endswith("nothing is measured yet")
+    settings = structs.replace(EMPTY, done=("settings",))
+    assert headline(judge.read(settings, tmp_path)).endswith("no statement was counted or timed")
 
 
 def test_what_was_not_compared_is_not_said_to_be_the_same(tmp_path: Path) -> None:

@@ -79,6 +79,7 @@ def test_a_log_blames_an_option_by_name_or_by_value() -> None:
         "'NO_AUTO_CREATE_USER' to 'sql_mode'.\n"
         "2026-11-26T10:00:00Z 0 [Warning] [MY-000081] [Server] option 'back-log' is adjusted\n"
         "2026-11-26T10:00:00Z 0 [Note] max_connections is nice\n"
+        "2026-11-26T10:00:00Z 0 [Warning] Changed limits: max_connections: 90 (requested 200)\n"
     )
     said = dict(configuration._said(log, OPTIONS))
     assert [*said] == ["sql_mode", "back_log"]
@@ -100,6 +101,16 @@ def test_a_start_that_died_blames_what_its_last_error_names() -> None:
     engines = {"default_storage_engine": "InnoDB", "default_tmp_storage_engine": "FEDERATED"}
     assert [*configuration._blamed(by_value, engines)] == ["default_tmp_storage_engine"]
     assert configuration._blamed("0 [ERROR] InnoDB: Cannot allocate memory\n", engines) == {}
+    by_option = "0 [ERROR] Can't start server: Invalid value for --default-authentication-plugin\n"
+    plugin = {"default_authentication_plugin": "old", "log_error_verbosity": "3"}
+    assert [*configuration._blamed(by_option, plugin)] == ["default_authentication_plugin"]
+    without_log = "mysqld: Character set 'utf9' is not a compiled character set\n0 [ERROR] Aborting\n"
+    sets = {"character_set_server": "utf9", "init_connect": "'SET NAMES utf8'", "sql_mode": "''"}
+    assert [*configuration._blamed(without_log, sets)] == ["character_set_server"]
+    failure = f"/opt/bin/mysqld: initialising failed; its error log ends:\n{without_log}"
+    assert configuration.cause(failure) == "Character set 'utf9' is not a compiled character set"
+    switches = "0 [ERROR] Unknown value '1' or 'ON' of something\n"
+    assert configuration._blamed(switches, {"a": "1", "b": "ON"}) == {}
     assert configuration.cause(f"it failed; its error log ends:\n{log}") == "max_connections is odd."
     assert configuration.cause("it failed\nindeed") == "it failed"
 

@@ -63,6 +63,9 @@ def message(names: Sequence[str]) -> str:
     """What is missing, and what brings it."""
     packages = [PACKAGES[name] for name in names if name in PACKAGES]
     hint = f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else ""
+    name, _ = debian.system()
+    if packages and name in SERIES and (lack := debian.missing(name)):
+        hint += f"; they cannot be fetched without {lack.what}"
     return f"missing shared libraries: {', '.join(names)}{hint}"
 
 

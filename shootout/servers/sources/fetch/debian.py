@@ -6,9 +6,11 @@ packages are neither read nor changed, and root is not needed.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
+import tempfile
 from pathlib import Path, PurePosixPath
 from typing import Literal, NamedTuple
 
@@ -90,13 +92,20 @@ def missing(distribution: Name = "debian") -> Lack | None:
     origin, keyring, _ = DISTRIBUTIONS[distribution]
     if not keyring.is_file():
         return Lack(what=str(keyring), install=f"apt-get install {keyring.stem}")
-    if mirror(distribution) is None:
+    try:
+        found = mirror(distribution)
+    except MeasureError as error:
+        return Lack(what=str(error))
+    if found is None:
         return Lack(what=f"a mirror of {origin} among this system's apt sources")
     return None
 
 
 def mirror(distribution: Name = "debian") -> str | None:
-    """The URI of the first of the host's apt sources that is the distribution's own archive, if any."""
+    """The URI of the first of the host's apt sources that is the distribution's own archive, if any.
+
+    Raises MeasureError where apt has no space to list them.
+    """
     name, _ = system()
     expected = DISTRIBUTIONS[distribution].origin
     for line in _targets():
@@ -115,6 +124,8 @@ def _targets() -> list[str]:
         code, output = clients.run([*command, *option])
         if code == 0 and output.strip():
             return output.splitlines()
+        if os.strerror(errno.ENOSPC) in output:
+            raise MeasureError(f"space in {tempfile.gettempdir()} for {CLIENT}")
     return []
 
 

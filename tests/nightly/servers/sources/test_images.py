@@ -10,11 +10,13 @@ from pathlib import Path
 import docker
 import pytest
 
+from shootout.errors import MeasureError
 from shootout.measure import dataset
+from shootout.model.plan import Container
 from shootout.servers.processes import instances
 from shootout.servers.sources.images import Image
-from tests.real.servers.sources.test_images import DATASET, GONE_S, HOST, heard, image_of, left
-from tests.support.runs import HEAD, SHOOTOUT, Lab, until
+from tests.real.servers.sources.test_images import DATASET, GONE_S, HOST, SMALL, heard, image_of, left
+from tests.support.runs import HEAD, PATIENCE_S, SHOOTOUT, Lab, until
 
 pytest_plugins = ["tests.support.runs", "tests.support.servers.processes.docker_engine"]
 
@@ -53,3 +55,20 @@ def test_a_run_that_is_ended_leaves_no_container(
     if how == signal.SIGKILL:  # its data goes with the next run
         assert lab.run(*command).returncode in (0, 1)
     assert [*data.iterdir()] == []
+
+
+def test_what_is_given_is_read_to_its_end(engine: docker.DockerClient, tmp_path: Path) -> None:
+    image = Image.inspect(image_of(engine, "mysql-5.7.22"), HOST, heard)
+    instances.initialise(image, tmp_path, SMALL)
+    given = tmp_path / "given.sql"
+    lines = [f"CREATE DATABASE made_{number};" for number in range(50)]
+    given.write_text("\n".join(["-- " + "x" * 200] * 5_000 + lines) + "\n")
+    process = image.spawn([f"--defaults-file={tmp_path}/my.cnf", "--bootstrap"], tmp_path, (), given)
+    assert process.wait(PATIENCE_S) == 0
+    assert len([*(tmp_path / "data").glob("made_*")]) == 50
+
+
+def test_a_server_without_enough_memory_says_so(engine: docker.DockerClient, tmp_path: Path) -> None:
+    image = Image.inspect(image_of(engine, "mysql-8.0.12"), Container(memory="48M"), heard)
+    with pytest.raises(MeasureError, match=r"(?s)initialising failed.*killed at its memory limit"):
+        instances.initialise(image, tmp_path / "instance", SMALL)

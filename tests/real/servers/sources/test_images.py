@@ -25,7 +25,7 @@ from shootout.model.plan import Container, Dataset
 from shootout.servers.processes import containers, instances
 from shootout.servers.processes.accounts import LOAD_USER
 from shootout.servers.sources.images import Image
-from tests.support.runs import HEAD, PATIENCE_S, SHOOTOUT, Lab, a_tree, document_in, until
+from tests.support.runs import HEAD, SHOOTOUT, Lab, a_tree, document_in, until
 from tests.support.servers.processes.docker_engine import OURS, an_image
 
 pytest_plugins = ["tests.support.runs", "tests.support.servers.processes.docker_engine"]
@@ -36,7 +36,7 @@ SMALL = {
     "skip-log-bin": "",
     "max-connections": "80",
 }
-NAMES = ("mysql-8.0.12", "mariadb-10.11")
+NAME = "mysql-8.0.12"
 DATASET = Dataset(tables=1, rows=300)
 HOST, BRIDGE = Container(), Container(network="bridge")
 GONE_S = 5.0
@@ -86,9 +86,9 @@ def own_cache(
         assert left(request.getfixturevalue("engine")) == []
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def reference(request: pytest.FixtureRequest, engine: docker.DockerClient) -> str:
-    return image_of(engine, request.param)
+@pytest.fixture(scope="module")
+def reference(engine: docker.DockerClient) -> str:
+    return image_of(engine, NAME)
 
 
 @pytest.fixture(scope="module")
@@ -177,17 +177,6 @@ def test_a_long_path_gets_a_short_socket(image: Image, tmp_path: Path) -> None:
         assert instance.query("SELECT 1") == ((1,),)
 
 
-def test_what_is_given_is_read_to_its_end(engine: docker.DockerClient, tmp_path: Path) -> None:
-    image = Image.inspect(image_of(engine, "mysql-5.7.22"), HOST, heard)
-    instances.initialise(image, tmp_path, SMALL)
-    given = tmp_path / "given.sql"
-    lines = [f"CREATE DATABASE made_{number};" for number in range(50)]
-    given.write_text("\n".join(["-- " + "x" * 200] * 5_000 + lines) + "\n")
-    process = image.spawn([f"--defaults-file={tmp_path}/my.cnf", "--bootstrap"], tmp_path, (), given)
-    assert process.wait(PATIENCE_S) == 0
-    assert len([*(tmp_path / "data").glob("made_*")]) == 50
-
-
 def test_a_server_that_cannot_start_says_why(image: Image, home: Path) -> None:
     with pytest.raises(MeasureError, match=r"(?s)ended while starting \(exit code \d+\).*no-such-option"):
         instances.start(image, home, SMALL | {"no-such-option": "1"})
@@ -205,12 +194,6 @@ def test_a_server_that_dies_leaves_its_last_words(
             instance.query("SELECT 1")
         assert not instance.alive()
         assert left(engine) == []
-
-
-def test_a_server_without_enough_memory_says_so(engine: docker.DockerClient, tmp_path: Path) -> None:
-    image = Image.inspect(image_of(engine, "mysql-8.0.12"), Container(memory="48M"), heard)
-    with pytest.raises(MeasureError, match=r"(?s)initialising failed.*killed at its memory limit"):
-        instances.initialise(image, tmp_path / "instance", SMALL)
 
 
 PARENT = """

@@ -6,6 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from shootout.errors import InputError
 from shootout.report.site import output
 from shootout.report.site.output import Part
 from shootout.report.site.page import File
@@ -32,6 +33,13 @@ def test_obsolete_files_go_and_foreign_ones_stay(tmp_path: Path) -> None:
         "CNAME": "mine", "index.html": "new", "runs/notes.txt": "mine", "runs/2/b.html": "b",
     }  # fmt: skip
     assert not (tmp_path / "runs" / "1").exists()
+
+
+def test_an_index_of_somebody_else_stays(tmp_path: Path) -> None:
+    (tmp_path / "index.html").write_text("mine")
+    with pytest.raises(InputError, match=r"has an index\.html that shootout did not write; name another"):
+        write(tmp_path, ("index.html", "new"), ("a.html", "a"))
+    assert inside(tmp_path) == {"index.html": "mine"}
 
 
 @pytest.mark.parametrize("error", [ValueError("no page"), OSError(28, "No space left on device")])

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from shootout.errors import MeasureError
 from shootout.model.catalogue import Debian
-from shootout.servers.sources.fetch import debian
+from shootout.servers.sources.fetch import companions, debian
 from shootout.servers.sources.fetch.debian import Root
 from tests.support.servers.sources.fetch.archives import a_failing_client
 
@@ -47,6 +48,21 @@ def test_the_mirror_is_the_hosts_own_of_debians_archive(
     monkeypatch.setattr(debian, "SYSTEM", tmp_path / "os-release")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert debian.mirror() == uri
+
+
+def test_libraries_are_not_said_to_be_missing_only_because_tmp_is_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = "E: Write error - write (28: No space left on device)"
+    (tmp_path / "apt-get").write_text(f"#!/bin/sh\necho '{words}'\nexit 100\n")
+    (tmp_path / "apt-get").chmod(0o755)
+    (tmp_path / "os-release").write_text("ID=debian\nVERSION_CODENAME=bookworm\n")
+    monkeypatch.setattr(debian, "SYSTEM", tmp_path / "os-release")
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(tempfile, "tempdir", "/full")
+    assert companions.message(["libaio.so.1"]).splitlines()[1] == (
+        "On Debian: apt-get install libaio1; they cannot be fetched without space in /full for apt-get"
+    )
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,15 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from shootout.learn import report
+from shootout.learn.answer import answer, write
 from shootout.learn.judge import compared
 from shootout.learn.learning import LearnedStatement, LearningReport
 from shootout.learn.measure import LearnedWorkload
 from shootout.learn.values import LeftOut
-from shootout.writers.judged import Line, Table
+from tests.support import goldens
 from tests.support.learn.builders import a_log, a_template
 from tests.support.schemas import require_unchanged
+from tests.support.screen import answered
 
 LOG = a_log(a_template("SELECT ?", count=75), replace(a_template("DO 1", count=25), rows_examined=None))
 SELECT = LearnedStatement(
@@ -47,29 +48,11 @@ OUTCOME = LearnedWorkload(
 )
 
 
-def test_a_learned_workload_is_told_in_lines_and_a_table() -> None:
-    judged = report.judged(OUTCOME, Path("/out/fidelity.html"))
-    lines = [part.text for part in judged.text if isinstance(part, Line)]
-    assert lines[1] == (
-        "75.0 % of the log's statements are sent as often, 75.0 % with as many rows, "
-        "which take 50.0 % of the log's time"
-    )
-    assert lines[4:] == [
-        "WARNING       half is missing",
-        "warning       slow ones only",
-        "left out      2 statements: cut off",
-        "not parsed    select: odd",
-        "workload      out/workload.toml",
-        "report        file:///out/fidelity.html",
-    ]
-    (table,) = (part for part in judged.text if isinstance(part, Table))
-    assert [row[0] for row in table.rows] == ["select", "DO 1"]
-    assert [(row[1], row[2], row[-1]) for row in table.rows] == [
-        ("75.00", "100.00", "yes"),
-        ("25.00", "0.00", "no"),
-    ]
-    assert judged.exit_code == 4
-    assert report.judged(replace(OUTCOME, concerns=()), Path("/out/fidelity.html")).exit_code == 0
+def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
+    said = answer(OUTCOME)
+    goldens.check(answered(said, 1000), Path(__file__).parent / "golden" / "answer.txt", tmp_path)
+    assert said.exit_code == 4
+    assert answer(replace(OUTCOME, concerns=())).exit_code == 0
 
 
 def test_its_schema_changes_with_its_number_only(tmp_path: Path) -> None:
@@ -77,5 +60,10 @@ def test_its_schema_changes_with_its_number_only(tmp_path: Path) -> None:
 
 
 def test_its_json_is_the_document() -> None:
-    judged = report.judged(OUTCOME, Path("/out/fidelity.html"))
-    assert msgspec.json.encode(judged.value) == msgspec.json.encode(OUTCOME)
+    assert msgspec.json.encode(answer(OUTCOME).value) == msgspec.json.encode(OUTCOME)
+
+
+def test_its_page_needs_no_other_file(tmp_path: Path) -> None:
+    text = write(answer(OUTCOME), tmp_path).read_text("utf-8")
+    assert "SELECT ?" in text
+    assert '<link rel="stylesheet"' not in text

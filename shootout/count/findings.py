@@ -1,0 +1,80 @@
+"""Findings beside counts: statements that are planned in another way, and calls that grow by half or more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from shootout.analysis import plan_changes
+from shootout.count.values import FRAME, JOINT, MIX, CountChange, CountComparison, CountedFunctions
+from shootout.model.execution_plan import PlanChange
+from shootout.model.verdict import Verdict
+from shootout.numbers import number
+from shootout.report import differing
+
+GROWTH_MIN = 1.5
+CALLS_MIN = 1.0  # for each statement
+ALLOCATIONS_MANY = 500.0  # for each statement: their cost varies by percents of all instructions
+
+Key = tuple[str, str, str]  # workload, kind, server
+
+
+def findings(comparison: CountComparison) -> dict[Key, tuple[str, ...]]:
+    """What heads do otherwise than the base, for each kind that has a finding."""
+    profiles = {(each.workload, each.kind, each.server): each for each in comparison.document.profiles}
+    plans = _plans(comparison)
+    told = {
+        (change.workload, change.kind, change.server): (
+            *_calls(comparison, change, profiles),
+            *_other_plans(change, plans),
+            *_spread(comparison, change, profiles),
+        )
+        for change in comparison.changes
+        if change.server != comparison.base and change.kind not in (FRAME, MIX)
+    }
+    return {key: texts for key, texts in told.items() if texts}
+
+
+def _plans(comparison: CountComparison) -> dict[Key, PlanChange]:
+    servers = dict.fromkeys(change.server for change in comparison.changes)
+    return {
+        (workload, change.kind, server): change
+        for workload, plans in comparison.document.plans.items()
+        for server in servers
+        if server != comparison.base
+        for change in plan_changes.compared(plans, comparison.base, server)
+        if change.changed
+    }
+
+
+def _other_plans(change: CountChange, plans: Mapping[Key, PlanChange]) -> Iterator[str]:
+    for kind in change.kind.split(JOINT):
+        if found := plans.get((change.workload, kind, change.server)):
+            yield f"plan{'' if kind == change.kind else f' of {kind}'}: {differing.ways(found)}"
+
+
+def _calls(
+    comparison: CountComparison, change: CountChange, profiles: Mapping[Key, CountedFunctions]
+) -> Iterator[str]:
+    base, head = (
+        profiles.get((change.workload, change.kind, server)) for server in (comparison.base, change.server)
+    )
+    if base is None or head is None:
+        return
+    for what, before, after in (
+        ("system calls", base.system_calls, head.system_calls),
+        ("allocations", base.allocations, head.allocations),
+    ):
+        if after >= GROWTH_MIN * before and after - before >= CALLS_MIN:
+            yield f"{what} {number(before, 0)} → {number(after, 0)}"
+
+
+def _spread(
+    comparison: CountComparison, change: CountChange, profiles: Mapping[Key, CountedFunctions]
+) -> Iterator[str]:
+    """Say why starts differ: an allocation's cost depends on the heap that a start has built up."""
+    pair = (
+        profiles.get((change.workload, change.kind, server)) for server in (comparison.base, change.server)
+    )
+    most = max((each.allocations for each in pair if each), default=0.0)
+    if change.verdict is Verdict.INCONCLUSIVE and most >= ALLOCATIONS_MANY:
+        yield f"starts differ because {number(most, 0)} allocations cost more or less, by where memory lies"
