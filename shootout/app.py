@@ -21,9 +21,9 @@ from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.measure import campaign
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
-from shootout.model.run import Observe
+from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.report import judged_runs, run_answer, site, wording
+from shootout.report import headlines, judged_runs, run_answer, site, wording
 from shootout.report.github import regressions
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
@@ -70,10 +70,10 @@ def run(
     Raises InputError and MeasureError.
     """
     planned = prepared.plan if cells is None else prepared.plan.judging(cells)
-    path = campaign.measure(planned, prepared.results, observe)
+    path = campaign.measure(planned, prepared.results, observe, acknowledged=prepared.acknowledged)
     conclusion = replace(judge_run(path, prepared.acknowledged, skip), prepared=prepared)
     if prepared.request.explain is not None:
-        changed_cells.explain(conclusion, prepared.request.explain, observe, skip)
+        explain(conclusion, prepared.request.explain, observe, skip)
     conclusion = replace(conclusion, sections=sections(path, conclusion.comparison, skip))
     prepared.request.write_markdown(markdown.write(conclusion.answer), skip)
     suite = run_answer.suite(conclusion.document, conclusion.comparison, conclusion.claims)
@@ -81,6 +81,13 @@ def run(
     page = published(prepared.request.out, prepared.acknowledged, skip)
     whole = planned.cells == prepared.plan.cells
     return replace(conclusion, page=page, prepared=prepared if whole else None)
+
+
+def explain(conclusion: Conclusion, budget_min: float, observe: Observe, skip: Skip) -> None:
+    """Say the verdict, then find out in so many minutes why cells changed."""
+    for headline in headlines.of_heads(conclusion.comparison):
+        observe(Progress(stage="note", detail=headline.text))
+    changed_cells.explain(conclusion, budget_min, observe, skip)
 
 
 def judge_run(path: Path, acknowledged: Sequence[Acknowledgement], skip: Skip) -> Conclusion:

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from shootout.model.verdict import Comparison
     from shootout.parser import Parser
     from shootout.report.site.page import Listing
-    from shootout.writers.judged import Judged
 
 NAMES: tuple[str, ...] = (
     "upgrade",
@@ -46,7 +45,7 @@ class Capability:
     def command(self, parser: Parser) -> None:
         """Declare the options of its command, which has its name, and what runs it."""
 
-    def judge(self, path: Path, base: str | None = None) -> Answer | Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a document of its kind; `base`: the label to compare with. Raises InputError."""
         raise NotImplementedError
 
@@ -54,7 +53,11 @@ class Capability:
         """The page of a document of its kind, from the site's root."""
         from shootout.report.site import names  # noqa: PLC0415 (--help needs no pages)
 
-        return names.page_of(self.folder, path.name.partition(".")[0])
+        return names.page_of(self.folder, self.id_of(path))
+
+    def id_of(self, path: Path) -> str:
+        """The id of the document at a path."""
+        return path.name.partition(".")[0]
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """Its documents in a folder, the newest first, by id; `runs` are those of the folder."""

@@ -15,7 +15,7 @@ from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
 from shootout.errors import INTERRUPTED, InputError, MeasureError
 from shootout.parser import Parser
-from shootout.signals import interrupting
+from shootout.signals import interrupting, put_off
 
 MEASURING = {
     "run": "measure servers and publish the report",
@@ -49,10 +49,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         renamed.refuse("command", chosen)
         with interrupting(signal.SIGTERM, signal.SIGHUP):
-            args, unknown = parser(chosen).parse_known_args(given)
-            if unknown:
-                args.parser.reject(unknown)
-            late.finish()
+            with put_off():  # a module that is imported by halves stays so
+                args, unknown = parser(chosen).parse_known_args(given)
+                if unknown:
+                    args.parser.reject(unknown)
+                late.finish()
             code: int = args.run(args)
     except (InputError, MeasureError) as error:
         _fail(error)

@@ -146,12 +146,7 @@ def show(judged: Judged | Answer, args: argparse.Namespace) -> int:
         terminal.write(console(), judged)
     else:
         terminal.show(console(), judged.text)
-    return judged.exit_code
-
-
-def markdown_of(judged: Judged | Answer) -> str:
-    """A result for a step summary."""
-    return markdown.write(judged) if isinstance(judged, Answer) else judged.markdown
+    return judged.exit_code if isinstance(judged, Answer) else 0
 
 
 def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:
@@ -163,7 +158,7 @@ def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int
 def conclude(which: Capability, path: Path, prepared: Prepared, args: argparse.Namespace) -> int:
     """Judge a capability's document, write and publish what it says, and print it; returns the exit code."""
     judged = which.judge(path)
-    prepared.request.write_markdown(markdown_of(judged), left_out)
+    prepared.request.write_markdown(markdown.write(judged), left_out)
     site = app.published(prepared.request.out, prepared.acknowledged, left_out)
     return show(judged.at(path, site and site.parent / which.page(path)), args)
 

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from shootout import files
-from shootout.analysis import gate
-from shootout.analysis.remaining import remaining
+from shootout.analysis import gate, remaining
 from shootout.answer import Answer
 from shootout.document import resume
 from shootout.errors import Skip, leaving_out
@@ -92,8 +91,8 @@ class Conclusion:
     @property
     def more_starts(self) -> str | None:
         """The command that gives the run the minutes to decide more cells; None if it would take no start."""
-        wanting = remaining(self.comparison)
-        if self.prepared is None or wanting is None or not wanting.decided:
+        wanting = remaining.remaining(self.comparison)
+        if self.prepared is None or wanting is None:
             return None
         minutes = math.ceil(resume.given_s(self.document) / 60 + wanting.minutes)
         if resume.is_finished(self.document, minutes * 60):

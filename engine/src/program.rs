@@ -601,7 +601,7 @@ pub mod tests {
     /// A program with every feature.
     const FULL: &str = r#"{
         "tables": 2, "rows": 100, "distribution": {"type": "special", "iterations": 12, "hot_range_percent": 1, "hot_percent": 75},
-        "prepared": true, "pace": {"type": "open", "rate": 10.5, "poisson": true}, "reconnect": true,
+        "prepared": true, "pace": {"type": "open", "rate": 10.5, "poisson": true}, "session": ["SET @a = 1"], "reconnect": true,
         "kinds": [{"name": "read", "effect": "read"}, {"name": "write", "effect": "write"},
                   {"name": "begin", "effect": "other"}, {"name": "commit", "effect": "other"},
                   {"name": "rollback", "effect": "other"}],
@@ -625,6 +625,7 @@ pub mod tests {
     fn a_program_may_use_every_feature() {
         let program = Program::parse(FULL.as_bytes()).unwrap();
         assert!(program.prepared && program.reconnect);
+        assert_eq!(program.session, ["SET @a = 1"]);
         assert_eq!(program.pace, Pace::Open { rate: 10.5, poisson: true });
         // Two for the SELECT that names a table, one for each other statement; BEGIN and the end twice.
         assert_eq!(program.handles(), 9);

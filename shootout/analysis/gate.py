@@ -6,9 +6,9 @@ from typing import Literal
 
 from shootout.analysis import exit_codes, ledger
 from shootout.analysis.thresholds import BEYOND_DOUBT
-from shootout.model.plan import THROUGHPUT
+from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import LACKS
-from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
+from shootout.model.verdict import CellComparison, Comparison, FalseAlarms, MetricVerdict, Verdict
 
 Standing = Literal["proven", "provisional", "refuted"]
 
@@ -43,15 +43,19 @@ def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
 
 
 def judge_false_alarms(comparison: Comparison) -> Standing:
-    """What the runner's A/A cells say of how many gates alarm falsely.
+    """What the runner's A/A cells say of how many gates alarm falsely."""
+    return judge_rate(comparison.false_alarms, comparison.policy)
+
+
+def judge_rate(known: FalseAlarms, policy: Policy) -> Standing:
+    """What these false alarms say of how many gates alarm falsely.
 
     Proven: it is at most the policy's, as the upper end of its interval is. Refuted: it is higher, as the
     lower end is. Provisional: they cannot tell yet.
     """
-    known, most = comparison.false_alarms, comparison.policy.false_alarms_max
-    if ledger.cells_needed(known, comparison.policy) == 0:
+    if ledger.cells_needed(known, policy) == 0:
         return "proven"
-    return "refuted" if known.share.low > most else "provisional"
+    return "refuted" if known.share.low > policy.false_alarms_max else "provisional"
 
 
 def counts(cell: CellComparison, comparison: Comparison) -> bool:
@@ -68,7 +72,12 @@ def counts(cell: CellComparison, comparison: Comparison) -> bool:
 
 def beyond_doubt(metric: MetricVerdict, margins: int = BEYOND_DOUBT["provisional"]) -> bool:
     """Whether a regression was confirmed, and its whole interval lies beyond so many margins."""
-    if metric.verdict is not Verdict.REGRESSED or metric.confirmed is not True:
+    return metric.confirmed is True and regressed_beyond(metric, margins)
+
+
+def regressed_beyond(metric: MetricVerdict, margins: int) -> bool:
+    """Whether the whole interval of a regression lies beyond so many margins."""
+    if metric.verdict is not Verdict.REGRESSED:
         return False
     loss = 1 / metric.ratio.high if metric.metric == THROUGHPUT else metric.ratio.low
     return loss > (1 + metric.margin) ** margins

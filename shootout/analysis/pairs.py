@@ -22,6 +22,7 @@ from shootout.model.run import LACKS, RunDocument, RunHeader, Samples, StartReco
 # A slice or start without transactions counts half of one, so that a standstill weighs heavily but has a
 # logarithm.
 _STANDSTILL = 0.5
+OF_CHANGE = 0.1  # half an interval's width, as a share of the change: no narrower one is needed
 
 
 class Change(NamedTuple):
@@ -138,9 +139,35 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     """
     if not starts:
         return math.inf
+    return max((_half_width(effect) for effect in _of_heads(starts, policy)), default=0.0)
+
+
+def is_narrow(starts: Sequence[StartRecord], policy: Policy, wanted: float) -> bool:
+    """Whether each head's interval is as narrow as `wanted`, or as a share of its change."""
+    if not starts:
+        return False
+    effects = _of_heads(starts, policy)
+    return all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
+
+
+def is_certain(starts: Sequence[StartRecord], policy: Policy, workload: str) -> bool:
+    """Whether each head has changed by more than the margin, and is known as well as such a change needs."""
+    margin = math.log1p(policy.margin_of(THROUGHPUT, workload))
+    effects = _of_heads(starts, policy) if starts else []
+    return bool(effects) and all(
+        effect is not None and abs(effect.estimate) > margin and _half_width(effect) <= _wanted(effect)
+        for effect in effects
+    )
+
+
+def _wanted(effect: stats.Effect | None) -> float:
+    return 0.0 if effect is None else OF_CHANGE * abs(effect.estimate)
+
+
+def _of_heads(starts: Sequence[StartRecord], policy: Policy) -> list[stats.Effect | None]:
+    """Each head's change, beside the first server of the newest start."""
     base, *heads = [of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
-    effects = [throughput(base, head, policy) for head in heads]
-    return max((_half_width(effect) for effect in effects), default=0.0)
+    return [throughput(base, head, policy) for head in heads]
 
 
 def _half_width(effect: stats.Effect | None) -> float:

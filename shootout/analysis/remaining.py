@@ -1,18 +1,24 @@
-"""How many more minutes a run would need to decide the rest of its cells, if noise stays as it was."""
+"""How many more minutes would decide cells: said only where that holds in four of five runs."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from statistics import stdev
 from typing import NamedTuple
 
-from shootout.analysis import stats
-from shootout.model.plan import THROUGHPUT, Sampling
+import numpy as np
+
+from shootout.analysis import pairs, stats
+from shootout.analysis.thresholds import CONFIRMED
+from shootout.model.plan import THROUGHPUT, Policy, Sampling
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 
-BEYOND_ONE = 1.5  # Student's interval of one cell, widened for the correction among all cells
+TOLD_FROM = 3  # starts: two say too little of their noise
+DRAWS = 500  # of what further starts may show
+USUAL = 0.05  # standard deviation of true changes: an estimate that is noisy is no large change
+LIKELY = 0.85  # of these draws: the noise is no better known than by a few starts
 
 
 class Remaining(NamedTuple):
@@ -24,13 +30,15 @@ class Remaining(NamedTuple):
 
 
 def remaining(comparison: Comparison) -> Remaining | None:
-    """None if every cell is decided or lacks more than throughput, or how long a start takes is not known."""
+    """None if no cell would be decided, the run takes no more starts, or how long one takes is not known."""
     blocks: defaultdict[tuple[str, int], list[CellComparison]] = defaultdict(list)
     for cell in comparison.cells:
         blocks[cell.cell.workload, cell.cell.threads].append(cell)
     undecided = [cell for cell in comparison.cells if _is_undecided(cell)]
     done = sum(_starts(block) * len(block) for block in blocks.values())
-    if not undecided or not done or comparison.end is None:
+    # After the starts that confirm its changes a run takes no others.
+    confirmed = any(metric.confirmed is not None for cell in comparison.cells for metric in cell.judged)
+    if confirmed or not done or comparison.end is None:
         return None
     start_s = comparison.end.elapsed_s / done
     decided, seconds = 0, 0.0
@@ -38,7 +46,37 @@ def remaining(comparison: Comparison) -> Remaining | None:
         needing = [*_needing(comparison, block)]
         decided += len(needing)
         seconds += max(needing, default=0) * len(block) * start_s
-    return Remaining(len(undecided), decided, seconds / 60)
+    return Remaining(len(undecided), decided, seconds / 60) if decided else None
+
+
+def starts_needed(
+    per_start: Sequence[float], most: int, margin: float, policy: Policy, comparisons: int
+) -> int | None:
+    """After how many starts, at most so many, a cell would be decided in four of five runs.
+
+    The change, the noise, and what further starts add are drawn: from the posterior of a normal sample
+    (Gelman et al., "Bayesian Data Analysis", sections 2.5 and 3.2). The verdict is rule 1's with Student's
+    interval and Bonferroni's bound. None if so many starts do not suffice.
+    """
+    rng, made = np.random.default_rng(1), len(per_start)
+    estimate, squares = float(np.mean(per_start)), float(np.var(per_start, ddof=1)) * (made - 1)
+    spread = np.sqrt(squares / rng.chisquare(made - 1, DRAWS))
+    variance = spread**2 / made
+    weight = USUAL**2 / (USUAL**2 + variance)
+    truth = weight * estimate + np.sqrt(weight * variance) * rng.normal(size=DRAWS)
+    noise = rng.normal(size=(DRAWS, max(most - made, 0)))
+    chance = (CONFIRMED if policy.confirm_starts else 1) * (1 - policy.confidence) / comparisons
+    for starts in range(made + 1, most + 1):
+        new = truth[:, None] + spread[:, None] * noise[:, : starts - made]
+        sums, all_squares = new.sum(axis=1) + made * estimate, (new**2).sum(axis=1) + squares
+        means = sums / starts
+        errors = np.sqrt(np.maximum(all_squares + made * estimate**2 - starts * means**2, 0) / (starts - 1))
+        errors /= math.sqrt(starts)
+        within = abs(means) + stats.quantile(policy.confidence, starts - 1) * errors <= margin
+        changed = abs(means) >= np.maximum(margin, stats.quantile(1 - chance, starts - 1) * errors)
+        if (within | changed).mean() >= LIKELY:
+            return starts
+    return None
 
 
 def _starts(block: list[CellComparison]) -> int:
@@ -53,24 +91,25 @@ def _is_undecided(cell: CellComparison) -> bool:
 
 def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[int]:
     """How many more starts each undecided cell needs, of those that the schedule gives enough."""
-    sampling, confidence = comparison.header.profile.sampling, comparison.policy.confidence
+    sampling, policy = comparison.header.profile.sampling, comparison.policy
+    comparisons = max(1, sum(len(cell.judged) for cell in (*comparison.cells, *comparison.aa_controls)))
     for cell in block:
         starts = len(cell.per_start)
-        if not _is_undecided(cell) or cell.ratio is None or cell.figures is None or starts < 2:
+        if not _is_undecided(cell) or cell.figures is None or starts < TOLD_FROM:
             continue
-        margin = comparison.policy.margin_of(THROUGHPUT, cell.cell.workload)
-        away = abs(math.log(cell.ratio.estimate)) - math.log1p(margin)
-        # Beyond the margin, the interval must exclude no change; within it, lie within it.
-        wanted = (away + math.log1p(margin)) / BEYOND_ONE if away > 0 else -away
-        half = math.log(cell.ratio.high / cell.ratio.low) / 2
-        spread = half / stats.half_width(1.0, starts, confidence)
-        needed = max(stats.starts_for(max(wanted, 1e-6), spread, confidence), starts + 1)
+        margin = math.log1p(policy.margin_of(THROUGHPUT, cell.cell.workload))
         possible = sampling.starts_max - len(cell.figures.left_out)
-        if needed <= min(_given(block, sampling, confidence), possible):
+        most = min(_given(block, sampling, policy.confidence), possible)
+        logs = [*map(math.log, cell.per_start)]
+        if (needed := starts_needed(logs, most, margin, policy, comparisons)) is not None:
             yield needed - starts
 
 
 def _given(block: list[CellComparison], sampling: Sampling, confidence: float) -> int:
-    """After how many starts the block's widest interval, as `pairs.half_width`, is narrow enough."""
-    spreads = [stdev(map(math.log, cell.per_start)) for cell in block if len(cell.per_start) > 1]
-    return max(sampling.starts_min, stats.starts_for(sampling.half_width, max(spreads), confidence))
+    """After how many starts each of the block's intervals, as `pairs.is_narrow`, is narrow enough."""
+    given = sampling.starts_min
+    for cell in block:
+        if len(logs := [*map(math.log, cell.per_start)]) > 1:
+            wanted = max(sampling.half_width, pairs.OF_CHANGE * abs(float(np.mean(logs))))
+            given = max(given, stats.starts_for(wanted, stdev(logs), confidence))
+    return given

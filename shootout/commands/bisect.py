@@ -13,8 +13,7 @@ from msgspec import structs
 
 from shootout import app, command
 from shootout.answer import Answer
-from shootout.bisect import answers, issue, measure, proof, since
-from shootout.bisect.answer import answer, joined
+from shootout.bisect import answer, answers, issue, measure, proof, since
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import Revision
 from shootout.capability import Capability
@@ -27,7 +26,6 @@ from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.github import http
-from shootout.report.site.names import page_of
 from shootout.servers.sources import builds
 from shootout.writers import markdown
 
@@ -123,7 +121,7 @@ class Bisect(Capability):
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
                 command.warn(f"{each.workload}, {each.threads} threads: {issue.not_in_server(each)}")
-        judged = joined([self.judge(path) for path in paths], search.failed)
+        judged = answer.joined([self.judge(path) for path in paths], search.failed)
         request.write_markdown(markdown.write(judged), command.left_out)
         if paths:
             app.published(
@@ -133,16 +131,16 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer(answers.read(path))
+        return answer.answer(answers.read(path))
 
-    def page(self, path: Path) -> str:
-        """The page of a bisection, whose folder has its id."""
-        return page_of(self.folder, path.parent.name)
+    def id_of(self, path: Path) -> str:
+        """The id of a bisection, which its folder has."""
+        return path.parent.name
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """All bisections."""
         for each in answers.every(results, skip):
-            yield each.bisection.id, answer(each)
+            yield each.bisection.id, answer.answer(each)
 
 
 @contextmanager

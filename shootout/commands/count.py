@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from shootout import command
 from shootout.answer import Answer, joined
 from shootout.capability import Capability
-from shootout.count import judge, measure
-from shootout.count.answer import answer, history
+from shootout.count import answer, judge, measure
 from shootout.count.documents import COUNTS
 from shootout.errors import InputError, Skip
 from shootout.inputs.options import MARKDOWN, OUT
@@ -51,13 +50,13 @@ class Count(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a count; its base is by default its first server."""
-        return answer(judge.compare(COUNTS.read(path), base))
+        return answer.answer(judge.compare(COUNTS.read(path), base))
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """The pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
-        every = ((each.document.run, answer(each, runs)) for each in counted)
-        again = history(series for series in judge.history(counted) if len(series.points) > 1)
+        every = ((each.document.run, answer.answer(each, runs)) for each in counted)
+        again = answer.history(series for series in judge.history(counted) if len(series.points) > 1)
         return self.listed(every, joined([again]))
 
 

@@ -23,6 +23,7 @@ from shootout.parser import Parser
 from shootout.report import run_answer
 from shootout.report.github import http, issues, markdown, request
 from shootout.report.github.repository import Repository
+from shootout.writers.markdown import write
 
 
 def _github_annotate(args: argparse.Namespace) -> int:
@@ -44,7 +45,7 @@ def _github_comment(args: argparse.Namespace) -> int:
         pairs = [(path, steps.judge(path, args.acknowledged, left_out)) for path in runs]
         said = [run_answer.answer(each, app.sections(path, each, left_out)) for path, each in pairs]
         said += [owner.judge(path) for owner, paths in others.items() for path in paths]
-        summaries = map(command.markdown_of, said)
+        summaries = map(write, said)
         body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
         args.pull, request.MARKER, lambda old: markdown.beside(old, body, args.run_id)

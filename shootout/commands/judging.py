@@ -12,8 +12,8 @@ import msgspec
 from shootout import app, capability, command, figures, steps
 from shootout.analysis import baseline, exit_codes
 from shootout.command import console, left_out, show, warn
+from shootout.count import answer as count_answer
 from shootout.count import judge as counts
-from shootout.count.answer import history as count_history
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
@@ -89,7 +89,7 @@ def _history(args: argparse.Namespace) -> int:
         return 0
     if measured:
         terminal.show(console(), listings.history(measured).text)
-    if (topic := count_history(counted)) is not None:
+    if (topic := count_answer.history(counted)) is not None:
         terminal.write_topic(console(), topic)
     return 0
 

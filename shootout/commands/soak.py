@@ -15,8 +15,7 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.soak import judge, measure
-from shootout.soak.answer import answer
+from shootout.soak import answer, judge, measure
 from shootout.soak.documents import SOAKS
 
 MINUTES_MIN = 0.05  # three slices
@@ -67,12 +66,12 @@ class Soak(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a soak; its base is always its first server."""
-        return answer(judge.judge(SOAKS.read(path)))
+        return answer.answer(judge.judge(SOAKS.read(path)))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """All soaks."""
         for each in SOAKS.newest_first(results, skip):
-            yield each.header.soak, answer(judge.judge(each))
+            yield each.header.soak, answer.answer(judge.judge(each))
 
 
 CAPABILITY = Soak()

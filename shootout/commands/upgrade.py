@@ -18,8 +18,7 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.upgrade import judge, measure
-from shootout.upgrade.answer import answer
+from shootout.upgrade import answer, judge, measure
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
 from shootout.writers import markdown
@@ -91,12 +90,12 @@ class Upgrade(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge an upgrade again; its base is always the old server."""
-        return answer(judge.read(UPGRADES.read(path), path.parents[1]))
+        return answer.answer(judge.read(UPGRADES.read(path), path.parents[1]))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """All upgrades."""
         for each in UPGRADES.newest_first(results, skip):
-            yield each.upgrade, answer(judge.read(each, results))
+            yield each.upgrade, answer.answer(judge.read(each, results))
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:

@@ -42,8 +42,7 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
         name=f"What a statement costs: {which}",
         headline=headline(comparison) if table is None else table.headline,
         topics=(
-            *(_workloads(comparison, runs) if table is None else [table.topic]),
-            *_findings(comparison),
+            *((*_workloads(comparison, runs), *_findings(comparison)) if table is None else (table.topic,)),
             *_failures(comparison),
             _servers(document),
         ),
@@ -130,8 +129,9 @@ def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Itera
     document, compared = comparison.document, heads(comparison)
     several = len(compared) > 1
     columns = (
-        "kind", *(("server",) * several), "base", "instructions", "change", "interval", "verdict",
-        "spread of starts", "allocations, base", "allocations", "system calls, base", "system calls",
+        "kind", *(("server",) * several), "change", "interval", "verdict", "instructions, base",
+        "instructions", "spread of starts", "allocations, base", "allocations", "system calls, base",
+        "system calls",
     )  # fmt: skip
     caption = "Instructions for each statement; ×: how often a transaction has it"
     profiles = {(each.workload, each.kind, each.server): each for each in document.profiles}
@@ -162,8 +162,9 @@ def _fields(
 ) -> Iterator[Field]:
     """The figures of a kind on a server, and its verdict."""
     beside = "" if each.server == base else base
-    yield from (counted(each.base) if beside else None, counted(each.head), *by(each.ratio))
+    yield from by(each.ratio)
     yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
+    yield from (counted(each.base) if beside else None, counted(each.head))
     yield None if each.spread is None else Figure(100 * each.spread, "%", 2)
     computed = each.kind in (FRAME, MIX)  # from other kinds, which have allocations and system calls
     sides = [profiles.get((each.workload, each.kind, label)) for label in (beside, each.server)]

@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from shootout.analysis import plan_changes
 from shootout.count.values import FRAME, JOINT, MIX, CountChange, CountComparison, CountedFunctions
 from shootout.model.execution_plan import PlanChange
+from shootout.model.verdict import Verdict
 from shootout.numbers import number
 from shootout.report import differing
 
 GROWTH_MIN = 1.5
 CALLS_MIN = 1.0  # for each statement
+ALLOCATIONS_MANY = 500.0  # for each statement: their cost varies by percents of all instructions
 
 Key = tuple[str, str, str]  # workload, kind, server
 
@@ -24,6 +26,7 @@ def findings(comparison: CountComparison) -> dict[Key, tuple[str, ...]]:
         (change.workload, change.kind, change.server): (
             *_calls(comparison, change, profiles),
             *_other_plans(change, plans),
+            *_spread(comparison, change, profiles),
         )
         for change in comparison.changes
         if change.server != comparison.base and change.kind not in (FRAME, MIX)
@@ -63,3 +66,15 @@ def _calls(
     ):
         if after >= GROWTH_MIN * before and after - before >= CALLS_MIN:
             yield f"{what} {number(before, 0)} → {number(after, 0)}"
+
+
+def _spread(
+    comparison: CountComparison, change: CountChange, profiles: Mapping[Key, CountedFunctions]
+) -> Iterator[str]:
+    """Say why starts differ: an allocation's cost depends on the heap that a start has built up."""
+    pair = (
+        profiles.get((change.workload, change.kind, server)) for server in (comparison.base, change.server)
+    )
+    most = max((each.allocations for each in pair if each), default=0.0)
+    if change.verdict is Verdict.INCONCLUSIVE and most >= ALLOCATIONS_MANY:
+        yield f"starts differ because {number(most, 0)} allocations cost more or less, by where memory lies"

@@ -160,7 +160,7 @@ class Selection:
         "server references; the first is the base", "A,B,…", texts.items, about=WHAT, repr=False
     )
     workloads: tuple[str, ...] | None = from_option(
-        "workloads: names from fixtures/workloads/, or .toml files of your own",
+        "workloads: names from fixtures/workloads/, or .toml and .sql files of your own",
         "W,…",
         texts.items,
         about=WHAT,

@@ -73,12 +73,13 @@ class Bench:
         bound = self.plan.workloads[block.workload]
         hooks: dict[Participant, Hooks] = {}
         handles: list[ServerHandle] = []
+        told: dict[str, tuple[str, ...]] = {}  # what set-ups warned of
         for participant, instance in instances.items():
             with self._failing(block, participant, start):
                 if instance.ours and instance.pid is not None:
                     machine.place(instance.pid, cpus)
                 its_hooks = Hooks(instance, bound.workload, bound.dataset)
-                its_hooks.set_up(block.threads)
+                told[participant.label] = its_hooks.set_up(block.threads)
                 # Before the engine gives the server its number, which is its handle's place.
                 its_handle = handle(participant.label, instance, control=participant.control)
                 connect(engine, instance, its_hooks.schema, block.threads)
@@ -113,7 +114,7 @@ class Bench:
         if measured.record is None:
             return None
         asked = [
-            (participant.label, its_hooks.instance)
+            (participant.label, its_hooks.instance, told[participant.label])
             for participant, its_hooks in hooks.items()
             if not participant.control and its_hooks.instance.alive()
         ]

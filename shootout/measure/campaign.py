@@ -33,16 +33,24 @@ from shootout.measure.schedule import Start
 from shootout.measure.workplace import say_who_else_measures, workplace
 from shootout.model.plan import Block
 from shootout.model.run import Observe, Progress, RunDocument, RunHeader, Runner
+from shootout.model.verdict import Acknowledgement
 from shootout.runner import machine
 from shootout.servers.locking import locked
 from shootout.servers.running import Running
 
 
-def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None = None) -> Path:
+def measure(
+    plan: Plan,
+    results: Path,
+    observe: Observe,
+    watcher: Watcher | None = None,
+    acknowledged: Sequence[Acknowledgement] = (),
+) -> Path:
     """Measure the plan's blocks; returns the run document, which gets each start as soon as it ends.
 
     With `resume`, the newest run in `results` continues if it was cut short, or asked for the same within a
-    larger budget; if it is over, nothing is measured. Call this from the main thread: SIGTERM and SIGHUP end
+    larger budget; if it is over, nothing is measured. `acknowledged` regressions end no gate early.
+    Call this from the main thread: SIGTERM and SIGHUP end
     it as Ctrl-C does. Raises InputError for what the user must mend. A server that fails is a result, and the
     other cells go on. No exit leaves a server running or a document without results.
     """
@@ -72,7 +80,8 @@ def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None
                 participants = prepare(plan, recorder, directory, held, observe)
                 planner = Planner(thorough=watcher is not None)
                 bench = Bench(plan, recorder.run.header.runner, recorder, watcher, planner)
-                Campaign(plan, recorder, participants, bench, observe).measure(results / ledgers.FOLDER)
+                campaign = Campaign(plan, recorder, participants, bench, observe)
+                campaign.measure(results / ledgers.FOLDER, acknowledged)
                 interrupted = False
             finally:
                 recorder.end(interrupted=interrupted)
@@ -107,16 +116,18 @@ class Campaign:
     bench: Bench
     observe: Observe
     started: set[str] = field(default_factory=set)  # labels of the servers that this process has started
-    ends_s: float = math.inf  # estimated end, on the monotonic clock
+    ends_s: float = math.inf  # the latest end, on the monotonic clock; it never moves back
 
-    def measure(self, ledger_folder: Path) -> None:
+    def measure(self, ledger_folder: Path, acknowledged: Sequence[Acknowledgement] = ()) -> None:
         """Start the servers as often as the schedule says."""
         # The judge says which of its lines are left out.
         entries = ledgers.read(ledger_folder, self.recorder.run.header.runner.fingerprint)
         self.recorder.begin_budget()
         done = schedule.resumed_after(self.recorder.run)
-        while start := schedule.next_start(self.recorder.run, done, self.recorder.spent_s, entries):
-            self.ends_s = time.monotonic() + start.left_s
+        while start := schedule.next_start(
+            self.recorder.run, done, self.recorder.spent_s, entries, acknowledged
+        ):
+            self.ends_s = min(self.ends_s, time.monotonic() + start.left_s)
             self._one_start(start)
             done = start.number
 
@@ -207,13 +218,14 @@ class Campaign:
         return sorted(generator.sample(blocks, len(blocks)), key=place)
 
     def _report(self, start: Start, progress: Progress) -> None:
+        left_s = self.ends_s - time.monotonic()
         self.observe(
             structs.replace(
                 progress,
                 blocks=len(self.plan.blocks),
                 start=start.number,
                 starts=self.plan.profile.sampling.starts_min,
-                left_s=max(self.ends_s - time.monotonic(), 0.0),
+                left_s=left_s if left_s > 0 else None,  # starts that no budget refuses may take longer
             )
         )
 

@@ -23,7 +23,8 @@ ANY = re.compile(r"\s*(?:SELECT|INSERT|UPDATE|DELETE|REPLACE)\b", re.IGNORECASE)
 READING = re.compile(r"\s*SELECT\b", re.IGNORECASE)
 _WORDS = re.compile(r"\w+")
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.|'')*'|\"(?:[^\"\\]|\\.|\"\")*\"")
-_REWRITTEN = 1003  # the note that has the statement as the optimizer understood it
+# Notes that have the statement as the optimizer understood it, or say that some syntax will go.
+_IDLE = (1003, 1287, 1681, 3719, 3778)
 _NAMES = ("range_optimizer_max_mem_size",)  # of variables that warnings quote
 Prepared = tuple[str, Sequence[str]]  # with `?`, and the literals in their places
 NONE: Mapping[str, Prepared] = {}
@@ -120,17 +121,17 @@ def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, .
             rows = cursor.fetchall()
             cursor.execute("SHOW WARNINGS")
             names = {word for row in rows for word in _WORDS.findall(" ".join(map(str, row.values())))}
-            return tuple(map(_step, rows)), "", tuple(_warnings(cursor.fetchall(), asked.sql, names))
+            return tuple(map(_step, rows)), "", tuple(warnings(cursor.fetchall(), asked.sql, names))
     except pymysql.Error as error:
         if not is_answer(error):
             raise
         return (), str(error), ()
 
 
-def _warnings(rows: Iterable[Mapping[str, Any]], sql: str, names: Iterable[str]) -> Iterator[str]:
+def warnings(rows: Iterable[Mapping[str, Any]], sql: str, names: Iterable[str] = ()) -> Iterator[str]:
     """Each warning once; what it quotes is left out unless it is a name: values are nobody's business."""
     known = {*names, *_WORDS.findall(_QUOTED.sub("", sql)), *_NAMES}
-    texts = (str(row["Message"]) for row in rows if row["Code"] != _REWRITTEN)
+    texts = (str(row["Message"]) for row in rows if row["Code"] not in _IDLE)
     yield from dict.fromkeys(
         _QUOTED.sub(lambda quoted: quoted[0] if quoted[0][1:-1] in known else "'…'", text) for text in texts
     )

@@ -13,6 +13,7 @@ from pymysql.cursors import Cursor
 
 from shootout.errors import MeasureError, without_values
 from shootout.inputs import workload
+from shootout.measure import execution_plans
 from shootout.measure.dataset import cursor_on, schema_of
 from shootout.model.plan import NUMBERS, Dataset
 from shootout.model.workload import Workload
@@ -41,8 +42,12 @@ class Hooks:
         names = ("default_storage_engine", "storage_engine")
         return next(name for name in names if name in self.instance.variables())
 
-    def set_up(self, threads: int) -> None:
-        """Run the setup; an `own` schema is recreated empty first. Raises MeasureError."""
+    def set_up(self, threads: int) -> tuple[str, ...]:
+        """Run the setup; an `own` schema is recreated empty first. Raises MeasureError.
+
+        Returns the server's warnings, each once.
+        """
+        told: dict[str, None] = {}
         statements = workload.setup(self.workload, self.dataset, threads)
         with self._cursor() as cursor:
             if self.instance.ours:
@@ -63,6 +68,11 @@ class Hooks:
             for statement in statements:
                 with self._named(f"setup: {statement}"):
                     cursor.execute(statement)
+                    cursor.execute("SHOW WARNINGS")
+                rows = (row for row in cursor.fetchall() if row[0] == "Warning")
+                coded = ({"Code": code, "Message": text} for _, code, text in rows)
+                told |= dict.fromkeys(execution_plans.warnings(coded, statement))
+        return tuple(told)
 
     def check(self) -> None:
         """Run the checks. Raises MeasureError for the first that returns a row."""

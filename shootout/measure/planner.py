@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from msgspec import structs
+
 from shootout._engine import LoadError
 from shootout.analysis import plan_changes
 from shootout.errors import MeasureError
@@ -21,7 +23,7 @@ from shootout.servers.running import Running
 CAPTURE_S = 0.2  # of load that statements are taken from
 SEED = 1  # of that load
 
-Asked = tuple[str, Running]  # a server with its label
+Asked = tuple[str, Running, tuple[str, ...]]  # a server with its label, and what its set-up warned of
 
 
 @dataclass(frozen=True)
@@ -48,9 +50,9 @@ class Planner:
         executed = execution_plans.ANY if self.thorough else execution_plans.READING if first else None
 
         def asked() -> Iterator[ExecutionPlan]:
-            for label, instance in servers:
+            for label, instance, told in servers:
                 with suppress(MeasureError):
-                    yield from execution_plans.planned(
+                    for plan in execution_plans.planned(
                         instance,
                         schema_of(instance, bound.dataset),
                         sent,
@@ -60,7 +62,8 @@ class Planner:
                         session=bound.program.session,
                         draws=execution_plans.DRAWS if self.thorough and instance.ours else 1,
                         executed=executed if instance.ours else None,
-                    )
+                    ):
+                        yield structs.replace(plan, warnings=tuple(dict.fromkeys((*told, *plan.warnings))))
 
         return tuple(plan for plan in asked() if self._is_new(block, plan))
 
@@ -78,12 +81,12 @@ def _statements(bound: BoundWorkload, program: Program, servers: Sequence[Asked]
     values of a statement that was prepared before.
     """
     fixed = statements.fixed(bound.program)
-    logging = next((instance for _, instance in servers if instance.ours), None)
+    logging = next((instance for _, instance, _ in servers if instance.ours), None)
     if logging is None or len(fixed) == statements.kinds(bound.program):
         return fixed
 
     def load() -> None:
-        for _, instance in servers:
+        for _, instance, _ in servers:
             schema = schema_of(instance, bound.dataset)
             engine = managed.engine(program, schema, instance, SEED)
             number = managed.connect(engine, instance, schema, 1)

@@ -26,20 +26,26 @@ from shootout.model.run import JUMPED_S, STOOD_S, STOPPED_S, Samples, StartRecor
 T = TypeVar("T")
 
 ANSWER_TIMEOUT_S = 60.0
-ROUNDS_MIN = 6
+ROUNDS_MIN = 4  # each of two servers, and of four, takes each position equally often
 # Once all pages are read, the rest of a cold start fades within a second or two of load (docs/results.md).
 # Shorter slices show the fade sooner. Noisy slices need more rounds to bound what is left, up to a limit:
 # noise alone must not keep a block from being measured.
 WARMUP_ROUNDS_MIN = 16
 WARMUP_ROUNDS_NOISY = 24
+# A slow statement's slices last longer: fewer warm a server up as long, and the fit has too few values.
+WARMUP_ROUNDS_SLOW = 2
+WARMUP_SHARE_SLOW = 0.4  # of the warm-up's time, after which fewer rounds than usual will do
+WARMUP_VALUES_MIN = 4  # in the newest half, to see whether they drift
 WARMUP_SLICE_SHARE = 0.5  # of ramp and window
 FADE_S = 1.5  # of load: the slowest time constant that the fit assumes
 STEADY_TOLERANCE = 0.03  # of throughput: the largest estimated remainder of a cold start,
 STEADY_BOUND = 0.05  # and its upper bound, with 95 % confidence
 # A slice must be long enough for its transactions: in the ramp, connections that start together drift apart;
-# the window holds about two cycles (transaction and think time) of each connection, or some arrivals.
+# the window holds about two cycles (transaction and think time) of each connection, or some arrivals. Of slow
+# transactions it holds one, as transactions that cross its edges count by their share, and the ramp is short.
 RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
+WINDOW_CYCLES_SLOW = 1.0
 WINDOW_ARRIVALS = 10.0
 DRAIN_CYCLES = 5.0  # after the window, without that a server stands still
 WINDOW_MAX_S = 10.0
@@ -138,8 +144,8 @@ def measure_block(
     slices = _Slices(driver, servers, sampling, load, [Refused(names) for _ in servers])
     with slices.isolated():
         warmups = _warm_up(slices, generator, on_round)
-        window_s = slices.window_s()
-        rounds = max(ROUNDS_MIN, round(slices.measure_s() / window_s))
+        windows_s = {server: slices.window_s(server) for server in slices.live}
+        rounds = max(ROUNDS_MIN, round(slices.measure_s() / max(windows_s.values(), default=1.0)))
         builders = {server: SampleBuilder(program) for server in slices.live}
         before = {server: slices.counters(server, 1) for server in slices.live}
         order: list[list[int]] = [[] for _ in range(rounds)]
@@ -151,12 +157,12 @@ def measure_block(
             cpu_s = servers[server].cpu_s
             before_s = slices.read(server, cpu_s, 0.0) if cpu_s else None
             of_disk = servers[server].disk()
-            if (taken := slices.slice(server, window_s)) is not None:
+            if (taken := slices.slice(server, windows_s[server])) is not None:
                 used_s = None
                 if cpu_s is not None and before_s is not None:
                     used_s = slices.read(server, cpu_s, before_s) - before_s
                 builders[server].add(taken, used_s, _counted(of_disk, servers[server].disk()))
-                builders[server].stood_still(slices.standstills(taken, clocks, _clocks()))
+                builders[server].stood_still(slices.standstills(server, taken, clocks, _clocks()))
                 order[number].append(server)
         samples: dict[bool, list[Samples]] = {True: [], False: []}  # by whether they are the control's
         for server, builder in builders.items():
@@ -195,7 +201,7 @@ class _Slices:
     sampling: Sampling
     load: Load
     refused: Sequence[Refused]
-    latency_s: float = 0.0  # the slowest server's mean so far
+    latencies_s: dict[int, float] = field(default_factory=dict)  # each server's newest mean
     slowest_tps: float = math.inf  # in a closed loop, at the end of the warm-up
     failures: dict[int, MeasureError] = field(default_factory=dict)
     took_s: float = 0.0  # the last slice
@@ -204,19 +210,36 @@ class _Slices:
     def live(self) -> list[int]:
         return [server for server in range(len(self.servers)) if server not in self.failures]
 
-    @property
-    def cycle_s(self) -> float:
+    def cycle_s(self, server: int) -> float:
         """The time from one transaction of a connection to its next."""
-        return self.latency_s + self.load.think_s
+        return self.latencies_s.get(server, 0.0) + self.load.think_s
 
-    def window_s(self, share: float = 1.0) -> float:
+    @property
+    def longest_s(self) -> float:
+        """The longest window of which ROUNDS_MIN take no more than the time to measure.
+
+        Infinite where the profile asks for long cycles.
+        """
+        bound = not self.load.think_s and self.sampling.transactions is None
+        return self.sampling.measure_s / ROUNDS_MIN if bound else math.inf
+
+    def window_s(self, server: int, share: float = 1.0) -> float:
         """The length of a slice's window; `share` shortens it as far as transactions allow."""
+        cycle_s = self.cycle_s(server)
+        cycles_s = max(min(WINDOW_CYCLES * cycle_s, self.longest_s), WINDOW_CYCLES_SLOW * cycle_s)
         arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
-        return min(max(share * self.sampling.slice_s, WINDOW_CYCLES * self.cycle_s, arrivals_s), WINDOW_MAX_S)
+        return min(max(share * self.sampling.slice_s, cycles_s, arrivals_s), WINDOW_MAX_S)
 
-    def ramp_s(self, share: float = 1.0) -> float:
+    def ramp_s(self, server: int, share: float = 1.0) -> float:
         """The length of a slice's ramp; `share` shortens it likewise."""
-        return min(max(share * self.sampling.ramp_s, RAMP_CYCLES * self.cycle_s), WINDOW_MAX_S)
+        cycles_s = min(RAMP_CYCLES * self.cycle_s(server), self.longest_s)
+        return min(max(share * self.sampling.ramp_s, cycles_s), WINDOW_MAX_S)
+
+    @property
+    def slow_warmup_s(self) -> float:
+        """How long slow transactions warm a server up: no less than the longest warm-up by noise takes."""
+        usual_s = WARMUP_ROUNDS_NOISY * WARMUP_SLICE_SHARE * (self.sampling.slice_s + self.sampling.ramp_s)
+        return max(WARMUP_SHARE_SLOW * self.sampling.warmup_max_s, usual_s)
 
     @contextmanager
     def isolated(self) -> Iterator[None]:
@@ -263,14 +286,14 @@ class _Slices:
             return otherwise
 
     def standstills(
-        self, taken: Slice, before: Sequence[float], after: Sequence[float]
+        self, server: int, taken: Slice, before: Sequence[float], after: Sequence[float]
     ) -> Mapping[str, float]:
         """How long the server, this process and the clocks stood still around a slice, by counter.
 
         In an open loop a slow server ends late, too, because of what waits.
         """
         passed_s, *others = (now - then for then, now in zip(before, after, strict=True))
-        planned_s = self.ramp_s() + taken.window_s + DRAIN_CYCLES * self.cycle_s
+        planned_s = self.ramp_s(server) + taken.window_s + DRAIN_CYCLES * self.cycle_s(server)
         return {
             STOOD_S: 0.0 if self.load.rate else self.took_s - planned_s - taken.stopped_s,
             STOPPED_S: passed_s - self.took_s + taken.stopped_s,
@@ -289,7 +312,7 @@ class _Slices:
         with self._in_turn(server):
             begun_s = time.monotonic()
             try:
-                taken = self.driver.slice(server, self.ramp_s(share), window_s, ANSWER_TIMEOUT_S)
+                taken = self.driver.slice(server, self.ramp_s(server, share), window_s, ANSWER_TIMEOUT_S)
                 self.took_s = time.monotonic() - begun_s
                 self.refused[server].add([each.count for each in taken.statements], taken.refusals)
                 self.refused[server].check()
@@ -306,25 +329,28 @@ class _Slices:
 def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> dict[int, WarmUp]:
     """Run uncounted slices until every server is steady or the time is over."""
     history: dict[int, list[float]] = {server: [] for server in slices.live}
-    spent_s = 0.0
+    windows_s = loaded_s = 0.0  # of the slowest server: all windows, and all slices
     while slices.live:
         rounds = 1 + max(len(history[server]) for server in slices.live)
         on_round("warm-up", rounds, 0)
         (order,) = orders(slices.live, 1, generator)
-        window_s = slices.window_s(WARMUP_SLICE_SHARE)
-        latencies_s = []
+        window_s = max(slices.window_s(server, WARMUP_SLICE_SHARE) for server in order)
+        loaded_s += max(slices.ramp_s(server, WARMUP_SLICE_SHARE) for server in order) + window_s
         for server in order:
             if (taken := slices.slice(server, window_s, WARMUP_SLICE_SHARE)) is not None:
-                latencies_s.append(taken.window_s if taken.latencies.count == 0 else taken.latencies.mean_s)
-                history[server].append(slices.speed(taken, latencies_s[-1]))
-        spent_s += window_s
-        slices.latency_s = max(latencies_s, default=0.0)
-        if rounds < WARMUP_ROUNDS_MIN:
+                # A slice in which nothing ended was shorter than a transaction, for which it waited.
+                took_s = max(taken.window_s, slices.took_s)
+                slices.latencies_s[server] = taken.latencies.mean_s if taken.latencies.count else took_s
+                history[server].append(slices.speed(taken, slices.latencies_s[server]))
+        windows_s += window_s
+        loaded_s += max((slices.cycle_s(server) for server in slices.live), default=0.0)
+        slow = loaded_s > slices.slow_warmup_s and rounds >= WARMUP_ROUNDS_SLOW
+        if rounds < WARMUP_ROUNDS_MIN and not slow:
             continue
         warmups = {server: _assess(history[server], slices, window_s) for server in slices.live}
-        certain = rounds >= WARMUP_ROUNDS_NOISY or all(certain for _, certain in warmups.values())
+        certain = slow or rounds >= WARMUP_ROUNDS_NOISY or all(certain for _, certain in warmups.values())
         steady = all(warm_up.steady for warm_up, _ in warmups.values())
-        if (steady and certain) or spent_s > slices.sampling.warmup_max_s:
+        if (steady and certain) or windows_s > slices.sampling.warmup_max_s:
             newest = (history[server][rounds // 2 :] for server in slices.live)
             means = (sum(values) / len(values) for values in newest)
             slices.slowest_tps = math.exp(min(means, default=math.inf))
@@ -335,6 +361,8 @@ def _warm_up(slices: _Slices, generator: random.Random, on_round: OnRound) -> di
 def _assess(speeds: Sequence[float], slices: _Slices, window_s: float) -> tuple[WarmUp, bool]:
     """A server's warm-up so far, and whether the rest of its cold start is certainly small."""
     newest = speeds[len(speeds) // 2 :]
+    if len(newest) < WARMUP_VALUES_MIN:
+        return WarmUp(len(speeds), 0.0, True), False
     left = stats.settling(speeds, FADE_S / window_s, slices.sampling.measure_s / window_s)
     fades = left.significant and abs(left.remaining) > STEADY_TOLERANCE
     steady = not (fades or stats.drifts(newest, STEADY_TOLERANCE))

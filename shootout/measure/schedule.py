@@ -1,8 +1,9 @@
 """What to measure next: from the records so far to the blocks of the next start. Pure: no clock, no server.
 
 Starts serve as many blocks as the budget can give the starts that a verdict takes; a block leaves once its
-interval is narrow enough. When all have left, or the budget is spent, the blocks in which something may have
-changed get fresh starts that confirm it.
+interval is narrow enough: as the profile asks, or a tenth of its change. When all have left, or the budget is
+spent, or a gate is certain to fail, the blocks in which something may have changed get fresh starts that
+confirm it.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from shootout.analysis import confirmation, pairs
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block, Sampling
 from shootout.model.run import RunDocument, RunHeader, StartRecord
+from shootout.model.verdict import Acknowledgement
 
 STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
+SLOWER_START = 1.1  # how much longer than its predecessors a start may take, at most
 RESTART_SHARE = 0.2  # at most, of a start of all blocks: restarts, which take as long for a single block
 # What a start takes, from the recorded runs. Blocks took 1.05 to 1.27 times as long as their slices,
 # with nine servers 1.44; restarts took 0.1 to 4.2 s for each server.
@@ -38,24 +41,30 @@ class Start:
 
 
 def next_start(
-    run: RunDocument, done: int, spent_s: float, ledger_entries: Sequence[LedgerEntry] = ()
+    run: RunDocument,
+    done: int,
+    spent_s: float,
+    ledger_entries: Sequence[LedgerEntry] = (),
+    acknowledged: Sequence[Acknowledgement] = (),
 ) -> Start | None:
     """The start after number `done`; None if the run is complete.
 
     `run`: all records so far; a start that was cut short gets the blocks that it lacks. `spent_s`: of the
-    budget. `ledger_entries`: earlier A/A cells of this runner.
+    budget. `ledger_entries`: earlier A/A cells of this runner. `acknowledged`: regressions that fail no gate.
     """
     number = done + 1
     initial = structs.replace(run, starts=tuple(record for record in run.starts if not record.confirming))
     start = None
     if len(initial.starts) == len(run.starts):
-        start = _initial(run, number, spent_s, ledger_entries)
+        start = _initial(run, number, spent_s, ledger_entries, acknowledged)
     start = start or _confirming(run, initial, number, spent_s, ledger_entries)
     if start is None:
         return None
     recorded = {record.block for record in run.starts if record.start == number}
     lacking = tuple(block for block in start.blocks if block.key not in recorded)
-    return replace(start, blocks=lacking) if lacking else next_start(run, number, spent_s, ledger_entries)
+    if lacking:
+        return replace(start, blocks=lacking)
+    return next_start(run, number, spent_s, ledger_entries, acknowledged)
 
 
 def resumed_after(run: RunDocument) -> int:
@@ -99,7 +108,11 @@ def _load_s(sampling: Sampling) -> float:
 
 
 def _initial(
-    run: RunDocument, number: int, spent_s: float, ledger_entries: Sequence[LedgerEntry]
+    run: RunDocument,
+    number: int,
+    spent_s: float,
+    ledger_entries: Sequence[LedgerEntry],
+    acknowledged: Sequence[Acknowledgement],
 ) -> Start | None:
     """A start of the blocks that are not narrow enough, as far as the budget goes."""
     sampling, policy = run.header.profile.sampling, run.header.profile.policy
@@ -107,10 +120,15 @@ def _initial(
     if len(before.starts) < len(run.starts):  # it was cut short: the choice is that of its beginning
         spent_s = before.spent_s
     wanting = [block for block in run.header.blocks if _is_wanting(before, block)]
+    if confirmation.fails_gate(before, ledger_entries, acknowledged):
+        wanting = [block for block in wanting if _steady(_starts(before, block)) < STARTS_JUDGED]
     left_s = sampling.budget_s - spent_s
     blocks: list[Block] = []
     if before.starts:
         changed = confirmation.worth_confirming(before, ledger_entries)
+        if policy.is_gate and number > STARTS_JUDGED:  # a loss of theirs would end it
+            few = [block for block in wanting if _steady(_starts(before, block)) < sampling.starts_min]
+            wanting = [block for block in few if block.key in changed] or wanting
         block_s = max(spent_s, 1e-9) / len(before.starts)  # with its share of restarts
         left_s -= policy.confirm_starts * len(changed) * block_s
         blocks = [block for block in wanting if _starts(before, block)]
@@ -137,7 +155,7 @@ def _left_s(before: RunDocument, spent_s: float) -> float:
     made = max((record.start for record in before.starts), default=0)
     if not made:
         return left_s
-    start_s = spent_s / made
+    start_s = SLOWER_START * spent_s / made
     return max(min(left_s, start_s * (sampling.starts_max + policy.confirm_starts - made)), start_s)
 
 
@@ -163,8 +181,13 @@ def _is_wanting(run: RunDocument, block: Block) -> bool:
     alone = len(servers(run, block)) < 2 and not failed.isdisjoint(block.cells)
     if alone or not servers(run, block):
         return False
-    wide = half_width(run, block) > sampling.half_width
-    return (_steady(starts) < sampling.starts_min or wide) and len(starts) < sampling.starts_max
+    if len(starts) >= sampling.starts_max:
+        return False
+    policy = run.header.profile.policy
+    if sampling.starts_min < sampling.starts_max and pairs.is_certain(starts, policy, block.workload):
+        return False
+    few = _steady(starts) < sampling.starts_min
+    return few or not pairs.is_narrow(starts, policy, sampling.half_width)
 
 
 def _fitting(left: float, blocks: float) -> int:

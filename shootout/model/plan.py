@@ -194,7 +194,8 @@ class Sampling(Value):
     # all its slices in one stretch while the others are stopped (exclusive). auto: see `isolated`.
     isolation: Isolation = "auto"
     placement: PlacementName = "auto"  # CPUs of client and servers: machine.placement
-    half_width: Share = 0.015  # of the log-ratio's interval; once it is narrower, no further start is needed
+    # Of the log-ratio's interval; once it, or a tenth of the change, is as wide, no further start is needed.
+    half_width: Share = 0.015
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 
     def isolated(self, *, writes: bool, ours: bool) -> Sampling:
@@ -245,6 +246,11 @@ class Policy(Value):
     # beyond the margin fails a gate; 1: every regression does.
     false_alarms_max: Annotated[float, Meta(gt=0, le=1)] = 1.0
     inconclusive_fails: bool = False  # whether an inconclusive cell fails a gate
+
+    @property
+    def is_gate(self) -> bool:
+        """Whether a run answers with pass or fail: it bounds the share of false alarms."""
+        return self.false_alarms_max < 1
 
     def margin_of(self, metric: str, workload: str) -> float:
         """The margin of a metric in a workload."""

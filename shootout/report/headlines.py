@@ -12,7 +12,7 @@ from msgspec import structs
 from shootout.figures import counted, percent, threads
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.numbers import share
+from shootout.numbers import SPACE, plain_percent
 from shootout.report import no_effect
 from shootout.report.wording import (
     WORST_FIRST,
@@ -125,19 +125,22 @@ def _undecided(name: str, base: str, servers: str, cells: Sequence[CellCompariso
     if all(c.verdict is not Verdict.EQUIVALENT and len(c.per_start) < 2 for c in cells):
         return f"No verdict on {both}: too few starts", ""
     if hiding := _noisy(cells):
-        why = f"{hiding} could hide a change of {share(NOISY)}"
+        least, most = (plain_percent(-math.expm1(-each), 0) for each in (min(hiding), max(hiding)))
+        size = most if least == most else f"{least.removesuffix(' %')} to {most}"
+        why = f"{len(hiding)} could hide a change of {size}"
         return f"Too noisy to compare {f'{name} with {base}' if name else both}", why
     return f"No significant difference between {both}", ""
 
 
-def _noisy(cells: Sequence[CellComparison]) -> int:
-    """Count the cells that do not rule out that either server is slower than the other by NOISY.
+def _noisy(cells: Sequence[CellComparison]) -> list[float]:
+    """The largest losses of either server that cells do not rule out, as logarithms, where beyond NOISY.
 
-    0 unless they are half of those compared or more.
+    None unless these are half of the cells compared or more.
     """
     compared = [ratio for c in cells if (ratio := (decisive(c) or (None, None))[1]) is not None]
-    hiding = sum(max(-math.log(ratio.low), math.log(ratio.high)) > -math.log1p(-NOISY) for ratio in compared)
-    return hiding if 2 * hiding >= len(compared) else 0
+    losses = [max(-math.log(ratio.low), math.log(ratio.high)) for ratio in compared]
+    hiding = [loss for loss in losses if loss > -math.log1p(-NOISY)]
+    return hiding if 2 * len(hiding) >= len(compared) else []
 
 
 def _word(cells: Sequence[CellComparison], verdict: Verdict) -> str:
@@ -229,4 +232,4 @@ def _size(cells: Sequence[CellComparison], verdict: Verdict) -> str:
         return _word(cells, verdict)
     places = 0 if min(abs(ratio - 1) for ratio in changes) >= 0.01 else 1
     low, high = (percent(ratio, places) for ratio in (min(changes), max(changes)))
-    return high if low == high else f"{low[:-2]} to {high}"
+    return high if low == high else f"{low.removesuffix(f'{SPACE}%')} to {high}"

@@ -95,20 +95,14 @@ def comment(text: str) -> str:
 
 
 def more_minutes(comparison: Comparison) -> str:
-    """How many more minutes would decide the undecided cells; empty if there are none."""
+    """How many more minutes would decide undecided cells; empty if none likely would."""
     wanting = remaining(comparison)
     if wanting is None:
         return ""
     undecided = f"the {wanting.cells} undecided cells" if wanting.cells > 1 else "the undecided cell"
-    if not wanting.decided:
-        return f"It would take more starts than the profile allows to decide {undecided}"
     minutes = counted(max(1, math.ceil(wanting.minutes)), "more minute")
-    if wanting.decided == wanting.cells:
-        return f"About {minutes} would decide {undecided}"
-    return (
-        f"About {minutes} would decide {wanting.decided} of {undecided}; "
-        "the others need more starts than the profile allows"
-    )
+    which = undecided if wanting.decided == wanting.cells else f"{wanting.decided} of {undecided}"
+    return f"About {minutes} would likely decide {which}"
 
 
 def explain_gate(comparison: Comparison) -> str:
@@ -358,8 +352,8 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     within = share(margin(c, policy))
     if metric == THROUGHPUT:
         decided = {
-            Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
-            Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+            Verdict.REGRESSED: f"{size} slower than {base}",
+            Verdict.IMPROVED: f"{size} faster than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{within}",
         }
         what = ""

@@ -419,7 +419,6 @@ PLANNING = (
     "sort_buffer_size",
     "collation_server",
     "character_set_server",
-    "sql_mode",
 )
 
 # Variables without a setting that newer versions call otherwise.

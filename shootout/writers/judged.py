@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 from shootout.model.verdict import Verdict
@@ -36,18 +35,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Judged:
-    """A result in all its forms."""
+    """A list for people and machines."""
 
     text: tuple[Line | Table, ...]
     value: Any  # encoded as JSON
-    exit_code: int = 0
-    markdown: str = ""  # for a step summary
-
-    def at(self, document: Path, page: Path | None = None) -> Judged:
-        """The same with its files; the last line says where the page is or, without one, the document.
-
-        Its value must be a mapping.
-        """
-        places = {"document": str(document)} | ({} if page is None else {"page": str(page)})
-        lines = (Line(f"document      {document}" if page is None else f"report        {page.as_uri()}"),)
-        return replace(self, text=(*self.text, *lines), value={**places, **self.value})

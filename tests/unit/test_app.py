@@ -6,11 +6,14 @@ from typing import NoReturn
 import pytest
 
 from shootout import app
-from shootout.conclusion import Request
+from shootout.analysis import compare
+from shootout.conclusion import Conclusion, Request
 from shootout.errors import InputError, MeasureError
 from shootout.inputs.options import Selection
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
+from shootout.report import headlines
+from tests.support.analysis.builders import a_document, starts_of
 
 
 class Clock:
@@ -29,7 +32,7 @@ class Clock:
 def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     measured: list[Plan] = []
 
-    def measure(plan: Plan, *_: object) -> NoReturn:
+    def measure(plan: Plan, *_: object, **__: object) -> NoReturn:
         measured.append(plan)
         raise MeasureError("enough")
 
@@ -39,6 +42,15 @@ def test_a_selected_cell_is_measured_beside_its_base(tmp_path: Path, monkeypatch
     with pytest.raises(MeasureError):
         app.run(prepared, lambda progress: None, lambda reason: None, [head])
     assert [plan.cells for plan in measured] == [(base, head)]
+
+
+def test_the_verdict_is_said_before_an_explanation_begins(tmp_path: Path) -> None:
+    """Nothing changed, so nothing is explained."""
+    document = a_document(starts_of(0))
+    said: list[str] = []
+    conclusion = Conclusion(document, compare.compare(document), (), tmp_path / "run.jsonl")
+    app.explain(conclusion, 1.5, lambda step: said.append(step.detail), said.append)
+    assert said == [headline.text for headline in headlines.of_heads(conclusion.comparison)]
 
 
 @pytest.mark.parametrize(

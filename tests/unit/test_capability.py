@@ -6,15 +6,14 @@ import argparse
 import json
 import re
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 from shootout import app, capability, cli, command
-from shootout.answer import Topic
+from shootout.answer import Answer, Table, Topic
 from shootout.capability import Capability
 from shootout.document import journal
 from shootout.document.formats import Format
@@ -27,8 +26,6 @@ from shootout.model.value import Value
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.report.sections import Section
-from shootout.report.site.page import Listing, ListPage
-from shootout.writers.judged import Judged, Line, Table
 from tests.support import builders
 from tests.support.report.site.pages import Document
 
@@ -43,24 +40,14 @@ class Greeting(Value):
 GREETINGS = Store("a greeting", "greetings/*.json", Greeting, "greeting", Format(1))
 
 
-@dataclass(frozen=True, kw_only=True)
-class GreetingList(ListPage):
-    """Its page: that of runs, for want of a template of its own."""
-
-    every: tuple[Greeting, ...]
-    template = "runs"
-
-    @property
-    def runs(self) -> tuple[()]:
-        """None: what the template lists."""
-        return ()
-
-
 class Greet(Capability):
     """Greets servers."""
 
     name = "greet"
     store = GREETINGS
+    folder = "greetings"
+    title = "Greetings"
+    columns = ("to",)
 
     def command(self, parser: Parser) -> None:
         """Declare `greet`."""
@@ -73,16 +60,17 @@ class Greet(Capability):
         path = GREETINGS.write(args.out / "results", args.server, document)
         return command.show(self.judge(path).at(path), args)
 
-    def judge(self, path: Path, base: str | None = None) -> Judged:
+    def judge(self, path: Path, base: str | None = None) -> Answer:
         """The greeting itself."""
         document = GREETINGS.read(path)
-        row: tuple[str | Line, ...] = (document.greeting, Line(document.to, "bold"))
-        return Judged((Table(("greeting", "to"), (row,)),), {"to": document.to}, exit_code=1)
+        table = Table(("greeting", "to"), ((document.greeting, document.to),))
+        topics = (Topic(tables=(table,)),)
+        return Answer("Greeting", "hello", topics, {"to": document.to}, exit_code=1, listed=(document.to,))
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterator[tuple[str, Answer]]:
         """All greetings."""
-        every = tuple(GREETINGS.newest_first(results, skip))
-        return Listing("Greetings", GreetingList(every=every, folder="greetings"), ()) if every else None
+        for each in GREETINGS.newest_first(results, skip):
+            yield each.to, self.judge(GREETINGS.path_of(results, each.to))
 
 
 @pytest.fixture(autouse=True)
@@ -114,7 +102,7 @@ def test_a_site_begins_with_it_where_no_run_is_and_lists_it_beside_runs(tmp_path
     results = tmp_path / "results"
     GREETINGS.write(results, "a", Greeting(greeting="hello", to="a"))
     page = app.publish(results, tmp_path / "site", (), pytest.fail)
-    assert (page.parent / "greetings" / "index.html").is_file()
+    assert "greetings/a.html" in Document(page.read_text()).links
     (results / "run.jsonl").write_bytes(journal.encoded(builders.a_run()))
     page = app.publish(results, tmp_path / "site", (), pytest.fail)
     assert "greetings/index.html" in Document(page.read_text()).links

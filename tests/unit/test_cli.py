@@ -258,6 +258,23 @@ def imported(arguments: Sequence[str], code: str) -> set[str]:
     return {*done.stdout.splitlines()}
 
 
+INTERRUPTED_EARLY = """
+import signal, sys
+from shootout import cli
+def hook(event, arguments):
+    if event == "import" and arguments[0] == "shootout.command":
+        signal.raise_signal(signal.SIGTERM)
+sys.addaudithook(hook)
+sys.exit(cli.main(["profiles", "list"]))
+"""
+
+
+def test_a_signal_while_modules_are_imported_ends_with_a_message() -> None:
+    command = [sys.executable, "-c", INTERRUPTED_EARLY]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "shootout: interrupted\n")
+
+
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_only_what_answers_is_imported(argument: str) -> None:
     modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")

@@ -12,11 +12,13 @@ from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.inputs.options import Selection
 from shootout.model.run import EndRecord, RunDocument
 from shootout.writers.junit import Suite
-from tests.support.analysis.builders import a_document, confirming, starts_of
+from tests.support.analysis.builders import a_document, confirming, starts_of, with_profile
 
 
 def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
-    document = a_document(starts_of(-5, (-6, 6, -4, 4, 0)))
+    document = a_document(starts_of(0, (-1.44, 1.44, 0.72, -0.72)))
+    sampling = structs.replace(document.header.profile.sampling, starts_max=24, half_width=0.004)
+    document = with_profile(document, sampling=sampling)
     end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 
     def more_starts(document: RunDocument) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -33,7 +34,9 @@ def main() -> int:
         address = http.checked_url("GITHUB_API_URL", environment["GITHUB_API_URL"])
         api = http.Api(f"{address}/repos/{environment['GITHUB_REPOSITORY']}", environment["TOKEN"])
         event = json.loads(Path(environment["GITHUB_EVENT_PATH"]).read_text("utf-8"))
-        answer = QUESTIONS[sys.argv[1]](Run(api, event, json.loads(environment["INPUTS"]), environment))
+        given = json.loads(environment["INPUTS"]).items()
+        inputs = defaultdict(str, {name: value for name, value in given if value is not None})
+        answer = QUESTIONS[sys.argv[1]](Run(api, event, inputs, environment))
     except (InputError, MeasureError) as error:
         print("::error::" + str(error).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A"))
         return 1

@@ -21,10 +21,10 @@ def examine(run: Run) -> Answer:
 
     def sum_up(what: str, path: str, test: _Test) -> None:
         try:
-            found: object = test(run.get(path))
+            result = "works" if test(run.get(path)) else "does not work"
         except MeasureError as error:
-            found = error
-        run.sum_up(f"| {what} | {'works' if found is True else f'does not work ({found})'} |")
+            result = f"does not work ({error})"
+        run.sum_up(f"| {what} | {result} |")
 
     sum_up("seeing which files changed", f"compare/{sha}...{sha}", lambda found: "files" in found)
     sum_up("finding the commits to compare", f"git/commits/{sha}", lambda found: "parents" in found)

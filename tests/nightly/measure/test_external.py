@@ -162,4 +162,4 @@ def test_what_is_done_there_goes_into_the_binary_log(server: Instance) -> None:
     server.query("REVOKE SUPER ON *.* FROM guest@localhost")
     assert "CREATE TABLE shootout.shootout_mark" in events
     assert "Write_rows" in events or "INSERT INTO" in events
-    assert "DROP DATABASE IF EXISTS shootout" in events
+    assert "DROP DATABASE IF EXISTS `shootout`" in events

@@ -52,6 +52,8 @@ def test_reports_run_as_they_are_side_by_side(lab: Lab, tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.sql" for name in ("missing", "load")]
     for file, text in zip(files, found, strict=True):
         file.write_text(text)
+    quoting = found[0].replace("SELECT DISTINCT word", 'SELECT DISTINCT "seen"."word"')  # refused otherwise
+    files[0].write_text(f"SET SESSION sql_mode = 'ANSI_QUOTES';\n{quoting}")
     out = tmp_path / "out"
     reports = ",".join(map(str, files))
     done = lab.run(
@@ -66,14 +68,25 @@ def test_reports_run_as_they_are_side_by_side(lab: Lab, tmp_path: Path) -> None:
     assert planned >= {"select", "delete"}
 
 
-def test_a_broken_promise_fails_the_cell(lab: Lab, transfer: Path, tmp_path: Path) -> None:
+def test_a_broken_promise_fails_the_cell_and_prepared_statements_have_plans(
+    lab: Lab, transfer: Path, tmp_path: Path
+) -> None:
     transfer.write_text(EXAMPLE.replace("+ IF(id = {receiver}, {amount}, 0)", ""))
     out = tmp_path / "out"
     done = lab.run(
-        SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", "--threads=2", f"--out={out}"
+        *(SHOOTOUT, "run", f"--profile={lab.once}", f"--workloads={transfer}", "--threads=2", f"--out={out}"),
+        "--set=load.protocol=prepared",
     )
     assert done.returncode == 3
-    failures = journal.read(document_in(out)).failures
+    run = journal.read(document_in(out))
+    plans = [plan for start in run.starts for plan in start.plans if plan.steps]
+    assert {(plan.server, plan.kind) for plan in plans} == {
+        (server, kind) for server in (BASE, HEAD) for kind in ("balance", "note", "move", "read")
+    }
+    assert {plan.sql for plan in plans if plan.kind == "balance"} == {
+        "SELECT balance FROM account WHERE id = ?"
+    }
+    failures = run.failures
     assert [failure.cell.server for failure in failures] == [BASE, HEAD]
     for failure in failures:
         assert re.fullmatch(r"check no_money_lost: expected no row, found total = -?\d+", failure.reason)

@@ -66,6 +66,16 @@ def test_own_workloads_share_numbers_and_nothing_else(server: Instance) -> None:
     assert sorted(tables) == [("one", 1), ("two", 1)]
 
 
+def test_a_setup_says_what_the_server_warns_of_without_values(server: Instance) -> None:
+    hooks = the_hooks(
+        server,
+        "DROP TABLE IF EXISTS nowhere",
+        "CREATE TABLE t (a INT)",
+        "INSERT IGNORE INTO t (a) VALUES ('secret')",
+    )
+    assert hooks.set_up(threads=1) == ("Incorrect integer value: '…' for column 'a' at row 1",)
+
+
 def test_other_datasets_are_added_to(server: Instance) -> None:
     the_hooks(server, "CREATE TABLE more SELECT * FROM sbtest1", tables=SBTEST).set_up(threads=1)
     assert server.query("SELECT COUNT(*) FROM shootout.more") == ((10,),)

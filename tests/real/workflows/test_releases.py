@@ -52,7 +52,7 @@ def a_wheel(folder: Path) -> Path:
 
 
 def test_a_release_is_what_its_sources_install_where_they_are_called(ours: Hub, tmp_path: Path) -> None:
-    """A stub `make` provides a wheel with this tree's engine, and its lock; nothing is compiled."""
+    """Without compiling and downloading: a stub `make` provides a wheel of this tree, and its lock."""
     (programs := tmp_path / "programs").mkdir()
     wheel, lock, make = a_wheel(tmp_path), tmp_path / "requirements.txt", programs / "make"
     lock.write_text(f"./{wheel.name} --hash=sha256:{sha256(wheel.read_bytes()).hexdigest()}\n")
@@ -120,10 +120,10 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert "| telling GitHub's machines from yours | works |" in said
     assert "| telling when a request is answered | works |" in said
     assert "| verdicts on a fork's pull request | works |" in said
-    assert "| reviewers before a fork's code runs | does not work (false) |" in said
+    assert "| reviewers before a fork's code runs | does not work |" in said
     assert "| asking by the label measure | works |" in said
-    assert "| workflows on main that answer requests and comment | does not work (false) |" in said
-    assert "| builds that gates find in the cache of main | does not work (false) |" in said
+    assert "| workflows on main that answer requests and comment | does not work |" in said
+    assert "| builds that gates find in the cache of main | does not work |" in said
     assert "| taking a build by its digest | works |" in selftest["runner"].summary
     assert "| one job at a time on the machine | does not work |" in selftest["runner"].summary
     assert "| steps that no other job can name | works |" in said

@@ -55,13 +55,8 @@ def test_an_adopters_repository_is_clean_and_gives_a_reason_for_each_ignore(tmp_
         )
         (folder / f"{number}.yml").write_text(text.replace("OWNER", "maker").replace("COMMIT", "1" * 40))
     assert len(found) == 11
-    zizmor = [
-        Path(sys.executable).with_name("zizmor"),
-        "--offline",
-        "--quiet",
-        "--strict-collection",
-        tmp_path,
-    ]
+    words = ("--offline", "--quiet", "--strict-collection", str(tmp_path))
+    zizmor = [str(Path(sys.executable).with_name("zizmor")), *words]
     done = subprocess.run(zizmor, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 

@@ -46,6 +46,6 @@ def test_warnings_name_what_the_statement_and_its_plan_name_and_no_value() -> No
         {"Code": 3170, "Message": "Memory capacity of 1 bytes for 'range_optimizer_max_mem_size' exceeded."},
         {"Code": 1003, "Message": "/* select#1 */ select `t`.`c` from `t` where (`k` = 'secret')"},
     ]
-    assert list(execution_plans._warnings(rows, sql, ["k_1"])) == [
+    assert list(execution_plans.warnings(rows, sql, ["k_1"])) == [
         rows[0]["Message"], "Truncated incorrect DOUBLE value: '…'", rows[3]["Message"],
     ]  # fmt: skip

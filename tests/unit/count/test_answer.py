@@ -38,8 +38,8 @@ UNCOUNTED = document({"base": {}, "head": BASE}, run="uncounted")
 
 def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
     judged = [judge.compare(each) for each in (TWO, ALONE, MANY, UNCOUNTED, by_version())]
-    every = [answered(answer(each), 1000) for each in (*judged, judge.compare(TWO, base="head"))]
-    again = judge.history([*judged, judge.compare(AGAIN)])
+    every = [answered(answer(each), 1000) for each in judged]
+    again = judge.history(map(judge.compare, (TWO, AGAIN)))
     every.append(answered(Answer("", "history", joined([history(again)])), 1000))
     goldens.check("".join(every), GOLDEN, tmp_path)
 

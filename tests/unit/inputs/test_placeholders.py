@@ -290,7 +290,7 @@ def test_columns_need_a_dump_and_row_ids_need_sbtest() -> None:
     message = complaint(a_step("SELECT {id}"), dataset=own, parameters={"id": RowId()})
     assert message == "parameters.id: row_id needs sbtest, the dataset is own; use an integer"
     message = complaint(a_step("SELECT * FROM {table}"), dataset=own)
-    assert message.endswith(".statements[0].sql: unknown placeholder {table}; there are none")
+    assert message.endswith(".statements[0].sql: unknown placeholder {table}; known: files")
     message = complaint(a_step("SELECT 1", repeat="rows"), dataset=own)
     assert message == "transactions[0].steps[0].repeat: unknown option 'rows'; there are none"
 

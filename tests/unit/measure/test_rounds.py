@@ -302,12 +302,34 @@ def test_a_server_that_never_settles_is_marked() -> None:
     assert restless.drift > 0.1
 
 
-@pytest.mark.parametrize(("latency_s", "window_s", "ramp_s"), [(0.001, 0.1, 0.02), (0.2, 0.4, 0.2)])
+@pytest.mark.parametrize(
+    ("latency_s", "window_s", "ramp_s"),
+    [(0.001, 0.1, 0.02), (0.1, 0.2, 0.1), (0.2, 0.3, 0.2), (2.0, 2.0, 0.3)],
+)
 def test_slices_grow_with_the_latency(latency_s: float, window_s: float, ramp_s: float) -> None:
     driver = FakeDriver(tps=lambda server, number: 100.0, latency_s=latency_s)
     record = recorded(driver)
     assert driver.asked[-1][1:] == pytest.approx((ramp_s, window_s), rel=0.01)
     assert len(record.order) == max(rounds.ROUNDS_MIN, round(SAMPLING.measure_s / window_s))
+
+
+@pytest.mark.parametrize(("slow_s", "longest_s"), [(0.465, 5.0), (3.0, 28.0)])
+def test_a_slow_statement_takes_a_few_of_its_own_time_for_each_start(slow_s: float, longest_s: float) -> None:
+    """Two servers of unlike speed: the fast one's slices stay short, the slow one's rounds are few."""
+    driver = FakeDriver(lambda server, number: 1.0, lambda server, number: (0.014, slow_s)[server])
+    record = recorded(driver, sampling=Sampling())
+    warm_up, of_slow = (
+        [each for each in driver.asked[part] if each[0]]
+        for part in (slice(0, -2 * rounds.ROUNDS_MIN), slice(-2 * rounds.ROUNDS_MIN, None))
+    )
+    assert len(record.order) == len(of_slow) == rounds.ROUNDS_MIN
+    assert 2 <= len(warm_up) <= 4
+    assert all(samples.steady for samples in record.samples)
+    assert driver.asked[-1][1:] == pytest.approx(
+        (0.3, slow_s) if driver.asked[-1][0] else (0.02, 0.1), rel=0.01
+    )
+    # With the transaction that it waits for at the end, which began before.
+    assert sum(ramp_s + window_s for _, ramp_s, window_s in (*warm_up, *of_slow)) < longest_s
 
 
 @pytest.mark.parametrize(
@@ -439,11 +461,13 @@ def test_an_exclusive_servers_slices_are_one_stretch() -> None:
 def test_what_stands_still_around_a_slice_is_counted(
     took_s: float, stopped_s: float, after: tuple[float, ...], load: Load, expected: dict[str, float]
 ) -> None:
-    slices = rounds._Slices(FakeDriver(constant), [], SAMPLING, load, [], latency_s=0.001, took_s=took_s)
+    slices = rounds._Slices(
+        FakeDriver(constant), [], SAMPLING, load, [], latencies_s={0: 0.001}, took_s=took_s
+    )
     taken = cast(Slice, FakeSlice(100, 0.1, 100, Histogram(), [Histogram()], stopped_s=stopped_s))
     builder = SampleBuilder(PROGRAM)
     builder.add(taken, None, {})
-    builder.stood_still(slices.standstills(taken, (0.0, 0.0, 0.0), after))
+    builder.stood_still(slices.standstills(0, taken, (0.0, 0.0, 0.0), after))
     assert builder.samples("a", WarmUp(1, 0.0, True), {}).counters == pytest.approx(expected)
 
 

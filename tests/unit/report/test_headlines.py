@@ -110,7 +110,7 @@ def test_margins_are_those_of_the_cells() -> None:
     ("losses", "expected"),
     [
         ((0.3, 0.105, 0.01), "Too noisy to compare HEAD with BASE: 2 of 3 cells inconclusive, 1 equivalent; "
-                            "2 could hide a change of 10 %"),
+                            "2 could hide a change of 10 to 30 %"),
         ((0.3, 0.04, 0.01), "No significant difference between HEAD and BASE: 2 of 3 cells inconclusive, "
                             "1 equivalent"),
     ],

@@ -78,6 +78,16 @@ def test_a_renamed_variable_that_differs_stands_once_by_its_new_name() -> None:
     ]
 
 
+def test_no_plan_depends_on_modes_which_the_head_may_refuse() -> None:
+    base, head = (
+        {"sql_mode": "NO_AUTO_CREATE_USER", "join_buffer_size": "1"},
+        {"sql_mode": "", "join_buffer_size": "2"},
+    )
+    found = differences.differences(base, head)
+    assert {each.name for each in found} == {"sql_mode", "join_buffer_size"}
+    assert differences.suspects(found, planned=True, writes=True) == ["join_buffer_size=1"]
+
+
 def test_suspects_are_what_the_statements_can_feel_and_what_plans_depend_on_first() -> None:
     base = {
         "sync_binlog": "0", "performance_schema": "OFF", "sort_buffer_size": "1",

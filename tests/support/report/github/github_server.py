@@ -114,7 +114,7 @@ class GitHub:
                 return _changed([each for each in self.issues if each["number"] == number], content)
         return None
 
-    def _about(self, path: str) -> Record | None:  # noqa: PLR0911
+    def _about(self, path: str) -> Record | None:  # noqa: PLR0911, PLR0912
         """What only workflows ask for."""
         match path.split("/"):
             case ["issues", number]:

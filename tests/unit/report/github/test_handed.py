@@ -13,7 +13,7 @@ from tests.support.report.github.github_server import REPOSITORY, TOKEN, GitHub
 
 pytest_plugins = ["tests.support.report.github.github_server"]
 
-GITHUBS = {"labels": ["ubuntu-24.04"], "runner_group_name": "GitHub Actions"}
+GITHUBS: dict[str, Any] = {"labels": ["ubuntu-24.04"], "runner_group_name": "GitHub Actions"}
 
 
 def an_artifact(number: int = 11, name: str = "shootout-build", minute: int = 30) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec import structs
@@ -64,10 +65,12 @@ def test_a_persons_comment_is_never_taken_for_ours(at: GitHub, tmp_path: Path) -
     assert "I was here first" in at.comments[0]["body"]
 
 
-def test_what_a_newer_push_has_superseded_is_not_written(
-    at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("since", [{"head": {"sha": "cd" * 20}}, {"base": {"ref": "other"}}])
+def test_what_a_newer_push_or_another_base_has_superseded_is_not_written(
+    since: dict[str, Any], at: GitHub, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    a_pull(at, sha="cd" * 20)
+    a_pull(at)
+    at.pulls[0] |= since
     assert comment(saved(a_document(), tmp_path)) == 0
     assert at.comments == []
     assert "nothing written" in capsys.readouterr().out

@@ -38,6 +38,6 @@ def test_libraries_come_from_a_release_that_the_system_can_run(
 
 def test_what_cannot_be_had_is_said_before_anything_is_downloaded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "missing", lambda distribution: Lack(what="apt-get"))
-    expected = r"^mysql-5.7.22: missing shared libraries: libaio.so.1\nOn Debian: apt-get install libaio1$"
+    expected = r"^mysql-5.7.22: missing shared libraries: libaio.so.1\nOn Debian: apt-get install libaio1; "
     with pytest.raises(InputError, match=expected):
         companions.require([AIO], "mysql-5.7.22")
