@@ -44,8 +44,8 @@ class CellPage(RunPage):
         if p_value is not None:
             rounds += f", corrected p {'= ' if p_value >= 0.001 else ''}{figures.p_value(p_value)}"
         tps = (base and throughput(base.tps.estimate), throughput(here.tps.estimate))
-        p95 = beside(base and 1000 * base.latency.p95_s, 1000 * here.latency.p95_s)
-        cpu = beside(base and _us(base.server_cpu_s), _us(here.server_cpu_s))
+        p95 = beside(1000 * base.latency.p95_s if base else None, 1000 * here.latency.p95_s)
+        cpu = beside(_us(base.server_cpu_s) if base else None, _us(here.server_cpu_s))
         named = {"throughput, tps": tps, "95 % latency, ms": p95, "server CPU, µs / transaction": cpu}
         return (
             *(
