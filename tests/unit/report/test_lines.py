@@ -1,4 +1,4 @@
-"""What a run shows, as lines."""
+"""A run, as lines."""
 
 from __future__ import annotations
 
