@@ -1,6 +1,6 @@
 """The site after three years of weekly runs, 78 000 results, in time, memory, page sizes: `make bench-site`.
 
-What is measured is `site.build` as `shootout site` calls it. The noise is recorded: ratios of single starts
+It measures `site.build` as `shootout site` calls it. The noise is recorded: ratios of single starts
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
 judged when they were measured, of which only the verdicts are read. The newest have their samples.
 

@@ -31,7 +31,7 @@ def leaving_out(skip: Skip) -> Iterator[None]:
         skip(str(error))
 
 
-# What a server's message quotes of data, up to the key, column or place that it names after that.
+# Data quoted in a server's message, up to the key, column or place that it names after that.
 _LEAD = (
     r"(?P<lead>(?:Duplicate entry|[Vv]alue:?|near|out of range in|Invalid \w+ text:?) )(?P<quote>['\"])(?!…)"
 )

@@ -158,7 +158,7 @@ NOISES = (
     ("gate", 0.03, two_modes), ("gate", 0.08, two_modes), ("gate", 0.04, wild), ("gate", 0.08, wild),
     ("quick", 0.02, normal), ("quick", 0.04, normal),
 )  # fmt: skip
-# What the noise of rounds explains of that of starts, in each cell.
+# The share of starts' noise that the noise of rounds explains, in each cell.
 EXPLAINED = ([0.0] * CELLS, [0.7] * CELLS, [1.0] * CELLS, [0.3] + [1.0] * (CELLS - 1))
 
 

@@ -30,7 +30,7 @@ class Metric:
 
     It is a `percentile` of the latencies, or `source` reads one start's value, mostly per transaction, from
     its samples, None where it is not visible. `by_round` reads its values by round, where rounds have it. The
-    costs rank causes, so their order of magnitude is enough. What background threads also do by the clock
+    costs rank causes, so their order of magnitude is enough. Work that background threads do by the clock
     falls to fewer transactions on a slower server: it is a consequence, has no costs, and is no cause.
     """
 

@@ -15,7 +15,7 @@ Shape = tuple[PlanStep, ...] | str
 # Some versions call the table that a statement changes by the statement's name.
 _CHANGING = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 _ENDS = ("begin", "commit", "rollback")  # kinds without a plan
-# Of a plan that is the same: only some versions say it, or say it of other access.
+# The plan is the same: only some versions say it, or say it of other access.
 _SAID_BY_SOME = ("Using where", "Backward index scan")
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
 

@@ -21,8 +21,8 @@ def flagged(change: float, noise: Noise, bar: float, policy: Policy, comparisons
 def detectable(noise: Noise, bar: float, policy: Policy, comparisons: int) -> float:
     """The smallest change, a logarithm, that the share `POWER` of runs with this `noise` would flag.
 
-    The sum of two quantiles, of the test and of the power (Zar, "Biostatistical Analysis", section 7.7). What
-    fresh starts add to the precision is left out, so noisy runs find more.
+    The sum of two quantiles, of the test and of the power (Zar, "Biostatistical Analysis", section 7.7). The
+    precision that fresh starts add is left out, so noisy runs find more.
     """
     return _least(noise, bar, policy, comparisons) + noise.reach(2 * POWER - 1)
 

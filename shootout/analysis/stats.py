@@ -287,14 +287,14 @@ def wilson(hits: int, trials: int, confidence: float) -> Interval:
 def hommel(p_values: Sequence[float]) -> tuple[float, ...]:
     """Adjust p-values for their number (Hommel 1988); the order stays.
 
-    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. That
-    takes tests that are independent or positively dependent, as those of cells with a common base are.
+    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. Hommel
+    needs tests that are independent or positively dependent, as those of cells with a common base are.
     """
     order = np.argsort(p_values, kind="stable")
     ordered = np.asarray(p_values, dtype=float)[order]
     count, worst = len(ordered), ordered.copy()
     for size in range(2, count + 1):
-        # Of the sets of this size, the one with the largest others.
+        # The set of this size with the largest others.
         simes = size * ordered[count - size :] / np.arange(1, size + 1)
         alone = np.minimum(size * ordered[: count - size], simes[1:].min())
         worst = np.maximum(worst, np.append(alone, np.full(size, simes.min())))

@@ -8,7 +8,7 @@ from shootout.analysis.function_names import PROGRAMS
 
 KERNEL, LIBRARIES, OTHER, MEMORY = "the kernel", "libraries", "elsewhere in the server", "memory"
 
-# What names begin with. The first part that matches has the function: performance_schema wraps locks and
+# Beginnings of names. The first part that matches has the function: performance_schema wraps locks and
 # files, the parser allocates.
 _BEGINNINGS = {
     "performance_schema": r"pfs_ PFS_ (start|end|[gs]et)_\w+_v\d digest_ \w+_digest",

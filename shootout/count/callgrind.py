@@ -1,7 +1,7 @@
 """Servers under Callgrind: how they are started, asked for what they executed, and how that is read.
 
-Callgrind writes a file for each thread. Those that dispatch commands are connections': background threads may
-execute more.
+Callgrind writes a file for each thread. Threads that dispatch commands are connections': background threads
+may execute more.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A kind of statement is counted alone, by a program that sends nothing else. If the workload sends it inside of
 a transaction, it is counted inside of an open one. So is one of several that write: rolled back, it leaves
-the rows as they were for those that follow. What committing costs is a kind of its own.
+the rows as they were for those that follow. Committing is a kind of its own.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ def path_of(folder: Path, fingerprint: str) -> Path:
 def read(
     folder: Path, fingerprint: str, skip: Callable[[str], None] | None = None
 ) -> tuple[LedgerEntry, ...]:
-    """Read all entries of a runner; empty if it has no file yet. Of a run that went on, the newest ones.
+    """Read all entries of a runner; empty if it has no file yet. A run that went on has its newest ones.
 
     The ledger only adds to verdicts, so a bad line, or a file that cannot be read, is left out; `skip`
     receives the reason, once. A last line torn by a crash is left out silently.

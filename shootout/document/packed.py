@@ -1,7 +1,7 @@
 """Packed documents: what a finished run leaves in place of its journal, at a fraction of the size.
 
-They have a journal's records, sealed likewise, in a file that `xz` unpacks. What no verdict needs is rounded
-or merged:
+They have a journal's records, sealed likewise, in a file that `xz` unpacks. Figures that no verdict needs are
+rounded or merged:
 
 - Of transactions, each percentile in `PERCENTS` stays exactly, over any starts of a cell; so do the mean, the
   shortest and the longest latency, and how many there are in each bin of a chart. Others keep `BITS` binary

@@ -30,7 +30,7 @@ FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
 
-# What a workload cannot send again and again, by its first word, and why.
+# Statements that a workload cannot send again and again, by their first words, and why.
 _UNSENT = {
     "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
     "reads a file": "LOAD",
@@ -38,7 +38,7 @@ _UNSENT = {
     "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER",
 }
 
-# What drivers say when they take a connection, again and again, and what no other statement depends on.
+# Statements that drivers send when they take a connection, and that no other statement depends on.
 _SETS_UP = re.compile(
     r"SET\s+(?:NAMES|(?:SESSION\s+)?TRANSACTION\s+ISOLATION|(?:@@)?(?:SESSION[\s.]+)?CHARACTER_SET_RESULTS)\b",
     re.IGNORECASE,

@@ -19,7 +19,7 @@ _BANNER = re.compile(
     rb"(?:[^\n]*, Version: [^\n]*started with:\s*\n(?:Tcp port: [^\n]*\n)?(?:Time[^\n]*\n)?\s*)+",
     re.IGNORECASE,
 )
-# What else people give, by how it begins.
+# Other files that people give, by how they begin.
 _OTHERS = {
     re.compile(rb"-- (?:MySQL|MariaDB) dump|/\*M?!\d+"): "a dump",
     re.compile(rb"\S+ +\d+ \[(?:Note|Warning|ERROR|System)\]"): "an error log",

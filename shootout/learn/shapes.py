@@ -61,7 +61,7 @@ class Learner:
     schema: Schema = field(default_factory=lambda: Schema({}, {}))
     inserted: Mapping[str, Inserted] = field(default_factory=dict)  # by table.column
     _spreads: dict[str, list[Spread]] = field(default_factory=dict, init=False)  # by column
-    # What stands for a few literals that a column lacks, by column.
+    # Stand-ins for a few literals that a column lacks, by column.
     _stand_ins: dict[str, dict[bytes, bytes]] = field(default_factory=dict, init=False)
 
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:

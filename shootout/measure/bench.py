@@ -63,7 +63,7 @@ class Bench:
     ) -> StartRecord | None:
         """Load the block's running servers, the base first; None if nothing was measured.
 
-        What goes wrong on a server fails its cell; on an A/A control it only ends that cell's samples.
+        An error of a server fails its cell; on an A/A control it only ends that cell's samples.
         """
         program, instances = self._with_values(block, instances, start)
         if not instances:

@@ -207,7 +207,7 @@ class Campaign:
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Blocks in random order, but reads before writes: purging goes on after a write.
 
-        Of each kind, blocks with an A/A control come first. The control takes part in no other block, so
+        Blocks with an A/A control come first in each kind. The control takes part in no other block, so
         earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).
         """
 

@@ -348,7 +348,7 @@ def _workers() -> int:
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
     """The statements that create the dataset's tables, and those that create their secondary indexes.
 
-    Those of a dump are in its file, after its settings.
+    A dump has both in its file, after its settings.
     """
     if dataset.kind == "dump":
         return [*dump.SETTINGS, f"USE {dumped(dataset)}"], []

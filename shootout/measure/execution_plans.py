@@ -29,7 +29,7 @@ _NAMES = ("range_optimizer_max_mem_size",)  # of variables that warnings quote
 Prepared = tuple[str, Sequence[str]]  # with `?`, and the literals in their places
 NONE: Mapping[str, Prepared] = {}
 DRAWS = 4  # plans in each start, each but the first after ANALYZE TABLE
-# Of one execution. What commits and locks do says nothing of a plan.
+# One execution's. Commits and locks say nothing of a plan.
 _HANDLERS = re.compile(r"Handler_(?:read_\w+|write|update|delete|mrr_\w+)")
 
 

@@ -42,7 +42,7 @@ CONNECTION_LIMITS = {
 }
 # Status variables that count work, as opposed to gauges, which report a current level.
 COUNTERS = ("Created_tmp", "Handler_", "Innodb_", "Rows_read", "Select_", "Sort_", "Table_locks_")
-# What SHOW GLOBAL STATUS raises itself, in MySQL 5.6 to 8.0 and MariaDB 10.1 to 11.4, after it has read: one
+# Counters that SHOW GLOBAL STATUS raises after it has read, in MySQL 5.6 to 8.0, MariaDB 10.1 to 11.4: one
 # reading always falls between two, and to fewer transactions on a slower server. So does Bytes_sent.
 RAISED_BY_READING = {
     *("Created_tmp_tables", "Handler_external_lock", "Handler_read_rnd_next", "Handler_tmp_write"),

@@ -13,7 +13,7 @@ from shootout.errors import MeasureError, without_values
 Refusals = Sequence[tuple[int, int, int, str]]  # kind, code, how often, and the server's message
 
 CONFLICTS = frozenset({1020, 1205, 1213})  # between transactions: part of a load
-# What servers say of a statement that they do not know, or not in this form.
+# Errors for a statement that a server does not know, or not in this form.
 LACKING = frozenset(
     (
         1064,  # syntax

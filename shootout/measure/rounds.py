@@ -41,8 +41,8 @@ FADE_S = 1.5  # of load: the slowest time constant that the fit assumes
 STEADY_TOLERANCE = 0.03  # of throughput: the largest estimated remainder of a cold start,
 STEADY_BOUND = 0.05  # and its upper bound, with 95 % confidence
 # A slice must be long enough for its transactions: in the ramp, connections that start together drift apart;
-# the window holds about two cycles (transaction and think time) of each connection, or some arrivals. Of slow
-# transactions it holds one, as transactions that cross its edges count by their share, and the ramp is short.
+# the window holds about two cycles (transaction and think time) of each connection, or some arrivals. A slow
+# one suffices, as transactions that cross its edges count by their share, and the ramp is short.
 RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
 WINDOW_CYCLES_SLOW = 1.0

@@ -23,7 +23,7 @@ from shootout.model.verdict import Acknowledgement
 STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
 SLOWER_START = 1.1  # how much longer than its predecessors a start may take, at most
 RESTART_SHARE = 0.2  # at most, of a start of all blocks: restarts, which take as long for a single block
-# What a start takes, from the recorded runs. Blocks took 1.05 to 1.27 times as long as their slices,
+# The time of a start, from the recorded runs. Blocks took 1.05 to 1.27 times as long as their slices,
 # with nine servers 1.44; restarts took 0.1 to 4.2 s for each server.
 RESTART_S = 1.0  # for each server
 WARMUP_SLICES = 8.0  # of full length, as long as the warm-up's sixteen shorter ones

@@ -194,7 +194,7 @@ class Sampling(Value):
     # all its slices in one stretch while the others are stopped (exclusive). auto: see `isolated`.
     isolation: Isolation = "auto"
     placement: PlacementName = "auto"  # CPUs of client and servers: machine.placement
-    # Of the log-ratio's interval; once it, or a tenth of the change, is as wide, no further start is needed.
+    # The log-ratio's interval; once it, or a tenth of the change, is as wide, no further start is needed.
     half_width: Share = 0.015
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 

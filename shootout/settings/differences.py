@@ -14,7 +14,7 @@ from shootout.settings.table import FOR_WRITES, NOTABLE, PLANNING, RENAMED, SETT
 COSTLY = len(SUSPECTED)  # ranks of settings that are known to cost are below it
 Origin = Literal["requested", "default", "only one has it"]
 
-# What no two instances share, and what only names or describes a server.
+# Variables that no two instances share, or that only name or describe a server.
 _IDENTITY = re.compile(
     r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|version.*|pid_file|log_file|file_name)"
     r"|(?!gtid_mode|enforce_).*gtid_.*"

@@ -9,10 +9,10 @@ from shootout import answer as answers
 from shootout.answer import Answer, Field, Link, Point, Table, Topic
 from shootout.characters import visible
 
-# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
+# Starts of mentions, references, emoji and addresses. GitHub decodes entities before it looks for
 # these, so a zero-width space has to break them (github/cmark-gfm#181).
 _LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
-# That space, characters that could start markup, and the bar of tables.
+# The same space, characters that could start markup, and the bar of tables.
 _MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
 
 

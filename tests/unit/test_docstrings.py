@@ -1,46 +1,47 @@
-"""Docstrings name their subject: a function's says what it does, a value's what it is."""
+"""Docstrings and comments name their subject: a function's says what it does, a value's what it is."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 from shootout.paths import ROOT
 
-PYTHON = ("shootout/**/*.py", "suites/**/*.py", "benchmarks/**/*.py", "lab/**/*.py", "tests/**/*.py", "*.py")
-POINTING = {"What", "That", "Those", "Of", "Such", "Which"}
-OF_VALUES = {"How", "Where", "Why", "Who", "Whether"}  # a noun clause describes a property, never an action
+POINTING = r"(?:What|That|Those|Of|Such|Which)\b.*"
+SENTENCE = re.compile(rf"(?:\A|\.\s+){POINTING}")
+CLAUSE = re.compile(r"(?:How|Where|Why|Who|Whether)\b.*")  # it describes a property, never an action
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+COMMENT = re.compile(r"(?:^ *#.*\n)+|  # .*", re.MULTILINE)
+RUST = re.compile(rf"(?<!//[/!]\n)^ *//[/!] {POINTING}", re.MULTILINE)
 
 
-def barred(node: ast.AST) -> set[str]:
-    """Return the words with which the docstring may not begin."""
-    if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-        return POINTING
-    if any("property" in ast.unparse(decorator) for decorator in node.decorator_list):
-        return POINTING
-    tells = node.returns is not None and re.match(r"(bool|TypeIs|TypeGuard)\b", ast.unparse(node.returns))
-    return POINTING | OF_VALUES - ({"Whether"} if tells else set())
+def acts(node: ast.AST) -> bool:
+    """Whether it is a function, but neither a property nor one that answers yes or no."""
+    if not isinstance(node, ast.FunctionDef) or any("property" in ast.unparse(x) for x in node.decorator_list):
+        return False
+    return node.returns is None or not re.match("bool|Type", ast.unparse(node.returns))
 
 
-def pointing(file: Path) -> Iterator[str]:
-    """Yield each docstring that begins with a barred word, with its place."""
-    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, DOCUMENTED) and (text := ast.get_docstring(node)):
-            word = re.match(r"\w*", text)
-            if word and word[0] in barred(node):
-                line = node.body[0].lineno
-                yield f"{file.relative_to(ROOT)}:{line}: {text.splitlines()[0]}"
+def pointing(text: str) -> Iterator[str]:
+    """Find sentences of a module that begin with a barred word."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED) and (said := ast.get_docstring(node)):
+            found = SENTENCE.search(said) or (CLAUSE.match(said) if acts(node) else None)
+            if found:
+                yield f"{node.body[0].lineno}: {found[0].lstrip('. ')}"
+    for comment in COMMENT.findall(text):
+        if found := SENTENCE.search(re.sub(r"\s*# ", " ", comment).strip()):
+            yield found[0].lstrip(". ")
 
 
-def test_no_docstring_points_at_its_subject() -> None:
-    files = (file for pattern in PYTHON for file in ROOT.glob(pattern))
-    assert [found for file in files for found in pointing(file)] == []
+def test_no_docstring_or_comment_points_at_its_subject() -> None:
+    files = (*ROOT.glob("*.py"), *(ROOT / "shootout").rglob("*.py"), *(ROOT / "suites").rglob("*.py"))
+    files += tuple(file for folder in ("benchmarks", "lab", "tests") for file in (ROOT / folder).rglob("*.py"))
+    found = {str(file.relative_to(ROOT)): [*pointing(file.read_text("utf-8"))] for file in files}
+    assert {file: sentences for file, sentences in found.items() if sentences} == {}
 
 
 def test_no_doc_comment_of_the_engine_does() -> None:
-    first = re.compile(rf"(?<!//[/!]\n)^ *//[/!] (?:{'|'.join(sorted(POINTING))})\b.*", re.MULTILINE)
-    texts = [file.read_text("utf-8") for file in ROOT.glob("engine/**/src/**/*.rs")]
-    assert [found for text in texts for found in first.findall(text)] == []
+    texts = [file.read_text("utf-8") for file in (ROOT / "engine").glob("**/src/**/*.rs")]
+    assert [found for text in texts for found in RUST.findall(text)] == []

@@ -127,7 +127,7 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """Most recently used first."""
     targets = {
-        # What is half built has a name of its own.
+        # A half-built entry has a name of its own.
         (kind, directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name)))
         for kind, folder in _FOLDERS.items()
         for directory in (cache / folder).glob("*")

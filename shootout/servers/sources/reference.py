@@ -180,7 +180,7 @@ def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
 
 
 def _in_catalogue(text: str) -> ServerReference:
-    """Read `ID[@settings]`. What looks like an address may hold a password, which no message shows."""
+    """Read `ID[@settings]`. An address may hold a password, which no message shows."""
     target, at, settings = text.partition("@")
     if not target or ":" in target or (at and not settings):
         kind, colon, _ = target.partition(":")
