@@ -352,6 +352,8 @@ def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
 
     Those of a dump are in its file, after its settings.
     """
+    if dataset.digest == NUMBERS:
+        return [], [*_numbers(dataset.engine)]
     if dataset.kind == "dump":
         return [*dump.SETTINGS, f"USE {dumped(dataset)}"], []
     if dataset.kind == "own":
