@@ -54,7 +54,7 @@ def commit(folder: Path, subject: str, pairs: int | None, differing: object = ""
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git says, as some engineer."""
+    """Run git as some engineer."""
     who = {f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER") for what, text in _WHO.items()}
     return subprocess.run(
         ["git", "-C", str(folder), *arguments],

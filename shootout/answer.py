@@ -1,4 +1,4 @@
-"""What is said to people: sentences, tables and charts in topics, with every figure as a value.
+"""Answers to people: sentences, tables and charts in topics, with every figure as a value.
 
 A judged result becomes one Answer; terminal, Markdown, pages, JSON and CSV write it and compute nothing.
 """

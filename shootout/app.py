@@ -261,6 +261,6 @@ def _said_before(reason: str) -> None:
 
 
 def nothing(results: Path, base: str | None = None) -> InputError:
-    """What to say where there is no run; `base`: with that server."""
+    """Make the error for a folder without runs; `base`: without runs of that server."""
     which = f" with the server {base!r}" if base else ""
     return InputError(f"{results}: no run document{which} found; `shootout run` makes one")

@@ -1,4 +1,4 @@
-"""What the core knows of a capability beside the main job; it imports one only when it is needed.
+"""The core's view of a capability beside the main job; it imports one only when it is needed.
 
 A capability is a folder of shootout/ with its kind of document and its pages; a module of `commands` has its
 command. The folder's `__init__.py` imports nothing: its docstring says what it does, in the list of commands.
@@ -77,7 +77,7 @@ class Capability:
 
 
 def about(name: str) -> str:
-    """What it does, in the list of commands: its folder's docstring. Imports nothing else of it."""
+    """Describe it in the list of commands, by its folder's docstring. Imports nothing else of it."""
     text = import_module(f"shootout.{name}").__doc__ or ""
     return text[:1].lower() + text[1:].rstrip(".")
 

@@ -126,14 +126,14 @@ def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
 
 @contextmanager
 def progress() -> Iterator[Observe]:
-    """What shows progress on standard error; nothing else reaches standard output inside the block."""
+    """Show progress on standard error; nothing else reaches standard output inside the block."""
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         yield display.show
 
 
 @contextmanager
 def fetching() -> Iterator[Callable[[str], None]]:
-    """What shows the current step on standard error; all output goes there inside the block."""
+    """Show the current step on standard error; all output goes there inside the block."""
     with redirect_stdout(sys.stderr), terminal.fetching(Console(stderr=True)) as report:
         yield report
 

@@ -64,5 +64,5 @@ QUOTED_MAX = 500  # characters; MySQL's own messages are shorter
 
 
 def quoted(text: str) -> str:
-    """What others wrote, for a message: on one line, printable, and not endless."""
+    """Quote foreign text for a message: on one line, printable, and not endless."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:QUOTED_MAX])

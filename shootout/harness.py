@@ -240,7 +240,7 @@ def _id(cell: Cell) -> str:
 
 
 def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
-    """What `-m` selects by: whose tables the workload runs on, and whether it changes them."""
+    """Mark a cell for `-m`: whose tables its workload runs on, and whether it changes them."""
     return (
         pytest.mark.tpcc if plan.workloads[cell.workload].dataset.kind == "tpcc" else pytest.mark.oltp,
         pytest.mark.write if plan.workloads[cell.workload].program.writes else pytest.mark.read,

@@ -1,4 +1,4 @@
-"""What docs/results.md says of learned workloads: `make bench-learn`.
+"""Figures of learned workloads in docs/results.md: `make bench-learn`.
 
 Each built-in workload runs with the slow log on, is learned from the log and a dump of the rows that it began
 with, and is compared with the log.

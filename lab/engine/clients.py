@@ -37,7 +37,7 @@ LIMITS = {"max_connections": 10_000, "max_prepared_stmt_count": 1_048_576, "tabl
 
 @dataclass
 class Load:
-    """What both clients do."""
+    """The load that both clients make."""
 
     workload: str
     protocol: str

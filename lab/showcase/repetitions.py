@@ -46,7 +46,7 @@ def tables(every: list[RunDocument]) -> tuple[list[str], list[str]]:
 
 
 def summary(every: list[RunDocument]) -> Iterator[str]:
-    """How many claims of each comparison hold here, do not, or cannot be told."""
+    """Count the claims of each comparison that hold here, do not, or cannot be told."""
     outcomes = (Outcome.HOLDS, Outcome.FAILS, Outcome.INCONCLUSIVE)
     yield f"| comparison | {' | '.join(outcomes)} |"
     yield f"|---|{'--:|' * len(outcomes)}"

@@ -57,7 +57,7 @@ class Gate(NamedTuple):
 
 
 def _counted(starts: NDArray[np.float64], sampling: Sampling, confidence: float) -> list[int]:
-    """How many of each cell's starts are made: until its interval is narrow enough."""
+    """Count how many of each cell's starts are made: until its interval is narrow enough."""
     counts = np.arange(sampling.starts_min, sampling.starts_max + 1)
     sums, squares = (np.cumsum(starts**power, axis=1)[:, counts - 1] for power in (1, 2))
     errors = np.sqrt((squares - sums**2 / counts) / (counts - 1) / counts)
@@ -190,7 +190,7 @@ def tables(runs: int = 300) -> Iterator[str]:
 
 
 def slow_starts(runs: int = 300) -> Iterator[str]:
-    """What a run of seven cells says of one whose starts are in two states: per cent of runs."""
+    """Table what a run of seven cells says of one whose starts are in two states: per cent of runs."""
     margin = math.log1p(GATE.policy.margin)
     yield "| rounds, restart | slow starts | by | estimate | slower | warned | silent | equivalent |"
     yield "|---|---|---|---|---|---|---|---|"

@@ -78,7 +78,7 @@ def _rejections(matching: Iterable[Acknowledgement], metric: MetricVerdict, day:
 
 
 def _worsening(metric: MetricVerdict) -> float:
-    """How much worse the metric became, as a share of the base."""
+    """Compute how much worse the metric became, as a share of the base."""
     change = metric.ratio.estimate - 1
     return -change if metric.metric == THROUGHPUT else change
 

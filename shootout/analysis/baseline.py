@@ -156,7 +156,7 @@ def _cell(cell: CellComparison, comparison: Comparison) -> BaselineCell:
 def _then(
     header: RunHeader, cell: CellComparison, stored: Mapping[RunnerWorkload, Baseline]
 ) -> BaselineCell | str:
-    """What a cell was in its baseline, or why it cannot be compared with it."""
+    """Find a cell in its baseline, or why it cannot be compared with it."""
     place = cell.cell
     baseline = stored.get((header.part(place).runner.fingerprint, place.workload))
     if baseline is None:

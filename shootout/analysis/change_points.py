@@ -74,12 +74,12 @@ def _smaller(of_values: Sequence[float], of_noise: Sequence[float], length: int)
 
 
 def _saved(values: Sequence[float], orders: list[list[int]]) -> list[float]:
-    """What the best single cut takes off the absolute deviations, for each order of the values."""
+    """Find what the best single cut takes off the absolute deviations, for each order of the values."""
     return _engine.saved(list(values), orders, PIECE_MIN)
 
 
 def _noise(values: Sequence[float]) -> list[float]:
-    """What is left beside the levels that the first cut divides, each of at least `CLEAR_MIN` values."""
+    """Subtract the level of each value: levels that the first cut divides, of at least `CLEAR_MIN` values."""
     (most,) = _engine.saved(list(values), [[*range(len(values))]], CLEAR_MIN)
     edges = (0, *_engine.cuts(list(values), max(0.0, most - RESOLUTION), CLEAR_MIN), len(values))
     levels = [values[begin:end] for begin, end in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""Which blocks of a run to measure again, as a change may be real, and whether the others still matter."""
+"""Blocks of a run to measure again, as a change may be real, and whether the others still matter."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def completed(starts: Starts) -> int:
 
 
 def errors(starts: Starts) -> dict[str, int]:
-    """How often each error occurred, by the server's code."""
+    """Count each error, by the server's code."""
     return {code: int(count) for code, count in _sums([s.errors for s in starts.values()]).items()}
 
 

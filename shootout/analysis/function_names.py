@@ -49,7 +49,7 @@ def plain(symbol: str) -> str:
 
 
 def library(file: str) -> str:
-    """What a library is called: `libc-2.31.so` and `/lib/libc.so.6` are `libc`."""
+    """Name a library without its version: `libc-2.31.so` and `/lib/libc.so.6` are `libc`."""
     return _VERSION.sub("", file.rpartition("/")[2])
 
 

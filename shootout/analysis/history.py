@@ -92,7 +92,7 @@ def _changes(points: Sequence[HistoryPoint]) -> Iterator[ChangePoint]:
 
 
 def _suspected_runs(level: Sequence[float]) -> int:
-    """How many of a level's newest values, at most half, are off the others, all on the same side.
+    """Count a level's newest values, at most half, that are off the others, all on the same side.
 
     They are too few for a level of their own; in a short series that may be many.
     """

@@ -17,7 +17,7 @@ Side = Literal["higher", "lower"]
 def place(
     value: Interval, bounds: tuple[float, float], unchanged: tuple[float, float]
 ) -> Side | Literal["within", "unclear"]:
-    """Where a value lies; `unchanged`: the least and the most that are no change."""
+    """Place a value; `unchanged`: the least and the most that are no change."""
     low, high = bounds
     if value.low > unchanged[1] and value.estimate >= high:
         return "higher"

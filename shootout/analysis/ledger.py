@@ -1,4 +1,4 @@
-"""What the ledger of a runner's A/A cells says: the noise of each kind of cell, and the false-alarm rate.
+"""A runner's A/A cells, by its ledger: the noise of each kind of cell, and the false-alarm rate.
 
 An A/A cell compares a server with a second instance of itself, measured like any other cell, so whatever it
 shows is noise. document/ledgers.py has the files.

@@ -207,7 +207,7 @@ def rested_on(pair: Pair) -> tuple[Starts, Starts]:
 
 
 def unsteady(pair: Pair) -> str:
-    """Which servers did not become steady, and in which starts; empty if all did."""
+    """Say which servers did not become steady, and in which starts; empty if all did."""
     parts = []
     for server, starts in {pair.base.server: pair.base_starts, pair.cell.server: pair.starts}.items():
         numbers = [str(start) for start, samples in starts.items() if not samples.steady]
@@ -245,7 +245,7 @@ def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effe
 
 
 def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -> str | None:
-    """Why the cell failed: its own reason, or its server's if nothing at all was measured of that.
+    """Find why the cell failed: its own reason, or its server's if nothing at all was measured of that.
 
     In a merged run only the cell's own reason counts: the server may have worked on another runner.
     """
@@ -258,7 +258,7 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
 
 
 def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
-    """Why a server that returns more or fewer rows than the base has no result; None if it does not."""
+    """Say why a server that returns more or fewer rows than the base has no result; None if it does not."""
     first, *others = returned.differing_rows(of_base, of_head) or (None,)
     if first is None:
         return None
@@ -270,7 +270,7 @@ def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
 
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
-    """Why the document has no start of a server in a block, where it did not fail."""
+    """Say why the document has no start of a server in a block, where it did not fail."""
     cell = block.cell(server)
     if document.header.runner_of(cell) is None:
         return "not measured: its shard is missing"

@@ -21,13 +21,13 @@ _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^
 
 
 def rows_read(plan: ExecutionPlan) -> float | None:
-    """How often one execution asked a storage engine for a row; None: it was not executed."""
+    """Count the rows that one execution asked a storage engine for; None: it was not executed."""
     counts = [count for name, count in plan.handlers.items() if name.startswith("Handler_read_")]
     return sum(counts) if plan.handlers else None
 
 
 def shape(plan: ExecutionPlan) -> Shape:
-    """What of a plan is decided, without estimates and drawn values.
+    """Return the decisions in a plan, without estimates and drawn values.
 
     Tables lose their numbers, which are drawn, too; unless these alone tell two of the plan's tables apart.
     """

@@ -22,7 +22,7 @@ LIKELY = 0.85  # of these draws: the noise is no better known than by a few star
 
 
 class Remaining(NamedTuple):
-    """What more starts would decide."""
+    """The cells that more starts would decide."""
 
     cells: int  # undecided, by their throughput
     decided: int  # of them, by the minutes
@@ -90,7 +90,7 @@ def _is_undecided(cell: CellComparison) -> bool:
 
 
 def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[int]:
-    """How many more starts each undecided cell needs, of those that the schedule gives enough."""
+    """Estimate how many more starts each undecided cell needs, of those that the schedule gives enough."""
     sampling, policy = comparison.header.profile.sampling, comparison.policy
     comparisons = max(1, sum(len(cell.judged) for cell in (*comparison.cells, *comparison.aa_controls)))
     for cell in block:

@@ -176,7 +176,7 @@ def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confiden
 
 
 def contributions(log_ratios: Sequence[Sequence[float]], trim: float) -> list[float]:
-    """What each start contributes to the estimate of `ratio_of_starts`, which is their mean."""
+    """Compute what each start contributes to the estimate of `ratio_of_starts`, which is their mean."""
     return [float(each.mean()) for each in _linear(log_ratios, trim)]
 
 

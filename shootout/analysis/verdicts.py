@@ -98,7 +98,7 @@ def of_metric(
 
 
 class _Criteria(NamedTuple):
-    """What a change must pass to count."""
+    """Criteria that a change must pass to count."""
 
     margin: float
     bar: float  # of the logarithm: the margin, or more if noise alone reaches it

@@ -169,7 +169,7 @@ def _standstills(starts_of: Mapping[str, Starts]) -> Iterator[Warning]:
 
 
 def _empty(samples: Samples) -> int:
-    """How many slices did next to nothing, where slices have many transactions."""
+    """Count the slices that did next to nothing, where slices have many transactions."""
     usual = median(samples.transactions)
     return sum(count < EMPTY * usual for count in samples.transactions) if usual >= MANY else 0
 

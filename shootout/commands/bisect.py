@@ -143,7 +143,7 @@ class Bisect(Capability):
 
 @contextmanager
 def _keeping() -> Iterator[Observe]:
-    """What shows progress; an interruption says what is kept."""
+    """Show progress; an interruption says what is kept."""
     with command.progress() as observe:
         try:
             yield observe

@@ -37,7 +37,7 @@ WITHOUT = Option("parts to leave out, such as time,data", "PART,…", texts.item
 
 
 class Upgrade(Capability):
-    """What an upgrade will do, and what to set."""
+    """An upgrade's effect, and what to set."""
 
     name = "upgrade"
     store = UPGRADES
@@ -99,7 +99,7 @@ class Upgrade(Capability):
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
-    """What was asked, and what is answered already. Raises InputError."""
+    """Take what was asked, and what is answered already. Raises InputError."""
     unknown = [part for part in args.without if part not in get_args(Part)]
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")

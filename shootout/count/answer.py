@@ -248,7 +248,7 @@ def _failure(failure: CountFailure) -> str:
 
 
 def _lacking(failures: Sequence[CountFailure]) -> str:
-    """What a server lacks: a statement and why, or the names of several."""
+    """Say what a server lacks: a statement and why, or the names of several."""
     first, *others = failures
     if not others:
         return f"{first.server} lacks {', '.join(filter(None, (first.workload, first.kind)))}: {first.reason}"

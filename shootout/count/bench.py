@@ -52,10 +52,10 @@ Key = tuple[str, str]  # workload and kind
 
 
 class Watcher:
-    """What looks at the servers while they are counted, and may change what they execute."""
+    """An observer of the servers while they are counted; it may change what they execute."""
 
     def starting(self, server: str, tree: Tree, home: Path) -> Tree:
-        """What is started in place of a server's program, which already runs under Callgrind."""
+        """Give the program to start in place of a server's, which already runs under Callgrind."""
         return tree
 
     def sending(self, server: str, unit: Unit, home: Path) -> None:
@@ -64,7 +64,7 @@ class Watcher:
 
 @dataclass
 class ServerCounts:
-    """What one server gave."""
+    """The counts of one server."""
 
     record: ServerRecord
     counts: list[KindCount] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What each kind of statement costs by version: every server beside the version before it, in its family."""
+"""The cost of each kind of statement by version: every server beside the version before it, in its family."""
 
 from __future__ import annotations
 

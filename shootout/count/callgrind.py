@@ -93,7 +93,7 @@ class Functions:
 
 @dataclass(frozen=True)
 class Dump:
-    """What connections' threads executed between two dumps: one, or as many as were opened."""
+    """The work of connections' threads between two dumps: of one thread, or of as many as were opened."""
 
     texts: Sequence[str] = field(repr=False)
     others: Sequence[str] = field(repr=False, default=())  # of threads without a connection
@@ -145,7 +145,7 @@ class Counter:
         self._ask("instrumentation off")
 
     def dump(self) -> Dump:
-        """What connections' threads have executed since the last dump. Raises MeasureError."""
+        """Dump what connections' threads have executed since the last dump. Raises MeasureError."""
         self._ask("dump")
         files = list(self.home.glob(f"{_PREFIX}.*-*"))  # a number of the dump, and of the thread
         texts = [file.read_text("utf-8", errors="replace") for file in files]
@@ -174,7 +174,7 @@ class Counter:
 
 
 def _channel(home: Path) -> str:
-    """Where Valgrind makes the pipes that vgdb speaks through: a killed server would leave them in /tmp."""
+    """Keep the pipes that vgdb speaks through out of /tmp, where a killed server would leave them."""
     return f"--vgdb-prefix={home}/vgdb"
 
 

@@ -133,7 +133,7 @@ class Heat:
         )
 
     def _why(self, kind: KindCosts, cost: Cost) -> str:
-        """Why a server has no count of a kind."""
+        """Say why a server has no count of a kind."""
         key = (kind.workload, kind.kind, cost.server)
         every = self.comparison.changes
         return next((each.reason for each in every if (each.workload, each.kind, each.server) == key), "")

@@ -53,7 +53,7 @@ class Callgrind:
         measure.measure(plan, results, observe)
 
     def counted(self, results: Path, base: str) -> dict[str, Counted]:
-        """What was counted of the last workload, server by server."""
+        """Read the counts of the last workload, server by server."""
         return {path.name: _counted(COUNTS.read(path), base) for path in COUNTS.find(results)}
 
     def differences(self, results: Path, older: str, newer: str) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ def _of_kinds(
 
 
 def _failure(document: CountDocument, server: str, kind: CountedKind) -> CountFailure | None:
-    """Why a server has no counts of a kind, or of one that this is put together from."""
+    """Find why a server has no counts of a kind, or of one that this is put together from."""
     of_server = [failure for failure in document.failures if failure.server == server]
     failures = {(failure.workload, failure.kind): failure for failure in reversed(of_server)}
     names = (kind.name, *kind.less, *kind.sums)

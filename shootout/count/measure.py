@@ -173,7 +173,7 @@ def _attempt(work: Callable[[Session], None], session: Session) -> None:
 
 
 def _costs(benches: Sequence[Bench]) -> dict[Key, int]:
-    """What an execution of each kind takes on the first server that knows it."""
+    """Take the cost of an execution of each kind from the first server that knows it."""
     return {key: cost for bench in reversed(benches) for key, cost in bench.counted.costs.items()}
 
 
@@ -235,7 +235,7 @@ def _document(
 
 
 def _executed(bench: Bench) -> Iterator[Executed]:
-    """What a server executed; nothing if it was not counted."""
+    """Yield what a server executed; nothing if it was not counted."""
     counted, program = bench.counted, bench.server.program
     if counted.shares and isinstance(program, Tree):
         yield Executed(counted.record, program.files.mysqld, counted.shares, counted.beside)

@@ -90,7 +90,7 @@ def kinds_of(counted: Sequence[Unit]) -> tuple[CountedKind, ...]:
 
 
 def repetition(unit: Unit, instructions: int | None) -> int:
-    """How often a repetition does a unit that takes so many instructions; None: not known."""
+    """Say how often a repetition does a unit that takes so many instructions; None: not known."""
     if instructions is None:
         return unit.kind.units
     least = min(WRITES_MIN, WRITES_INSTRUCTIONS / max(1, instructions)) if unit.writes else 1
@@ -99,7 +99,7 @@ def repetition(unit: Unit, instructions: int | None) -> int:
 
 
 def priming(unit: Unit, instructions: int | None) -> int:
-    """How often it runs before anything is counted.
+    """Say how often it runs before anything is counted.
 
     InnoDB hashes a page after a hundred searches or more, which takes up to 800 000 instructions. Cheap
     statements must have that behind them.

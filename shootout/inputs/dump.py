@@ -93,7 +93,7 @@ def _may_be_a_line(buffer: bytes, start: int) -> bool:
 
 
 def _begin(buffer: bytes, at: int) -> int:
-    """Where the next statement begins, behind white space and comments."""
+    """Find where the next statement begins, behind white space and comments."""
     while True:
         at = _past_space(buffer, at)
         if buffer.startswith((b"#", b"--"), at):
@@ -108,7 +108,7 @@ def _begin(buffer: bytes, at: int) -> int:
 
 
 def _end(buffer: bytes, start: int, delimiter: bytes) -> int | None:
-    """Where a statement ends: at a delimiter outside of quotes and comments; None: not in this buffer."""
+    """Find a statement's end: a delimiter outside of quotes and comments; None: not in this buffer."""
     plain = _plain(delimiter[:1])
     at: int | None = start
     while at is not None and at < len(buffer):
@@ -204,7 +204,7 @@ def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
 
 
 def _fault(statement: bytes, schemas: set[bytes]) -> str:
-    """Why a dump with this statement and these schemas cannot be loaded."""
+    """Say why a dump with this statement and these schemas cannot be loaded."""
     if _SOURCE.match(statement):
         return f"expected statements, found a command of the mysql client: {_shown(statement)}"
     if _BROKEN.match(statement):

@@ -367,7 +367,7 @@ class Scope:
         return _split(where, sql, filled)
 
     def _unprepared(self, name: str, before: str) -> str:
-        """Why a prepared statement cannot have a parameter there; empty: it can."""
+        """Say why a prepared statement cannot have a parameter there; empty: it can."""
         parameter = self.workload.parameters[name]
         if isinstance(parameter, Learned) and parameter.counts:
             return "a list"

@@ -41,7 +41,7 @@ def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
 
 
 def _changes(selection: Selection) -> dict[str, Any]:
-    """What options change in a profile's tables."""
+    """List what options change in a profile's tables."""
     if selection.budget == 0:
         raise InputError("--budget 0: expected a number above 0")
     tables: dict[str, Any] = {}

@@ -130,7 +130,7 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
 
 
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
-    """What a dump holds. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
+    """Describe a dump. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
     dump.check(path)
     try:
         with path.open("rb") as file:
@@ -212,7 +212,7 @@ def _first_word(where: str, sql: str) -> str:
 
 
 def _verb(where: str, sql: str) -> str:
-    """What a statement does: its first word; after WITH, that of the main statement."""
+    """Read what a statement does: its first word; after WITH, the main statement's."""
     word = _first_word(where, sql)
     if word != "WITH":
         return word
@@ -284,7 +284,7 @@ def _transaction(
 
 
 def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
-    """How often a step is sent; or 1 and the parameter that sets it."""
+    """Read how often a step is sent; or 1 and the parameter that sets it."""
     declared = scope.workload.parameters
     if not (isinstance(step.repeat, str) and step.repeat in declared):
         return scope.amount(where, step.repeat, NATURAL), None

@@ -1,4 +1,4 @@
-"""Which column each literal of a template is compared with or written to."""
+"""The column that each literal of a template is compared with or written to."""
 
 from __future__ import annotations
 
@@ -280,7 +280,7 @@ def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
 
 
 def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
-    """What a query reads, by the names that it gives."""
+    """Find the tables and subqueries that a query reads, by the names that it gives."""
     sources = scope.find_all(exp.Table, exp.Subquery)
     own = (
         source

@@ -1,4 +1,4 @@
-"""Which statements of a transaction repeat as a group."""
+"""Statements of a transaction that repeat as a group."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def _text(value: str) -> str:
 
 
 def _seconds(row: Row) -> float:
-    """How long a statement took: a time, seconds, or Azure's milliseconds."""
+    """Read how long a statement took: a time, seconds, or Azure's milliseconds."""
     if "querydurationms" in row:
         return float(row["querydurationms"]) / 1000
     if found := _CLOCK.fullmatch(row["querytime"]):

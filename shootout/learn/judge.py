@@ -260,7 +260,7 @@ class _Sides:
 
 
 def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:
-    """Why a learned workload is not what the server ran, each with its reasons, the worst first."""
+    """Say why a learned workload is not what the server ran, each with its reasons, the worst first."""
     scores = (
         (fidelity.score, "the log's statements are"),
         (fidelity.time_score, "the log's time goes to what is"),

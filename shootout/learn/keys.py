@@ -1,4 +1,4 @@
-"""Which keys are new: those that a log's statements insert, and the values that repeat them."""
+"""New keys: those that a log's statements insert, and the values that repeat them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Inserted:
 
 
 def inserted(templates: Sequence[Template], bound: Sequence[Bound]) -> dict[str, Inserted]:
-    """What the log inserts, by column."""
+    """Find the keys that the log inserts, by column."""
     slots: dict[str, list[Slot]] = {}
     few: dict[str, bool] = {}
     for template, one in zip(templates, bound, strict=True):

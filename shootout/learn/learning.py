@@ -60,7 +60,7 @@ class LearnedStatement(Value):
 
 
 class LearningReport(Value):
-    """What was learned, and what was left out."""
+    """Everything learned from a log, and what was left out."""
 
     logs: tuple[str, ...]
     server: str  # that loaded the dump
@@ -80,7 +80,7 @@ class LearningReport(Value):
 
 
 def values_of(instance: Running, schema: str) -> Callable[[str], Values]:
-    """What reads the values of TABLE.COLUMN, each column once. It raises MeasureError."""
+    """Make a reader of the values of TABLE.COLUMN, each column once. It raises MeasureError."""
 
     @cache
     def values(name: str) -> Values:
@@ -229,7 +229,7 @@ def _label(slot: Slot, binding: Binding) -> str:
 
 
 def _unsent(template: Template, bound: Bound) -> str:
-    """Why a workload cannot have this statement; empty: it can."""
+    """Say why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
     word = re.match(r"[\s(]*(\w*)", template.sql)
@@ -291,7 +291,7 @@ def _sequences(
 
 
 def warnings(log: Log) -> Iterator[str]:
-    """Why a workload learned from the log may not be what the server ran."""
+    """Say why a workload learned from the log may not be what the server ran."""
     if log.kind == "slow" and log.fastest_s > FASTEST_MAX_S:
         fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
         yield f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
@@ -339,7 +339,7 @@ def mean_statements(sequences: Sequence[LogSequence]) -> float:
 
 
 def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
-    """What the log says of each statement, frequent ones first."""
+    """Sum up what the log says of each statement, frequent ones first."""
     whole = max(1, sum(statement.template.count for statement in statements))
     said = []
     for statement, one in zip(statements, bound, strict=True):

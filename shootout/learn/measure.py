@@ -40,7 +40,7 @@ REFUSED_MAX = 50  # statements; more mean that the dump is another application's
 
 
 class LearnedWorkload(Value):
-    """What `shootout learn` found; the document learned.json."""
+    """The findings of `shootout learn`; the document learned.json."""
 
     format: Literal[3]
     workload: str  # the file

@@ -64,7 +64,7 @@ class Values:
         return all(part in self._text for part in re.split(b"[%_]", folded))
 
     def held(self, literals: Sequence[bytes]) -> frozenset[bytes]:
-        """Those of the literals that the column has beyond the values here."""
+        """Find which of the literals the column has beyond the values here."""
         if self.present is None:
             return frozenset()
         known = {self._key(value) for value in self.present(literals)}
@@ -103,7 +103,7 @@ class Values:
         return isinstance(key, int) and self.column.next is not None and key >= self.column.next
 
     def _key(self, value: bytes | str | int) -> Any:
-        """What equal values share, whatever their spelling."""
+        """Make the key that equal values share, whatever their spelling."""
         if isinstance(value, int):
             return value
         if columns.is_bytes(self.type):

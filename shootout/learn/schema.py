@@ -1,4 +1,4 @@
-"""What a loaded dump says: tables, columns, keys, and the values of columns."""
+"""The schema in a loaded dump: tables, columns, keys, and the values of columns."""
 
 from __future__ import annotations
 

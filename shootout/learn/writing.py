@@ -87,7 +87,7 @@ def _string(text: str) -> str:
 
 
 def summary(names: Sequence[tuple[str, int]]) -> str:
-    """What a transaction sends: names, each with how often if more than once."""
+    """Sum up what a transaction sends: names, each with how often if more than once."""
     parts = []
     for name, group in groupby(names, key=lambda pair: pair[0]):
         times = sum(count for _, count in group)

@@ -33,7 +33,7 @@ LANES_MAX = 4  # engine threads; one drives some hundred thousand transactions a
 
 
 class Watcher(Protocol):
-    """What looks at the servers of each block while they are measured."""
+    """An observer of the servers of each block while they are measured."""
 
     def watching(
         self, start: int, block: Block, engine: Engine, instances: Mapping[str, Running]

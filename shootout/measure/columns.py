@@ -132,7 +132,7 @@ def _beside(column: ProgramColumn, anchor: ProgramColumn, schema: str, base: Run
 
 
 def _read(type: str, name: str) -> str:
-    """What is read of a column: it, or the bytes of its characters, which no collation orders."""
+    """Write the expression that reads a column, or the bytes of its characters, which no collation orders."""
     if is_bytes(type):
         return f"HEX({name})"
     return name if type in (*_ORDERED, *INTEGERS) else f"CAST(CONVERT({name} USING utf8mb4) AS BINARY)"

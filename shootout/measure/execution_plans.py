@@ -45,7 +45,7 @@ def planned(
     draws: int = DRAWS,
     executed: re.Pattern[str] | None = ANY,
 ) -> Iterator[ExecutionPlan]:
-    """How the server executes statements by kind, and what its handlers do; no row changes.
+    """Explain statements by kind, and count what the server's handlers do; no row changes.
 
     The plan is that of the prepared statement where there is one: of a literal the server knows more.
     The server samples its statistics again for each plan but the first, so that a plan that hangs by a thread

@@ -73,7 +73,7 @@ class ServerUnderTest(Protocol):
         """Start the server on what `load` gave, and read its pages. Raises MeasureError."""
 
     def record(self, template: Any = None, instance: Running | None = None) -> ServerRecord:
-        """What is known of the server so far."""
+        """Record what is known of the server so far."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
 
 
 def engine(program: Program, schema: str, instance: Running, seed: int, workers: int = 1) -> Engine:
-    """What sends a program to this server, with the values that its columns have. Raises MeasureError."""
+    """Make the engine for a program on this server, with the values of its columns. Raises MeasureError."""
     filled = columns.continued(columns.filled(program, schema, instance), schema, instance)
     return Engine(msgspec.json.encode(filled), seed, workers)
 
@@ -221,7 +221,7 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
 
 
 def handle(label: str, instance: Running, *, control: bool = False) -> ServerHandle:
-    """What measuring needs of a running server."""
+    """Make a running server's handle for measuring."""
     of_host = machine.counters(instance.pid)
     flushes = machine.flushes(instance.directory) if isinstance(instance, Instance) else None
     waits = WAITS

@@ -70,7 +70,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a run measures."""
+    """The plan of a run, with its servers found."""
 
     profile_name: str  # or its file, as given
     profile: Profile

@@ -73,7 +73,7 @@ class Recorder:
 
     @property
     def spent_s(self) -> float:
-        """Of the budget, so far."""
+        """The part of the budget spent so far."""
         return time.monotonic() - self.budget_began_s
 
     def add_server(self, record: ServerRecord) -> None:

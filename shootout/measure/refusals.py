@@ -1,4 +1,4 @@
-"""What servers refuse: a workload that mostly fails is no load."""
+"""Refusals by servers: a workload that mostly fails is no load."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MOST = 0.5  # share of attempts
 
 
 def code(error: BaseException) -> int:
-    """What the server said behind an error of ours, as a number; 0: nothing."""
+    """Find the server's error number behind an error of ours; 0: none."""
     said = error.__cause__ or error.__context__
     if isinstance(said, LoadError):
         _, number, _ = said.args

@@ -79,7 +79,7 @@ def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
 
 
 def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
-    """Where servers return other rows than the plan's base. Raises InputError and MeasureError."""
+    """Find where servers return other rows than the plan's base. Raises InputError and MeasureError."""
     for planned in plan.servers.values():
         if planned.reference.source == "dsn":
             raise InputError(f"{planned.reference.text}: {COMPARES} needs servers that shootout starts")

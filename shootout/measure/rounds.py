@@ -52,7 +52,7 @@ WINDOW_MAX_S = 10.0
 
 
 class Driver(Protocol):
-    """What makes the load: the engine."""
+    """The maker of the load: the engine."""
 
     def slice(self, server: int, ramp_s: float, window_s: float, timeout_s: float) -> Slice:
         """Load the server for one slice; raises LoadError."""
@@ -61,7 +61,7 @@ class Driver(Protocol):
 
 @dataclass(frozen=True)
 class ServerHandle:
-    """What measuring needs of a running server."""
+    """A running server, as far as measuring needs it."""
 
     label: str
     cpu_s: Callable[[], float] | None  # None: not visible
@@ -188,7 +188,7 @@ def _clocks() -> tuple[float, ...]:
 
 
 def _counted(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """How much each counter grew; one that decreased was reset, and is left out."""
+    """Compute how much each counter grew; one that decreased was reset, and is left out."""
     return {name: after[name] - then for name, then in before.items() if after.get(name, -math.inf) >= then}
 
 
@@ -288,7 +288,7 @@ class _Slices:
     def standstills(
         self, server: int, taken: Slice, before: Sequence[float], after: Sequence[float]
     ) -> Mapping[str, float]:
-        """How long the server, this process and the clocks stood still around a slice, by counter.
+        """Compute how long the server, this process and the clocks stood still around a slice, by counter.
 
         In an open loop a slow server ends late, too, because of what waits.
         """

@@ -1,4 +1,4 @@
-"""What to measure next: from the records so far to the blocks of the next start. Pure: no clock, no server.
+"""The schedule: from the records so far to the blocks of the next start. Pure: no clock, no server.
 
 Starts serve as many blocks as the budget can give the starts that a verdict takes; a block leaves once its
 interval is narrow enough: as the profile asks, or a tenth of its change. When all have left, or the budget is
@@ -80,7 +80,7 @@ def servers(run: RunDocument, block: Block) -> list[str]:
 
 
 def half_width(run: RunDocument, block: Block) -> float:
-    """Of the block's widest interval so far; infinite if it is not known yet."""
+    """Compute the half-width of the block's widest interval so far; infinite if it is not known yet."""
     return pairs.half_width(_starts(run, block), run.header.profile.policy)
 
 
@@ -191,7 +191,7 @@ def _is_wanting(run: RunDocument, block: Block) -> bool:
 
 
 def _fitting(left: float, blocks: float) -> int:
-    """How many blocks fit into a start; `left`: time left, in block times of a start of so many `blocks`."""
+    """Compute how many blocks fit into a start; `left`: time, in block times of a start of `blocks`."""
     return max(0, int((left - RESTART_SHARE * blocks) / (1 - RESTART_SHARE)))
 
 

@@ -44,7 +44,7 @@ def fixed(program: Program) -> dict[str, str]:
 
 
 def kinds(program: Program) -> int:
-    """How many kinds of statements a program sends."""
+    """Count the kinds of statements that a program sends."""
     return len({kind for _, kind in _kinds(program)})
 
 
@@ -117,7 +117,7 @@ def _literal_characters(kind: tuple[ProgramStatement, str]) -> int:
 
 
 def _texts(statement: ProgramStatement) -> tuple[str, ...]:
-    """What stands around a statement's parameters."""
+    """Return the texts around a statement's parameters."""
     texts = [""]
     for piece in statement.pieces:
         if isinstance(piece, str):

@@ -150,7 +150,7 @@ class Regression(SeriesKey):
 
     @property
     def remaining(self) -> float:
-        """What is left of the level before."""
+        """The share that is left of the level before."""
         return self.after / self.before
 
     @property

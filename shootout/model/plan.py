@@ -1,4 +1,4 @@
-"""What a run measures: servers, datasets, cells and blocks, and the profile that names them."""
+"""The plan of a run: servers, datasets, cells and blocks, and the profile that names them."""
 
 from __future__ import annotations
 
@@ -339,6 +339,6 @@ class ProfileFile(Profile):
 
     @property
     def measured(self) -> Profile:
-        """What a run measures, at its scale."""
+        """The profile that a run measures, at its scale."""
         kept = {name: getattr(self, name) for name in Profile.__struct_fields__}
         return Profile(**kept | {"scales": {}})

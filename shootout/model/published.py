@@ -19,7 +19,7 @@ class PublishedPeak(Value):
 
 
 class PublishedReport(Value):
-    """What sysbench prints after a run, beside the transactions/s."""
+    """The rest of sysbench's report after a run, beside the transactions/s."""
 
     requests_per_s: float  # reads and writes
     other_per_s: float
@@ -74,7 +74,7 @@ class Claim(Value):
 
     @property
     def ratio_words(self) -> str:
-        """What is divided by what."""
+        """The ratio's two sides, in words."""
         alike = (self.head.threads, self.head.workload) == (self.base.threads, self.base.workload)
         return f"{self.head.server if alike else self.head.words} over {self.base.words}"
 

@@ -130,7 +130,7 @@ FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the di
 
 
 class Returned(Value):
-    """What one kind of statement returned in a start, over whole slices, and how much that varied."""
+    """Rows and bytes that a kind of statement returned in a start, over whole slices, with their variation."""
 
     executions: Positive
     slices: Positive  # with executions
@@ -290,7 +290,7 @@ class RunDocument(Value):
 
     @property
     def spent_s(self) -> float:
-        """What was spent of the budget by the end of the last start, as far as that is recorded."""
+        """The part of the budget spent by the end of the last start, as far as that is recorded."""
         return max((start.spent_s or 0.0 for start in self.starts), default=0.0)
 
     def interrupted(self, cell: Cell) -> bool:

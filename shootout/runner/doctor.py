@@ -1,4 +1,4 @@
-"""What to know about a runner before trusting its verdicts: machine, noise, false alarms."""
+"""Facts to know about a runner before trusting its verdicts: machine, noise, false alarms."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class CellNoise(Value):
 
 
 class Report(Value):
-    """What `shootout doctor` reports."""
+    """The report of `shootout doctor`."""
 
     runner: Runner
     findings: tuple[Finding, ...]

@@ -1,4 +1,4 @@
-"""What the kernel reports about this machine: /proc and /sys, or a recording of them."""
+"""The kernel's account of this machine: /proc and /sys, or a recording of them."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ COUNTERS: Mapping[str, tuple[str, Callable[[int], float]]] = {
 
 
 def counters(pid: int | None) -> dict[str, Callable[[], float]]:
-    """Those of COUNTERS that can be read for a process; none if it is not visible from here."""
+    """Find the COUNTERS that can be read for a process; none if it is not visible from here."""
     visible: dict[str, Callable[[], float]] = {}
     if pid is None:
         return visible

@@ -57,7 +57,7 @@ class Running(ABC):
     @property
     @abstractmethod
     def login(self) -> Login:
-        """What the load engine logs in with."""
+        """Return the login of the load engine."""
 
     @abstractmethod
     def connect(self, **options: Any) -> Connection[Cursor]:
@@ -72,7 +72,7 @@ class Running(ABC):
 
     @abstractmethod
     def post_mortem(self) -> str:
-        """How the server died, as a line to append to an error; empty while it lives."""
+        """Say how the server died, as a line to append to an error; empty while it lives."""
 
     @abstractmethod
     def stop(self) -> None:

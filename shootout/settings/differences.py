@@ -38,7 +38,7 @@ class VariableDifference:
 def differences(
     base: Mapping[str, str], head: Mapping[str, str], requested: Collection[str] = ()
 ) -> list[VariableDifference]:
-    """What differs between two servers' variables: notable ones first, then by name.
+    """List what differs between two servers' variables: notable ones first, then by name.
 
     `requested`: variables that either server's settings profile sets. A renamed variable has its name on the
     head. Values that mean the same differ in nothing, such as an empty one and its default.

@@ -1,4 +1,4 @@
-"""What a server reference adds to the settings of its run: `@NAME`, `@FILE`, `@VARIABLE=VALUE`."""
+"""Settings that a server reference adds to those of its run: `@NAME`, `@FILE`, `@VARIABLE=VALUE`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def combine(run: str, added: str | None = None) -> SettingsProfile:
 
 
 def name_of(run: str, added: str | None = None) -> str:
-    """What the settings are called in records and on pages."""
+    """Name the settings as records and pages do."""
     parts = [run]
     for part in _parts(added):
         parts = [*parts, part] if _adds(part) else [part.removeprefix(ONLY)]
@@ -37,7 +37,7 @@ def name_of(run: str, added: str | None = None) -> str:
 
 
 def _parts(added: str | None) -> list[str]:
-    """What `+` joins; within a value it joins only what can be a part."""
+    """Split at `+`; within a value it joins only what can be a part."""
     if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
         return [] if added is None else [added]
     parts: list[str] = []

@@ -154,13 +154,13 @@ class _Reading:
         return options
 
     def left_out(self) -> Iterator[str]:
-        """What no server gets, each with its reason."""
+        """Say which options no server gets, each with its reason."""
         yield from placed(self.placed)
         yield from self.others
 
 
 def placed(options: Iterable[str]) -> Iterator[str]:
-    """Why options are left out that place a server, in a phrase."""
+    """Say why options are left out that place a server, in a phrase."""
     if said := ", ".join(options):
         yield f"{said}, because shootout places servers itself"
 

@@ -55,7 +55,7 @@ EXPLAINED = (
 
 
 def answer(result: SoakResult) -> Answer:
-    """What became of each server under load."""
+    """Describe what became of each server under load."""
     header, failures = result.document.header, result.document.failures
     lasted = figures.duration(header.duration_s)
     return Answer(
@@ -129,7 +129,7 @@ def _finding(finding: Finding) -> Row:
 
 
 def _footprint(comparison: SoakComparison) -> Topic | None:
-    """What the head took beside the base."""
+    """Compare the head's footprint with the base's."""
     if not comparison.footprint or comparison.base == comparison.head:
         return None
     rows = tuple(
@@ -171,7 +171,7 @@ def _servers(result: SoakResult) -> Topic:
 
 
 def remarks(comparison: SoakComparison) -> Iterator[str]:
-    """What such a soak can find, and whether the machine was the same for both servers."""
+    """Say what such a soak can find, and whether the machine was the same for both servers."""
     if comparison.detectable is not None:
         loss = number(100 * comparison.detectable, 0)
         yield f"Of five such soaks, four would find a loss of {loss}{SPACE}% that begins midway."
@@ -184,7 +184,7 @@ def remarks(comparison: SoakComparison) -> Iterator[str]:
 
 
 def conditions(header: SoakHeader) -> str:
-    """What was loaded, how, and for how long."""
+    """Describe what was loaded, how, and for how long."""
     pace = "closed loop" if header.load.rate is None else f"{number(header.load.rate)} transactions/s"
     return ", ".join(
         (

@@ -58,7 +58,7 @@ class Curve:
 
     @cached_property
     def speed(self) -> Values:
-        """What a healthy server keeps: throughput, or in an open loop the inverse latency."""
+        """The speed that a healthy server keeps: throughput, or in an open loop the inverse latency."""
         return 1 / np.maximum(filled(self.latency_s), 1e-6) if self.open_loop else self.tps
 
     def until(self, seconds: int) -> Curve:

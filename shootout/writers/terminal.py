@@ -75,7 +75,7 @@ class Display:
 
 
 def _live_line(progress: Progress, elapsed_s: float) -> Text:
-    """How much of the whole run is done and left, and what is being measured."""
+    """Draw how much of the whole run is done and left, and what is being measured."""
     if progress.left_s is None:
         return _text(_activity(progress))
     filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))

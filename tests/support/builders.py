@@ -478,7 +478,7 @@ def _compared(document: RunDocument) -> Comparison:
 
 
 def a_result(document: RunDocument | None = None) -> tuple[RunDocument, Comparison]:
-    """What the site is built from: a document and what is concluded from it."""
+    """Make the site's input: a document and what is concluded from it."""
     return _usual() if document is None else (document, _compared(document))
 
 

@@ -189,7 +189,7 @@ def with_run(results: Path) -> None:
 
 
 def explained(results: Path, *, whole: bool) -> None:
-    """What lies beside an explanation; `whole`: beside its profiled run."""
+    """Put an explanation's files beside it; `whole`: beside its profiled run."""
     with_run(results)
     folder = results.parent / OF_RUN
     (folder / EXPLAINED.document).write_bytes(journal.encoded(explanations.profiled()))

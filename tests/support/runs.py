@@ -137,7 +137,7 @@ class Lab:
         return found
 
     def left(self) -> tuple[Sequence[int], Sequence[Path]]:
-        """What a run must not leave: servers, and their directories or half-made templates."""
+        """Find what a run must not leave: servers, and their directories or half-made templates."""
         directories = [*(self.cache / "instances").glob("*"), *(self.cache / "templates").glob(".*.partial")]
         return list(self.servers()), directories
 

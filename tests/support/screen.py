@@ -1,4 +1,4 @@
-"""What a terminal shows."""
+"""A terminal's screen."""
 
 from __future__ import annotations
 

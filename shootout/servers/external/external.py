@@ -108,7 +108,7 @@ class External(Running):
 
     @property
     def identity(self) -> tuple[Any, ...]:
-        """What identifies the server, however it was reached."""
+        """The server's identity, however it was reached."""
         return self.query("SELECT @@hostname, @@port, @@datadir, @@socket")[0]
 
     def status(self) -> dict[str, float]:
@@ -125,7 +125,7 @@ class External(Running):
         return self._connection_failure() == ""
 
     def post_mortem(self) -> str:
-        """Why the server does not answer, as a line to append to an error; empty while it does."""
+        """Say why the server does not answer, as a line to append to an error; empty while it does."""
         failure = self._connection_failure()
         return f"\nThe server at {self.dsn.where} no longer answers: {failure}" if failure else ""
 
@@ -181,7 +181,7 @@ class External(Running):
             self.query(f"DROP DATABASE {schema}", DROP_TIMEOUT_S)
 
     def _connection_failure(self) -> str:
-        """Why the server does not answer; "" if it does."""
+        """Say why the server does not answer; "" if it does."""
         try:
             self.connect(read_timeout=CONNECT_TIMEOUT_S).close()
         except pymysql.Error as error:

@@ -1,4 +1,4 @@
-"""What fills a new data directory: the server's own SQL scripts, or a copy that is shipped with it."""
+"""Statements that fill a new data directory: the server's own SQL scripts, or a copy shipped with it."""
 
 from __future__ import annotations
 

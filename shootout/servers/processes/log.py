@@ -72,7 +72,7 @@ def failure(what: str, directory: Path, begins: int = 0) -> str:
 
 
 def ending(code: int | None) -> str:
-    """How a process ended, from its exit code as subprocess reports it; None: killed, and still there."""
+    """Say how a process ended, from its exit code as subprocess reports it; None: killed, and still there."""
     if code is None:
         return "killed, and held by the kernel"
     allowed, _ = resource.getrlimit(resource.RLIMIT_AS)  # where it has an end, servers crash without a word

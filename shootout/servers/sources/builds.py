@@ -280,13 +280,13 @@ def _last_words(log: Path) -> str:
 
 
 def _git(directory: Path, *arguments: str) -> str | None:
-    """What git says; None if it fails. Raises InputError without git, MeasureError if it takes too long."""
+    """Ask git; None if it fails. Raises InputError without git, MeasureError if it takes too long."""
     done = _run_git(directory, *arguments, timeout_s=_GIT_TIMEOUT_S)
     return done.stdout if done.returncode == 0 else None
 
 
 def _must(directory: Path, *arguments: str, variables: Mapping[str, str] = os.environ) -> str:
-    """What git says. Raises MeasureError with its last words if it fails, and InputError without git."""
+    """Ask git. Raises MeasureError with its last words if it fails, and InputError without git."""
     done = _run_git(directory, *arguments, variables=variables)
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"exit code {done.returncode}"])[-1]

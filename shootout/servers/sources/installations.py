@@ -63,7 +63,7 @@ def find(
 def names(
     references: Mapping[ServerReference, str], container: Container, report: Progress = no_progress
 ) -> dict[str, str]:
-    """What trees, images and running servers call themselves, such as "mysql-8.0.33", by their target.
+    """Ask trees, images and running servers for their names, such as "mysql-8.0.33", by their target.
 
     `references`: with the passwords of running servers. Archives are fetched and images are pulled. A server
     that does not answer has no name here; measuring it reports why.

@@ -155,7 +155,7 @@ def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> t
 
 
 def _places(references: Sequence[ServerReference]) -> dict[tuple[str, str], str]:
-    """Where each server is, by source and target: the last parts of its place that no other has.
+    """Name the place of each server, by source and target: the last parts that no other has.
 
     An image's digest is shortened to its first digits.
     """

@@ -117,7 +117,7 @@ class Tree:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes with a file, without reading it. Raises InputError."""
+    """Read the metadata that changes with a file. Raises InputError."""
     with _readable():
         state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns

@@ -102,7 +102,7 @@ def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Pr
 
 
 def assert_counted(instance: instances.Instance) -> None:
-    """What counts the server's work never goes back, not even in a server at rest."""
+    """Counters of the server's work never go back, not even in a server at rest."""
     until(lambda: instance.status()["Threads_connected"] == 1)  # one that just leaves may count twice
     before = instance.status()
     time.sleep(SLICE_S)

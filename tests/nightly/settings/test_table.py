@@ -29,7 +29,7 @@ NO_VALUE = "(No default value)"
 
 
 def told(server: Tree, options: Mapping[str, str], directory: Path) -> dict[str, str]:
-    """What a server would run with under these options, by its own account."""
+    """Ask a server for the values that it would run with under these options."""
     directory.mkdir()
     config = directory / "my.cnf"
     own = {"datadir": str(directory)} | ({"user": "root"} if os.geteuid() == 0 else {})

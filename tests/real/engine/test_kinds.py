@@ -98,7 +98,7 @@ def test_the_profile_has_all_workloads_and_the_page_all_kinds() -> None:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a server makes of a kind."""
+    """A server's execution of a kind."""
 
     name: str
     shape: str  # its plan without numbers, and what the statement calls

@@ -276,7 +276,7 @@ def test_what_is_kept_comes_after_what_others_pushed_meanwhile(tmp_path: Path) -
 
 
 def test_of_the_branch_only_the_newest_are_kept(tmp_path: Path) -> None:
-    """Of a folder its entries, else the runs with what explains them."""
+    """A folder's entries are kept, else the runs with what explains them."""
     git(tmp_path, "init", "--quiet", "--bare", "origin")
     git(tmp_path, "clone", "--quiet", "origin", "data")
     older = ("results/R1.jsonl", "results/why/R1/cell.json", "results/bisections/B1/a.json")

@@ -81,7 +81,7 @@ def failed(label: str) -> FailureRecord:
 
 
 def found_by_time(bisection: Bisection, *documents: RunDocument) -> Found:
-    """What a bisection by time has found."""
+    """Judge what a bisection by time has found."""
     return Found(bisection, timed.measured(bisection, {str(n): each for n, each in enumerate(documents)}))
 
 

@@ -37,7 +37,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True)
 class Hub:
-    """What the jobs of one workflow run share."""
+    """State that the jobs of one workflow run share."""
 
     folder: Path
     origin: Path  # a clone of each repository, at OWNER/NAME

@@ -60,7 +60,7 @@ CONTAINED = "perf may not profile here: containers need the capability CAP_PERFM
 
 
 def refused(folder: Path) -> str:
-    """Why perf does not record."""
+    """Find out why perf does not record."""
     with pytest.raises(perf.UnavailableError) as error, perf.recording(folder) as recording:
         recording.begin()
     return str(error.value)

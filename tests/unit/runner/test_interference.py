@@ -1,4 +1,4 @@
-"""What else runs on a machine: recorded ones, and this one."""
+"""Other processes on a machine: on recorded ones, and on this one."""
 
 from __future__ import annotations
 

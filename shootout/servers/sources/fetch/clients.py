@@ -17,7 +17,7 @@ TIMEOUT_S = 7200.0
 
 
 class Lack(Value):
-    """What a source lacks on this machine."""
+    """A need of a source that this machine lacks."""
 
     what: str
     install: str = ""  # the command that installs it on Debian; "": there is none

@@ -30,7 +30,7 @@ FOLDER = Path("usr/lib/x86_64-linux-gnu")
 
 
 def lacking(names: Iterable[str]) -> list[str]:
-    """Those that this system's loader does not find."""
+    """List the libraries that this system's loader does not find."""
     missing = []
     for name in names:
         try:
@@ -60,7 +60,7 @@ def fetch(
 
 
 def message(names: Sequence[str]) -> str:
-    """What is missing, and what brings it."""
+    """Say what is missing, and what brings it."""
     packages = [PACKAGES[name] for name in names if name in PACKAGES]
     hint = f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else ""
     name, _ = debian.system()

@@ -85,7 +85,7 @@ def system() -> tuple[Name | None, str]:
 
 
 def missing(distribution: Name = "debian") -> Lack | None:
-    """What it needs and this machine lacks."""
+    """Find what the source needs and this machine lacks."""
     for command, package in ((CLIENT, "apt"), ("dpkg-deb", "dpkg")):
         if absent := clients.missing(command, package):
             return absent

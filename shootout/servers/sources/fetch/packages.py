@@ -76,7 +76,7 @@ def client(source: Source) -> str:
 
 
 def missing(source: Source) -> Lack | None:
-    """What the source needs and this machine lacks."""
+    """Find what the source needs and this machine lacks."""
     match source:
         case Maven():
             return clients.missing("mvn", "maven")

@@ -1,4 +1,4 @@
-"""What tests read from pages, as files and in Chromium."""
+"""Pages for tests to read, as files and in Chromium."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def check_figures(text: str) -> None:
 
 
 def row_values(page: Document) -> list[str | None]:
-    """What the headers of a page's rows sort by."""
+    """List the values that a page's rows sort by, from their headers."""
     return [
         fields.get("data-value") for tag, fields in page.tags if tag == "th" and fields.get("scope") == "row"
     ]

@@ -101,7 +101,7 @@ def _die_with_parent() -> None:
 
 
 def _mounts(folder: Path) -> list[str]:
-    """What is mounted below, the innermost first."""
+    """List what is mounted below, the innermost first."""
     lines = Path("/proc/self/mounts").read_text().splitlines()
     return [point for line in reversed(lines) if (point := line.split()[1]).startswith(f"{folder}/")]
 

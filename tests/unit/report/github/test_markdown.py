@@ -1,4 +1,4 @@
-"""What GitHub shows of a run: comments, annotations, and that nothing in them acts."""
+"""A run on GitHub: comments, annotations, and nothing in them that acts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cache keeps and what goes."""
+"""The cache: what it keeps, and what goes."""
 
 import json
 import os
