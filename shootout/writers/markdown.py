@@ -11,8 +11,8 @@ from shootout.answer import ROWS_MAX, Answer, Field, Link, Point, Table, Topic
 from shootout.characters import visible
 from shootout.figures import counted
 
-# What starts a mention, a reference, an emoji, an address or a marker of ours. GitHub decodes entities before it looks for
-# these, so a zero-width space has to break them (github/cmark-gfm#181).
+# Beginnings of mentions, references, emoji, addresses and markers of ours. GitHub decodes entities before it
+# looks for these, so a zero-width space has to break them (github/cmark-gfm#181).
 _LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)|<(?=!--)", re.IGNORECASE)
 # What starts markup anywhere, underscores outside of words, and what starts a block at the start of a line.
 _MARKUP = re.compile(r"[\\`*\[\]<#|~&]|(?<![^\W_])_+|_+(?![^\W_])|^[-+](?=[-+\s]|$)|^>|(?<=^\d)[.)](?=\s|$)")
