@@ -10,10 +10,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from shootout import figures
 from shootout.chart import Chart, Series
-from shootout.figures import NONE, counted
+from shootout.figures import NONE, counted, is_multiple
 from shootout.model.verdict import Interval, Verdict
-from shootout.numbers import SPACE, grouped, number, percent_places
+from shootout.numbers import SPACE, grouped, number, percent_places, significant
 
 SYMBOLS = {
     Verdict.REGRESSED: "▼",
@@ -24,6 +25,7 @@ SYMBOLS = {
     Verdict.UNJUDGED: "○",
 }
 
+SEEN = 0.0005  # a change that is printed as more than 0.0 %
 ROWS_MAX = 12  # of a table in terminal and Markdown; the page has all
 
 Form = Literal["number", "signed", "change", "times"]  # 0.76 as 0.76, as +0.76, as −24 %, as ×0.76
@@ -81,10 +83,24 @@ def change(ratio: Interval | float, places: int | None = None) -> Figure:
 
 
 def factor(ratio: Interval, places: int | None = None) -> Figure:
-    """A ratio as a change; as a multiple from 3 on, and to a third."""
-    if 1 / 3 < ratio.estimate < 3:
+    """A ratio as a change; as a multiple from 3 on."""
+    if not is_multiple(ratio):
         return change(ratio, places)
     return Figure(ratio.estimate, form="times", low=ratio.low, high=ratio.high)
+
+
+def throughput(tps: float) -> Figure:
+    """Transactions per second, as `figures.throughput` has them."""
+    return Figure(tps, places=significant(tps, figures.DIGITS))
+
+
+def beside(base: float | None, head: float | None) -> tuple[Figure | None, Figure | None]:
+    """Two figures with so many digits that their change shows."""
+    if not base or not head:
+        return tuple(None if each is None else Figure(each) for each in (base, head))  # type: ignore[return-value]
+    apart = abs(head / base - 1)
+    digits = 3 if apart >= 0.01 or apart < SEEN else 4 if apart >= 0.001 else 5
+    return Figure(base, places=significant(base, digits)), Figure(head, places=significant(head, digits))
 
 
 @dataclass(frozen=True)
@@ -238,6 +254,7 @@ class Topic:
     drawing: Drawing | None = None  # the page has it in place of the tables
     page_only: bool = False
     is_problem: bool = False  # something failed
+    folded: bool = False  # Markdown shows it after a click on its title
 
 
 @dataclass(frozen=True)

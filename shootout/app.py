@@ -23,8 +23,8 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.report import headlines, judged_runs, site, wording
-from shootout.report.github import markdown, regressions
+from shootout.report import headlines, judged_runs, run_answer, site, wording
+from shootout.report.github import regressions
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.runner import doctor
@@ -33,6 +33,7 @@ from shootout.servers.sources import installations
 from shootout.servers.sources.catalogue import Fetched
 from shootout.servers.sources.fetch.packages import no_progress
 from shootout.servers.sources.trees import Tree
+from shootout.writers import markdown
 
 JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
@@ -74,8 +75,9 @@ def run(
     if prepared.request.explain is not None:
         explain(conclusion, prepared.request.explain, observe, skip)
     conclusion = replace(conclusion, sections=sections(path, conclusion.comparison, skip))
-    text = markdown.summary(conclusion.comparison, conclusion.sections)
-    prepared.request.write_markdown(text, skip)
+    prepared.request.write_markdown(markdown.write(conclusion.answer), skip)
+    suite = run_answer.suite(conclusion.document, conclusion.comparison, conclusion.claims)
+    prepared.request.write_junit(suite, skip)
     page = published(prepared.request.out, prepared.acknowledged, skip)
     whole = planned.cells == prepared.plan.cells
     return replace(conclusion, page=page, prepared=prepared if whole else None)

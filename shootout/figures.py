@@ -12,11 +12,13 @@ from shootout.numbers import SPACE, grouped, number, percent_places
 
 NONE = "\N{EN DASH}"  # no number
 NOT_VISIBLE = "not visible"  # to the machine that measured
+DIGITS = 4  # of a throughput
+MULTIPLE = 3.0  # from here on a change is said as a multiple
 
 
 def throughput(tps: float) -> str:
     """Transactions per second: a change of a thousandth shows, however much the machine drifts."""
-    return number(tps, digits=4)
+    return number(tps, digits=DIGITS)
 
 
 def percent(ratio: float, places: int | None = None) -> str:
@@ -33,25 +35,32 @@ def _percent(rounded: float, places: int) -> str:
     return f"{sign}{grouped(rounded, places)}{SPACE}%"
 
 
+def is_multiple(ratio: Interval) -> bool:
+    """Whether a ratio is said as a multiple, not as a change in percent."""
+    return ratio.estimate >= MULTIPLE
+
+
 def change(ratio: Interval) -> str:
-    """A ratio's estimate as a change, rounded to its interval's precision."""
+    """A ratio's estimate as a change, rounded to its interval's precision: −24 %, or ×32."""
+    if is_multiple(ratio):
+        return times(ratio)
     return percent(ratio.estimate, percent_places(ratio.low, ratio.high))
 
 
 def change_range(ratio: Interval) -> str:
-    """A ratio's interval as changes: `−25.3 to −22.9 %`."""
+    """A ratio's interval in the form of its change: `−25.3 to −22.9 %`, `×31 to ×33`."""
+    if is_multiple(ratio):
+        return f"×{number(ratio.low)} to ×{number(ratio.high)}"
     places = percent_places(ratio.low, ratio.high)
     low, high = (signed_to((end - 1) * 100, places) for end in (ratio.low, ratio.high))
     return f"{low} to {high}{SPACE}%"
 
 
 def factor(ratio: Interval) -> str:
-    """A ratio with its interval: as a change, or as a factor beyond 3 or below 1/3."""
-    if 1 / 3 < ratio.estimate < 3:
-        return (
-            f"{change(ratio)}, {change_range(ratio)}" if ratio.low < ratio.high else percent(ratio.estimate)
-        )
-    return f"{times(ratio)}, {times_range(ratio)}" if ratio.low < ratio.high else times(ratio)
+    """A ratio with its interval, if it has one."""
+    if ratio.low < ratio.high:
+        return f"{change(ratio)}, {change_range(ratio)}"
+    return times(ratio) if is_multiple(ratio) else percent(ratio.estimate)
 
 
 def times(ratio: Interval) -> str:

@@ -29,7 +29,7 @@ from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
-from shootout.report import lines, wording
+from shootout.report import run_answer, wording
 from shootout.writers import terminal
 
 if TYPE_CHECKING:
@@ -46,23 +46,14 @@ class SuiteResult(NamedTuple):
 def show(conclusion: Conclusion, *, json: bool) -> None:
     """Print a conclusion."""
     if json:
-        print(conclusion.json.decode())
-        return
-    terminal.show(
-        terminal.console(sys.stdout),
-        [
-            *lines.verdicts(conclusion.comparison, conclusion.sections),
-            *lines.claims(conclusion.claims),
-            *lines.places(conclusion.path, conclusion.page, conclusion.more_starts),
-            *lines.sections(conclusion.sections),
-        ],
-    )
+        print(msgspec.json.encode(conclusion.answer.value).decode())
+    else:
+        terminal.write(terminal.console(sys.stdout), conclusion.answer)
 
 
 def run(prepared: Prepared) -> SuiteResult:
     """Run the suites on a plan, with the verdict table instead of pytest's report."""
     reporter = _Reporter(prepared)
-    junit_xml = prepared.request.junit_xml
     options = [
         "-c",
         str(ROOT / "pyproject.toml"),
@@ -72,18 +63,9 @@ def run(prepared: Prepared) -> SuiteResult:
         "-p",
         "no:terminal",
     ]
-    if junit_xml is not None:
-        options.append(f"--junit-xml={junit_xml}")
-    code: int
-    try:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
-            code = pytest.main([str(SUITES), *options], plugins=[reporter])
-    except OSError as error:  # of --junit-xml, which pytest writes last
-        if reporter.conclusion is None:
-            raise
-        left_out(f"{junit_xml}: cannot be written: {error.strerror}")
-        code = reporter.conclusion.exit_code
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
+        code: int = pytest.main([str(SUITES), *options], plugins=[reporter])
     return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
 
@@ -144,7 +126,7 @@ class Suites:
         failure; a cell that was not measured is skipped.
         """
         compared = next(each for each in run.comparison.cells if each.cell == request.param)
-        request.node.user_properties.extend(wording.properties(compared).items())
+        request.node.user_properties.extend(run_answer.properties(compared).items())
         if compared in gate.unmeasured(run.comparison):
             pytest.skip(compared.reason)
         if compared.verdict is Verdict.REGRESSED and (

@@ -24,11 +24,15 @@ def number(value: float, places: int | None = None, digits: int = 3) -> str:
     if value == 0:
         return "0"
     if places is None:
-        magnitude = math.floor(math.log10(abs(value)))
-        if magnitude < -5:
+        if abs(value) < 1e-5:
             return f"{value:.1e}".replace("-", MINUS)
-        places = max(digits - 1 - magnitude, 0)
+        places = significant(value, digits)
     return grouped(round(value, places), places)
+
+
+def significant(value: float, digits: int) -> int:
+    """Decimal places that show so many significant digits."""
+    return max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
 
 
 def grouped(rounded: float, places: int) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
-from msgspec import structs
-
 from shootout._engine import Histogram
 from shootout.analysis import metrics, stats
 from shootout.analysis.histograms import merged
@@ -13,7 +11,7 @@ from shootout.analysis.metrics import Starts
 from shootout.errors import InputError, quoted
 from shootout.model.plan import Policy
 from shootout.model.run import RunDocument, Samples
-from shootout.model.verdict import CellFigures, Interval, Latency, MetricComparison
+from shootout.model.verdict import CellFigures, Interval, Latency
 
 
 def require_readable(document: RunDocument) -> None:
@@ -59,20 +57,6 @@ def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | Non
 def only(starts: Starts, used: Set[int]) -> Starts:
     """The starts that are used; all if none is."""
     return {start: samples for start, samples in starts.items() if start in used} or starts
-
-
-def as_compared(
-    figures: CellFigures, base_tps: Interval, ratio: Interval, cpu: MetricComparison | None
-) -> CellFigures:
-    """The figures of a head, such that dividing them by the base's gives the ratios that verdicts are about.
-
-    Ratios are trimmed means over rounds, so quotients of plain means would differ from them.
-    """
-    factor = base_tps.estimate * ratio.estimate / figures.tps.estimate if figures.tps.estimate else 1.0
-    tps = Interval(
-        estimate=factor * figures.tps.estimate, low=factor * figures.tps.low, high=factor * figures.tps.high
-    )
-    return structs.replace(figures, tps=tps, server_cpu_s=cpu.head if cpu else figures.server_cpu_s)
 
 
 def tps(starts: Starts, policy: Policy) -> Interval:

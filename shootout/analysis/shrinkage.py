@@ -73,7 +73,7 @@ def unlike(effect: Effect) -> dict[int, float]:
     """Starts that differ from the others beyond chance, by place: how far, as a logarithm.
 
     Up to a third of the starts, each compared with those that differ less, which show how much starts vary:
-    by what their rounds explain, times a ratio with the broad prior. About 1 % of cells with equal starts have
+    by what their rounds explain, times a ratio with the broad prior. About 1 % of cells with like starts have
     one. Sequential, so that one does not mask the other (the generalized ESD test: Rosner 1983, "Percentage
     points for a generalized ESD many-outlier procedure").
     """

@@ -287,8 +287,8 @@ def wilson(hits: int, trials: int, confidence: float) -> Interval:
 def hommel(p_values: Sequence[float]) -> tuple[float, ...]:
     """Adjust p-values for their number (Hommel 1988); the order stays.
 
-    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. Hommel
-    needs tests that are independent or positively dependent, as those of cells with a common base are.
+    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. Tests
+    must be independent or positively dependent, as those of cells with a common base are.
     """
     order = np.argsort(p_values, kind="stable")
     ordered = np.asarray(p_values, dtype=float)[order]

@@ -22,7 +22,7 @@ def origin(bisected: Bisected, regression: Regression) -> Origin:
         ]
     lines += [f"- {escaped(step)}" for step in answer.steps(bisected)]
     lines += [f"- {escaped(note)}" for note in (*_left(bisected, regression), *answer.notes(bisected))]
-    lines += ["", *folded("The commits", [*table_lines(answer.table(bisected)), ""])]
+    lines += ["", *folded("The commits", table_lines(answer.table(bisected)))]
     commands_ = {"Bisect again": answer.again(bisected, {}), "Look for the reason": answer.why(bisected)}
     there = bisected.bisection.revisions[0].server.partition("git:")[2].rpartition("#")[0]
     asked = [(title, command.replace(there, ".")) for title, command in commands_.items()]

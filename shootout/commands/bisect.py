@@ -60,9 +60,7 @@ class Bisect(Capability):
         )
         since = "bisect the regressions that the history confirms, by instructions, then by time"
         parser.add_argument("--since-history", action="store_true", help=since)
-        worst = (
-            "with --since-history: bisect at most so many that are not decided, the worst first (default: 1)"
-        )
+        worst = "with --since-history: bisect at most N open regressions, the worst first (default: 1)"
         parser.add_argument("--regressions", metavar="N", default=1, type=_count, help=worst)
         key = "with --since-history: the regression of this key alone, from an issue's first line"
         parser.add_argument("--regression", metavar="KEY", default="", help=key)

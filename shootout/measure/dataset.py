@@ -94,6 +94,8 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     engine = _storage_engine(instance, dataset.engine)
     if dataset.digest == NUMBERS:
         _execute(instance, dataset, _numbers(engine), schema)
+        _analyze(instance, dataset)
+        return ()
     creates, indexes = _statements(dataset)
     _execute(instance, dataset, [f"{statement} ENGINE = {engine}" for statement in creates], schema)
     _fill(instance, dataset)
@@ -346,10 +348,12 @@ def _workers() -> int:
 
 
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
-    """The statements that create the dataset's tables, and those that create their secondary indexes.
+    """The statements that create the dataset's tables, and those that index or fill them.
 
     A dump has both in its file, after its settings.
     """
+    if dataset.digest == NUMBERS:
+        return [], [*_numbers(dataset.engine)]
     if dataset.kind == "dump":
         return [*dump.SETTINGS, f"USE {dumped(dataset)}"], []
     if dataset.kind == "own":

@@ -130,7 +130,7 @@ FLUSHES, FLUSH_S = "disk_flushes", "disk_flush_s"  # counters: flushes of the di
 
 
 class Returned(Value):
-    """Rows and bytes that a kind of statement returned in a start, over whole slices, with the variation."""
+    """Rows and bytes that a kind of statement returned in a start, with their variation by slice."""
 
     executions: Positive
     slices: Positive  # with executions

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from shootout.answer import SYMBOLS
 from shootout.figures import NONE, counted, moment, percent, size
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.verdict import Verdict
 from shootout.numbers import percents
-from shootout.report.wording import SYMBOLS
 from shootout.runner.doctor import Report
 from shootout.servers.sources.cache import Cleared, Contents, Entry
 from shootout.servers.sources.catalogue import Fetched, Offer

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
-from shootout.analysis.warnings import OTHER_BASE
-from shootout.characters import visible
+from shootout.answer import SYMBOLS
 from shootout.figures import (
     NONE,
     amount,
@@ -17,10 +16,10 @@ from shootout.figures import (
     change_range,
     counted,
     factor,
+    is_multiple,
     percent,
     signed_to,
     threads,
-    throughput,
 )
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import (
@@ -37,20 +36,8 @@ from shootout.numbers import MINUS, SPACE, number, percents, share
 from shootout.report import commands, evidence
 from shootout.report.sections import Section
 
-# Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
-VERDICT_COLUMNS = (
-    "workload", "#threads", "server", "#base, tps", "#tps", "#change", "interval", "#detectable", "verdict",
-)  # fmt: skip
 ALONE = "Measured alone, with nothing to compare it with"
 
-SYMBOLS = {
-    Verdict.REGRESSED: "▼",
-    Verdict.IMPROVED: "▲",
-    Verdict.EQUIVALENT: "=",
-    Verdict.INCONCLUSIVE: "?",
-    Verdict.FAILED: "✕",
-    Verdict.UNJUDGED: "○",
-}
 MEANINGS = {
     Verdict.REGRESSED: "Significantly slower than the base: the whole interval lies below zero, "
     "and the change is at least the margin.",
@@ -65,7 +52,6 @@ MEANINGS = {
 LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
 CAUSES_SHOWN = 2
 UNTOLD = 0.9  # an interval of a share that is wider tells nothing
-FACTOR_MIN = 2.0  # from here on a sentence has a factor
 LITTLE = 0.25  # of a change: a cause of less explains little
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -83,20 +69,6 @@ def first_line(text: str) -> str:
     return next(iter(text.splitlines()), "")
 
 
-def detectable(cell: CellComparison) -> str:
-    """The smallest loss that the cell's run would have detected, `−1.4 %`; empty if unknown."""
-    loss = next((metric.detectable for metric in cell.judged if metric.detectable is not None), None)
-    if loss is None:
-        return ""
-    sign = MINUS if cell.judged[0].metric == THROUGHPUT else "+"
-    return f"{sign}{percents(loss)}"
-
-
-def verdict(cell: CellComparison) -> str:
-    mark = " (acknowledged)" if cell.acknowledged else ""
-    return f"{symbol(cell)} {reading(cell)}{mark}"
-
-
 def symbol(cell: CellComparison) -> str:
     return LEANINGS[cell.leaning] if cell.leaning else SYMBOLS[cell.verdict]
 
@@ -112,18 +84,6 @@ def far_from_baseline(cells: Sequence[CellComparison]) -> str:
     more = f", and {counted(len(others), 'other cell')}" if others else ""
     name = f"{first.cell.workload}, {threads(first.cell.threads)}: {first.cell.server}"
     return f"{name} is {decided_change(first)} from its accepted runs{more}"
-
-
-def verdict_rows(cells: Sequence[CellComparison]) -> Iterator[tuple[str, ...]]:
-    """These cells below VERDICT_COLUMNS."""
-    for c in cells:
-        base_tps, tps = (
-            throughput(each.tps.estimate) if each else NONE for each in (c.base_figures, c.figures)
-        )
-        if any(warning.code == OTHER_BASE for warning in c.warnings):
-            base_tps += f" ({c.base.server})"
-        cell = (c.cell.workload, str(c.cell.threads), c.cell.server)
-        yield (*cell, base_tps, tps, decided_change(c), decided_range(c), detectable(c), verdict(c))
 
 
 def comment(text: str) -> str:
@@ -187,18 +147,6 @@ def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
     return "" if gate.counts(c, comparison) else explain_gate(comparison)
 
 
-def properties(c: CellComparison) -> dict[str, str]:
-    """A cell's properties for a test report; `detectable` qualifies a pass."""
-    texts = {
-        "verdict": verdict(c),
-        "change": decided_change(c) if c.cell != c.base else "",
-        "why": visible(change_sentence(c)),
-        "detectable": detectable(c),
-        "reason": visible(c.reason),
-    }
-    return {name: words for name, words in texts.items() if words}
-
-
 def causes_title(c: CellComparison) -> str:
     """The title above a cell's causes."""
     if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
@@ -229,11 +177,17 @@ def change_sentence(c: CellComparison) -> str:
     if decided is not None and decided[0] == THROUGHPUT:
         ratio = decided[1].estimate
         word, times = ("slower", 1 / ratio) if ratio < 1 else ("faster", ratio)
-        size = (
-            f"× {number(times, digits=2)}" if times >= FACTOR_MIN else change(decided[1]).lstrip(f"+{MINUS}")
-        )
+        size = f"×{number(times)}" if is_multiple(decided[1]) else size.lstrip(f"+{MINUS}")
         size = f"{size} {word}"
     return "; ".join((size, *evidence.evidence(c)))
+
+
+def undecided(c: CellComparison) -> str:
+    """What is missing for a verdict on an undecided cell whose interval lies beyond zero; else empty."""
+    _, ratio = decisive(c) or ("", None)
+    if c.verdict is not Verdict.INCONCLUSIVE or ratio is None or ratio.low <= 1 <= ratio.high:
+        return ""
+    return c.reason.partition(": ")[2] or c.reason
 
 
 def leading_causes(
@@ -404,7 +358,7 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
         }
         what = ""
         if c.leaning:
-            return f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven"
+            return f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven: {undecided(c)}"
     else:
         title = metrics.TITLES[metric]
         titled = title[0].upper() + title[1:]
@@ -414,5 +368,5 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
             Verdict.EQUIVALENT: f"{titled} the same as on {base}, within ±{within}",
         }
         what = f" in {title}"
-    undecided = f"Inconclusive: the difference{what} from {base} may be anywhere from {change_range(ratio)}"
-    return decided.get(c.verdict, undecided)
+    open_ = f"Inconclusive: the difference{what} from {base} may be anywhere from {change_range(ratio)}"
+    return decided.get(c.verdict) or "; ".join(filter(None, (open_, undecided(c))))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from shootout.paths import ROOT
 
+FOLDERS = ("shootout", "suites", "benchmarks", "lab", "tests")
 POINTING = r"(?:What|That|Those|Of|Such|Which)\b.*"
 SENTENCE = re.compile(rf"(?:\A|\.\s+){POINTING}")
 CLAUSE = re.compile(r"(?:How|Where|Why|Who|Whether)\b.*")  # it describes a property, never an action
@@ -18,7 +19,7 @@ RUST = re.compile(rf"(?<!//[/!]\n)^ *//[/!] {POINTING}", re.MULTILINE)
 
 def acts(node: ast.AST) -> bool:
     """Whether it is a function, but neither a property nor one that answers yes or no."""
-    if not isinstance(node, ast.FunctionDef) or any("property" in ast.unparse(x) for x in node.decorator_list):
+    if not isinstance(node, ast.FunctionDef) or "property" in " ".join(map(ast.unparse, node.decorator_list)):
         return False
     return node.returns is None or not re.match("bool|Type", ast.unparse(node.returns))
 
@@ -36,8 +37,7 @@ def pointing(text: str) -> Iterator[str]:
 
 
 def test_no_docstring_or_comment_points_at_its_subject() -> None:
-    files = (*ROOT.glob("*.py"), *(ROOT / "shootout").rglob("*.py"), *(ROOT / "suites").rglob("*.py"))
-    files += tuple(file for folder in ("benchmarks", "lab", "tests") for file in (ROOT / folder).rglob("*.py"))
+    files = [*ROOT.glob("*.py"), *(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))]
     found = {str(file.relative_to(ROOT)): [*pointing(file.read_text("utf-8"))] for file in files}
     assert {file: sentences for file, sentences in found.items() if sentences} == {}
 

@@ -10,6 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import characters, figures, numbers
 from shootout.analysis import metrics, warnings
+from shootout.answer import SYMBOLS
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
@@ -106,7 +107,7 @@ def _environment() -> Environment:
         "OTHERS_MAX": findings.OTHERS_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
-        "SYMBOLS": wording.SYMBOLS,
+        "SYMBOLS": SYMBOLS,
         "front": None,  # the profile on its first page; None: the newest run's
         "alone": False,  # whether it has no runs
         "listed": (),  # titles and pages of lists beside the runs, in navigation

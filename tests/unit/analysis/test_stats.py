@@ -202,7 +202,7 @@ def test_a_drift_is_one_that_chance_does_not_explain() -> None:
 
 @pytest.mark.parametrize("fade", [2.5, 5, 10, 20])
 def test_what_is_left_of_a_fade_is_found(fade: float) -> None:
-    """The fade is 20 % after 20 values, in the mean of the next 10; each time constant is looked for."""
+    """The fade is 20 % after 20 values, in the mean of the next 10, for each time constant."""
     series = -0.2 * np.exp(-np.arange(30) / fade)
     found = stats.settling(series[:20].tolist(), slowest=20, ahead=10)
     assert found.remaining == pytest.approx(series[20:].mean(), abs=0.004)

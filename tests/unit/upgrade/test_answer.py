@@ -81,14 +81,14 @@ def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str =
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     text = markdown.write(answered(answer))
-    assert text.startswith(f"**{NEW} in place of {OLD}&#58; could not measure results &#40;why not&#41;; ")
+    assert text.startswith(f"**{NEW} in place of {OLD}: could not measure results (why not); ")
     assert "; throughput on this machine " in text
     for said in (
         "removed",
         "another default",
         "17",
         "it was upgraded",
-        "results&#58; why not",
+        "results: why not",
         "### What to set",
     ):
         assert said in text
