@@ -125,7 +125,7 @@ def _build(results: Path, out: Path) -> int:
 
 
 def _interactive(index: Path) -> float:
-    """Seconds until the overview is interactive: parsed, with its scripts run."""
+    """Measure the seconds until the overview is interactive: parsed, with its scripts run."""
     with browser.chromium() as chromium:
         tab = chromium.new_page(viewport={"width": 1440, "height": 900})
         tab.goto(index.as_uri())
@@ -148,7 +148,7 @@ class Recorded:
 
 @cache
 def recorded() -> Recorded:
-    """The showcase's documents."""
+    """Read the showcase's documents."""
     noise: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         documents = tuple(map(journal.read, record.unpacked(Path(folder))))

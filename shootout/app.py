@@ -191,7 +191,7 @@ def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries
 def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
-    """The regressions that history confirms and that have not recovered since.
+    """List the regressions that history confirms and that have not recovered since.
 
     Raises InputError if there is no run.
     """

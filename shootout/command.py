@@ -96,7 +96,7 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
 
 
 def request(args: argparse.Namespace, **changed: Any) -> Request:
-    """The request that options make, parsed by argparse or pytest; `changed` replaces some.
+    """Make the request that options make, parsed by argparse or pytest; `changed` replaces some.
 
     Raises InputError.
     """
@@ -117,7 +117,7 @@ def _parsed(option: Option, args: argparse.Namespace) -> Any:
 
 
 def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
-    """Everything decided before a server starts; says what it fetches. Raises InputError."""
+    """Decide everything before a server starts; says what it fetches. Raises InputError."""
     return app.prepare(request(args, **changed), preparing, left_out)
 
 

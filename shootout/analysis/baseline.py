@@ -31,7 +31,7 @@ _VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
 
 
 def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
-    """The baselines from a run, one for each runner and workload; by default its first server is the anchor.
+    """Make a run's baselines, one for each runner and workload; by default its first server is the anchor.
 
     They leave out cells that failed, were steady in fewer than two starts or have another base. Raises
     InputError if no cell is left.

@@ -115,7 +115,7 @@ def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> 
 
 
 def _curve(point: DataPoint, publication: Published, document: RunDocument) -> Curve:
-    """The throughputs of a published server or its stand-in, from steady samples only.
+    """Compute the throughputs of a published server or its stand-in, from steady samples only.
 
     Raises _UntestedError if there are none.
     """

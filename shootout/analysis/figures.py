@@ -28,7 +28,7 @@ def require_readable(document: RunDocument) -> None:
 
 
 def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | None:
-    """The cell's figures over the starts that a verdict rests on; over all without one, None without starts.
+    """Compute the cell's figures over the starts of its verdict; over all without one, None without starts.
 
     Latencies of statements are always those of all starts: a packed document has no others.
     """

@@ -110,7 +110,7 @@ TITLES = {metric.name: metric.title for metric in METRICS}
 
 
 def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple[MetricComparison, ...]:
-    """All metrics that both servers show, over the starts that both have; none with fewer than two starts.
+    """Compare all metrics that both servers show, over the starts that both have; none with fewer than two.
 
     Intervals are Student's over starts, of log-ratios where no value is 0; `trim`: of rounds at each end.
     p-values are Hommel's over the metrics. Raises ValueError for latencies that cannot be read.
@@ -131,7 +131,7 @@ def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple
 
 
 def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: float) -> stats.Effect | None:
-    """One metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
+    """Compute one metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
 
     Raises ValueError for latencies that cannot be read.
     """

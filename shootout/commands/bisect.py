@@ -159,7 +159,7 @@ def _count(text: str) -> int:
 def _question(
     plan: Plan, commits: Sequence[builds.Commit], instrument: Callgrind | None, link: str
 ) -> measure.Question:
-    """The history of a plan's servers, or of commits, which the servers are built of. Raises InputError."""
+    """Read the history of a plan's servers, or of commits that servers are built of. Raises InputError."""
     build = plan.profile.build or None
     if commits and build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")

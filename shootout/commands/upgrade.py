@@ -122,7 +122,7 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
 
 
 def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
-    """The newest upgrade of the same question. Raises InputError without one."""
+    """Find the newest upgrade of the same question. Raises InputError without one."""
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each

@@ -59,7 +59,7 @@ class Watcher:
         return tree
 
     def sending(self, server: str, unit: Unit, home: Path) -> None:
-        """A server is about to get the statements of a kind."""
+        """React to a server that is about to get the statements of a kind."""
 
 
 @dataclass

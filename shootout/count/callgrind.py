@@ -118,7 +118,7 @@ class Dump:
         return {name.partition("'")[0] for name in names if not _ADDRESS.match(name)}
 
     def functions(self) -> Functions:
-        """Their functions. Raises MeasureError if a file is damaged."""
+        """Read their functions. Raises MeasureError if a file is damaged."""
         whole = Functions()
         for each in map(parse, self.texts):
             for mine, theirs in ((whole.exclusive, each.exclusive), (whole.inclusive, each.inclusive)):
@@ -179,7 +179,7 @@ def _channel(home: Path) -> str:
 
 
 def totals(text: str) -> tuple[int, int]:
-    """The instructions and system calls in a Callgrind file. Raises MeasureError if the file is damaged."""
+    """Read instructions and system calls of a Callgrind file. Raises MeasureError if it is damaged."""
     last = re.search(r"^totals: (\d+)(?: (\d+))?[ \d]*\s*\Z", text, re.MULTILINE)
     if last is None:
         raise MeasureError("a Callgrind file does not end with its totals: it is damaged")
@@ -187,7 +187,7 @@ def totals(text: str) -> tuple[int, int]:
 
 
 def parse(text: str) -> Functions:
-    """The functions of a Callgrind file. Raises MeasureError if the file is damaged.
+    """Read the functions of a Callgrind file. Raises MeasureError if the file is damaged.
 
     Functions without a symbol count as one for each object. A function's calls of itself are in its own
     inclusive count once.

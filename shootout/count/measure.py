@@ -112,7 +112,7 @@ def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
 
 
 def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace) -> None:
-    """As many starts as are planned, or as fit into the budget."""
+    """Count as many starts as are planned, or as fit into the budget."""
     sampling, began_s = plan.profile.sampling, time.monotonic()
     for start in range(1, sampling.starts_min + 1):
         for together in _batches(benches, len(os.sched_getaffinity(0))):

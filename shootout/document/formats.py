@@ -57,7 +57,7 @@ class Format:
             raise ValueError(f"no record of format {number}") from None
 
     def number_of(self, data: bytes) -> int:
-        """The number in a JSON object's `format`. Raises ValueError if such documents are not read."""
+        """Read the number in a JSON object's `format`. Raises ValueError if such documents are not read."""
         number = decoded(data, _Numbered).format
         self.require(number)
         return number

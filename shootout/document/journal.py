@@ -173,7 +173,7 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """The complete lines of the document at `path`, or of the packed one in its place.
+    """Read the complete lines of the document at `path`, or of the packed one in its place.
 
     Raises InputError if there is none, for a format that is not read, and for a line that was altered.
     """
@@ -228,7 +228,7 @@ def counted(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 
 def of_run(run: str | None, results: Path) -> Path:
-    """The document of a run that is given by its path or its id; the newest one's. Raises InputError."""
+    """Find a run's document by its path or its id; the newest one's. Raises InputError."""
     paths = [path for path in find(results) if run in (None, stem(path))][-1:]
     if run is None and not paths:
         raise InputError(f"{results}: no run document found; `shootout run` makes one")

@@ -25,7 +25,7 @@ _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
 
 def path_of(folder: Path, fingerprint: str) -> Path:
-    """The file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
+    """Return the file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
     if _FINGERPRINT.fullmatch(fingerprint) is None:
         raise InputError(f"runner.fingerprint: expected letters and digits, found {fingerprint[:80]!r}")
     return folder / f"{fingerprint}.jsonl"

@@ -50,7 +50,7 @@ def encoded(document: RunDocument) -> bytes:
 
 
 def rounded(document: RunDocument) -> RunDocument:
-    """A document with what is left of its latencies: idempotent. Raises InputError for damaged ones."""
+    """Round a document's latencies: idempotent. Raises InputError for damaged ones."""
     cells: dict[tuple[str, str, bool], list[Samples]] = {}
     for start in document.starts:
         for key, samples in _cells(start):

@@ -18,7 +18,7 @@ FOLDER = FIXTURES / "profiles"
 
 
 def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) -> ProfileFile:
-    """The profile of that name, or in that file, with some keys changed. Raises InputError."""
+    """Read the profile of that name, or in that file, with some keys changed. Raises InputError."""
     renamed.refuse("profile", name_or_file)
     path = toml.find(name_or_file, FOLDER, "profile")
     profile = toml.load(path, ProfileFile)
@@ -32,7 +32,7 @@ def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) ->
 
 
 def changed(profile: ProfileFile, changes: Mapping[str, Any]) -> ProfileFile:
-    """The profile with some keys changed, which are checked as those of a file are. Raises InputError."""
+    """Change some keys of the profile, which are checked as those of a file are. Raises InputError."""
     try:
         result: ProfileFile = toml.value(texts.merged(msgspec.to_builtins(profile), changes), ProfileFile)
     except InputError as error:

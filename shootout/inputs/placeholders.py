@@ -423,7 +423,7 @@ def _unknown(where: str, name: str, known: Iterable[str]) -> FieldError:
 
 
 def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]) -> Iterator[Piece]:
-    """The text of `sql`, with each placeholder replaced by what `filled` yields for its name and position."""
+    """Replace each placeholder of `sql` by what `filled` yields for its name and position."""
     end = 0
     for match in _PIECE.finditer(sql):
         yield sql[end : match.start()]

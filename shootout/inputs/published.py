@@ -20,7 +20,7 @@ def known() -> frozenset[str]:
 
 
 def load(name: str) -> Published:
-    """The comparison of that name. Raises InputError if there is none or it is inconsistent."""
+    """Read the comparison of that name. Raises InputError if there is none or it is inconsistent."""
     path = toml.find(name, FOLDER, "published comparison")
     comparison = toml.load(path, Published)
     _check(path, comparison)

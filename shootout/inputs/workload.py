@@ -74,7 +74,7 @@ _WRITING = re.compile(r"\)(?:\s|/\*.*?\*/)*(UPDATE|DELETE)\b", re.DOTALL | re.IG
 
 
 def find(name_or_file: str) -> Path:
-    """The workload's file. Raises InputError, which suggests a name, for an unknown one."""
+    """Find the workload's file. Raises InputError, which suggests a name, for an unknown one."""
     return toml.find(without_protocol(name_or_file), FOLDER, "workload")
 
 
@@ -96,7 +96,7 @@ def shipped() -> dict[str, str]:
 
 
 def load(name_or_file: str) -> Workload:
-    """The workload of that name or in that file; a protocol suffix sets its protocol.
+    """Read the workload of that name or in that file; a protocol suffix sets its protocol.
 
     Raises InputError if there is none, or if it supports only the other protocol.
     """
@@ -117,7 +117,7 @@ def with_options(
 
 
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
-    """The dataset that the workload of this name or file runs on.
+    """Read the dataset that the workload of this name or file runs on.
 
     Raises InputError if its dump cannot be read.
     """

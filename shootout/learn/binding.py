@@ -112,7 +112,7 @@ def unqualified(log: Log, schema: Schema) -> Log:
 
 
 def _parsed(template: Template, schema: Schema) -> exp.Expr:
-    """A marked template's tree. Raises SqlglotError."""
+    """Parse a marked template. Raises SqlglotError."""
     try:
         return sqlglot.parse_one(_marked(template, schema), dialect="mysql")
     except RecursionError:

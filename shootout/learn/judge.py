@@ -143,7 +143,7 @@ def measured(
 
 
 def _slices(engine: Engine, kinds: Sequence[str]) -> Iterator[Slice]:
-    """A short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
+    """Run a short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
     refused = Refused(kinds)
     for window_s in (PROBED_S, SENT_S):
         taken = engine.slice(0, 0.0, window_s, TIMEOUT_S)

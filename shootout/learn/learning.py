@@ -105,7 +105,7 @@ def learn(
     settings: Sequence[str] = (),
     refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
-    """The workload file's text and the report, from a log, its bound templates, and the dump's columns.
+    """Write the workload file and the report, from a log, its bound templates, and the dump's columns.
 
     `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason.
 

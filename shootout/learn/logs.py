@@ -43,7 +43,7 @@ def require(paths: Sequence[Path]) -> None:
 
 
 def _found(path: Path) -> str:
-    """The contents of a file without statements, in words."""
+    """Describe the contents of a file without statements."""
     with opened(path) as file:
         head = file.read(_PIECE)
     if not head.strip():

@@ -157,7 +157,7 @@ class Campaign:
             shutil.rmtree(participant.home, ignore_errors=True)
 
     def _started(self, participant: Participant, start: Start) -> Running | None:
-        """A running server; None if it fails, which is recorded unless it is an A/A control."""
+        """Start a server; None if it fails, which is recorded unless it is an A/A control."""
         try:
             instance = participant.start(self.bench.runner.placement.starting)
             if not participant.control and participant.label not in self.started:
@@ -275,7 +275,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:
-    """The plan with the seed of the run that it continues. Raises InputError if run or runner differ."""
+    """Give the plan the seed of the run that it continues. Raises InputError if run or runner differ."""
     if "--seed" not in plan.given:
         plan = replace(plan, seed=before.header.seed)
     resume.require_same_run(before.header, _header(plan, before.header.run, runner))

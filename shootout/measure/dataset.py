@@ -253,7 +253,7 @@ def _numbers(engine: str) -> Iterator[str]:
 
 
 def _storage_engine(instance: Running, name: str) -> str:
-    """The storage engine as the server spells it.
+    """Spell the storage engine as the server does.
 
     Raises MeasureError if the server has none of that name that can hold a dataset.
     """
@@ -318,7 +318,7 @@ def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator
 
 @contextmanager
 def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) -> Iterator[Cursor]:
-    """A cursor of a connection of its own, whose answers may take so long; `options` are PyMySQL's.
+    """Open a cursor on its own connection, whose answers may take so long; `options` are PyMySQL's.
 
     Raises MeasureError, which begins with `what`.
     """
@@ -337,7 +337,7 @@ def _analyze(instance: Running, dataset: Dataset) -> None:
 
 
 def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str]:
-    """A table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
+    """Find a table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
     ((_, create),) = instance.query(f"SHOW CREATE TABLE {quoted(schema_of(instance, dataset))}.{table}")
     names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
     return frozenset(json or checked for json, checked in names)
@@ -435,7 +435,7 @@ def template(
     cache_dir: Path,
     held: ExitStack | None = None,
 ) -> Template:
-    """The datasets on one server build, from the cache or loaded now under these my.cnf options.
+    """Take the datasets on one server build from the cache, or load them under these my.cnf options.
 
     Options that do not affect data files share a template, which stays until `held` is closed. Raises
     MeasureError if it cannot be made.

@@ -114,7 +114,7 @@ class _Asked:
 
 
 def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
-    """The steps of a plan, or the server's reason for giving none; and what it warns of."""
+    """Read the steps of a plan, or the server's reason for giving none; and what it warns of."""
     try:
         with asked.connection.cursor(DictCursor) as cursor:
             asked.explain(cursor, "EXPLAIN")
@@ -151,7 +151,7 @@ def _step(row: Mapping[str, Any]) -> PlanStep:
 
 
 def _detailed(asked: _Asked) -> str:
-    """The most detailed plan that the server gives; empty before MySQL 5.6 and MariaDB 10.1."""
+    """Read the most detailed plan that the server gives; empty before MySQL 5.6 and MariaDB 10.1."""
     for explain in _DETAILED:
         try:
             with asked.connection.cursor() as cursor:

@@ -122,7 +122,7 @@ class ManagedServer:
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
-        """The datasets on this server, from the cache or loaded now. Raises MeasureError.
+        """Take the datasets on this server from the cache, or load them. Raises MeasureError.
 
         They stay in the cache until `held` is closed; loading may evict others.
         """

@@ -265,7 +265,7 @@ class _Slices:
             self._stop([self.servers[server]], True)
 
     def counters(self, server: int, step: int) -> Mapping[str, float]:
-        """A live server's counters, in their order (`step` 1) or the other (-1); none if it has failed."""
+        """Read a live server's counters, in order (`step` 1) or in reverse (-1); none if it has failed."""
         readings = self.servers[server].counters[::step]
         with self._in_turn(server):
             return self.read(server, lambda: {name: n for read in readings for name, n in read().items()}, {})

@@ -24,7 +24,7 @@ _LOGGED = (
 
 
 def captured(instance: Running, program: Program, load: Callable[[], object]) -> dict[str, str]:
-    """The first statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
+    """Capture each kind's first statement as the server receives it during `load`. Raises MeasureError."""
     first: dict[str, str] = {}
     for kind, sql in each_kind(program, logged(instance, load)):
         first.setdefault(kind, sql)
@@ -49,7 +49,7 @@ def kinds(program: Program) -> int:
 
 
 def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
-    """All statements that our account sends while `load` runs. Raises MeasureError."""
+    """Log all statements that our account sends while `load` runs. Raises MeasureError."""
     with _general_log(instance):
         load()
     rows = instance.query(f"{_LOGGED}'{instance.login.user}[%'")

@@ -96,7 +96,7 @@ class Published(Value):
     notes: tuple[str, ...] = ()  # what a reader should know about the figures
 
     def server(self, name: str) -> PublishedServer:
-        """The server of that name. Raises StopIteration."""
+        """Find the server of that name. Raises StopIteration."""
         return next(server for server in self.servers if server.name == name)
 
     def figure(self, server: str, workload: str, threads: int | None) -> float | Literal["error"] | None:

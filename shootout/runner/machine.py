@@ -138,7 +138,7 @@ def context_switches(pid: int) -> int:
 
 
 def bytes_written(pid: int) -> int:
-    """Bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
+    """Read the bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
     written = Host().field(f"proc/{pid}/io", "write_bytes")
     if not written:
         raise _gone(pid)
@@ -152,7 +152,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def run_queue_s(pid: int) -> float:
-    """Seconds that a process's present threads were ready to run, but waited for a CPU.
+    """Read the seconds that a process's present threads were ready to run, but waited for a CPU.
 
     Raises MeasureError if the process is gone, or the kernel does not count this.
     """

@@ -19,7 +19,7 @@ def family_of(description: str) -> Family:
 
 
 def numbers_of(version: str) -> Version:
-    """The numbers at the start of a version. Raises InputError if there are none."""
+    """Read the numbers at the start of a version. Raises InputError if there are none."""
     numbers = _NUMBERS.match(version)
     if numbers is None:
         raise InputError(f"server version {version!r}: expected numbers")

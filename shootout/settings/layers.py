@@ -16,7 +16,7 @@ _VARIABLE = re.compile(r"[\w.-]+ *=")
 
 
 def combine(run: str, added: str | None = None) -> SettingsProfile:
-    """The settings of a server, from those of its run and what follows the `@` of its reference.
+    """Combine a server's settings, from those of its run and what follows the `@` of its reference.
 
     `added` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE
     adds to it; `only:FILE` is that file alone. Raises as `load` does.
@@ -58,7 +58,7 @@ def _replaces(part: str) -> bool:
 
 
 def _one_option(text: str) -> SettingsProfile:
-    """The profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
+    """Make the profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:

@@ -34,7 +34,7 @@ REPEATED = {"performance_schema_instrument"}  # a server takes all lines with it
 
 
 def checked(file: str | Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without those that place a server; of two spellings of one option the later one wins.
+    """Drop the options that place a server; of two spellings of one option the later one wins.
 
     Raises InputError for what is no option, or points outside the instance directory: there a server could
     destroy another one's data.

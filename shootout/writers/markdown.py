@@ -14,7 +14,7 @@ from shootout.figures import counted
 # Beginnings of mentions, references, emoji, addresses and markers of ours. GitHub decodes entities before it
 # looks for these, so a zero-width space has to break them (github/cmark-gfm#181).
 _LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)|<(?=!--)", re.IGNORECASE)
-# What starts markup anywhere, underscores outside of words, and what starts a block at the start of a line.
+# Starts of markup: anywhere, underscores outside of words, and of blocks at the start of a line.
 _MARKUP = re.compile(r"[\\`*\[\]<#|~&]|(?<![^\W_])_+|_+(?![^\W_])|^[-+](?=[-+\s]|$)|^>|(?<=^\d)[.)](?=\s|$)")
 _MATHS = "&#36;"  # GitHub looks for formulas before Markdown unescapes
 

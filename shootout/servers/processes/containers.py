@@ -183,7 +183,7 @@ def message(error: Exception) -> str:
 
 @contextmanager
 def watched_name(client: DockerClient) -> Iterator[str]:
-    """A name for a container that is removed afterwards, even if this process is killed.
+    """Name a container that is removed afterwards, even if this process is killed.
 
     A lock in the cache shows that we live. If we die, the watchdog removes the container; if the watchdog is
     killed as well, the next run does.

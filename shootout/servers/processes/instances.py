@@ -116,7 +116,7 @@ def begin(
     cpus: Sequence[int] = (),
     start_timeout_s: float = START_TIMEOUT_S,
 ) -> Instance:
-    """Like `start` without waiting, so that several servers can start at once."""
+    """Do as `start` without waiting, so that several servers can start at once."""
     directory = directory.absolute()
     with ExitStack() as held, config.writing(directory):
         try:

@@ -48,7 +48,7 @@ def length(log: Path) -> int:
 
 
 def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
-    """A log's last lines from offset `begins` on, without notes if there are errors."""
+    """Read a log's last lines from offset `begins` on, without notes if there are errors."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)

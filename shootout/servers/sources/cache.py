@@ -67,7 +67,7 @@ class Cleared(Value):
 
 
 def limit_bytes(environment: Mapping[str, str]) -> int:
-    """The cache's size limit. Raises InputError if the variable is not a size."""
+    """Read the cache's size limit. Raises InputError if the variable is not a size."""
     written = environment.get(LIMIT_VARIABLE, "")
     if not written:
         return LIMIT_BYTES

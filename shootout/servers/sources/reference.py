@@ -84,7 +84,7 @@ def _parse(text: str, kind: str, rest: str) -> ServerReference:
 
 
 def missing(text: str) -> ServerReference | None:
-    """The reference of a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
+    """Read a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
     name, text, kind, rest = _parts(text)
     if kind != "path" or archive.is_url(rest):
         return None
@@ -115,7 +115,7 @@ def password(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> tuple[str, ...]:
-    """A short, unique, readable name for each reference, suitable for pytest ids.
+    """Make a short, unique, readable name for each reference, suitable for pytest ids.
 
     `names`: what servers call themselves, by target. A server without a name of the user's own goes by that
     name and its source, `mysql-8.0.33 (path)`; among several of the same name and source, by the end of its

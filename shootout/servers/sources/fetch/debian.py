@@ -102,7 +102,7 @@ def missing(distribution: Name = "debian") -> Lack | None:
 
 
 def mirror(distribution: Name = "debian") -> str | None:
-    """The URI of the first of the host's apt sources that is the distribution's own archive, if any.
+    """Find the URI of the host's first apt source that is the distribution's own archive, if any.
 
     Raises MeasureError where apt has no space to list them.
     """

@@ -35,7 +35,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: Progress = no_progress,
 ) -> Path:
-    """The directory of the unpacked server, from the cache or the first source that has it.
+    """Fetch the directory of the unpacked server, from the cache or the first source that has it.
 
     Nobody removes it until `held` is closed.
     Raises InputError for a missing client or a checksum mismatch, MeasureError if the download fails or the
