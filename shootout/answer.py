@@ -75,7 +75,7 @@ class Figure:
 
 
 def change(ratio: Interval | float, places: int | None = None) -> Figure:
-    """A ratio as a change, at its interval's precision: 0.76 is −24 %."""
+    """Show a ratio as a change, at its interval's precision: 0.76 is −24 %."""
     if not isinstance(ratio, Interval):
         return Figure(ratio, places=places, form="change")
     rounded = percent_places(ratio.low, ratio.high) if places is None else places
@@ -83,7 +83,7 @@ def change(ratio: Interval | float, places: int | None = None) -> Figure:
 
 
 def factor(ratio: Interval, places: int | None = None) -> Figure:
-    """A ratio as a change; as a multiple from 3 on."""
+    """Show a ratio as a change; as a multiple from 3 on."""
     if not is_multiple(ratio):
         return change(ratio, places)
     return Figure(ratio.estimate, form="times", low=ratio.low, high=ratio.high)
@@ -95,7 +95,7 @@ def throughput(tps: float) -> Figure:
 
 
 def beside(base: float | None, head: float | None) -> tuple[Figure | None, Figure | None]:
-    """Two figures with so many digits that their change shows."""
+    """Show two figures with so many digits that their change shows."""
     if not base or not head:
         return tuple(None if each is None else Figure(each) for each in (base, head))  # type: ignore[return-value]
     apart = abs(head / base - 1)
@@ -151,7 +151,7 @@ Field = str | Figure | Range | Whole | Mark | Link | None  # None: there is no f
 
 
 def text(value: Field) -> str:
-    """A field of a table in plain text."""
+    """Return a field of a table in plain text."""
     match value:
         case None:
             return NONE
@@ -195,7 +195,7 @@ class Table:
 
 
 def filled(table: Table) -> Table:
-    """The table without the columns that no row fills."""
+    """Drop the columns that no row fills."""
     kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
     return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
@@ -272,7 +272,7 @@ class Answer:
     description: str = field(default="", kw_only=True)  # of the page, for search and previews
 
     def at(self, document: Path, page: Path | None = None) -> Answer:
-        """The same with its files: the last line says where the page is or, without one, the document.
+        """Add the files: the last line says where the page is or, without one, the document.
 
         Its value must be a mapping.
         """
@@ -282,12 +282,12 @@ class Answer:
 
 
 def joined(parts: Iterable[Topic | None]) -> tuple[Topic, ...]:
-    """The topics that there are."""
+    """Drop missing topics."""
     return tuple(part for part in parts if part is not None)
 
 
 def shown(answer: Answer) -> Iterator[Topic]:
-    """The topics that terminal and Markdown have, without empty tables."""
+    """Yield the topics that terminal and Markdown have, without empty tables."""
     for topic in answer.topics:
         if not topic.page_only:
             tables = tuple(each for each in topic.tables if each.rows and not each.page_only)

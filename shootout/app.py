@@ -184,7 +184,7 @@ def accept(
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
-    """Every cell's ratio to the anchor over all runs in a folder."""
+    """Build every cell's ratio to the anchor over all runs in a folder."""
     return history.series(run.comparison for run in _runs(results, anchor, (), skip))
 
 

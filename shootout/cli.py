@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(chosen: str | None = None) -> Parser:
-    """All commands, with their options, or with those of one: to declare them imports the command."""
+    """Make the parser of all commands, or of one: to declare its options imports the command."""
     top = Parser(
         prog="shootout",
         description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",

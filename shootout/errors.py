@@ -40,7 +40,7 @@ _VALUES = [re.compile(rf"{_LEAD}.*(?=(?P=quote){tail})", re.DOTALL) for tail in 
 
 
 def without_values(message: str) -> str:
-    """A server's message without the values that it quotes: they may be somebody's data."""
+    """Strip a server's message of the values that it quotes: they may be somebody's data."""
     for values in _VALUES:
         message = values.sub(r"\g<lead>\g<quote>…", message)
     return message
@@ -56,7 +56,7 @@ _LITERAL = re.compile(
 
 
 def without_literals(text: str) -> str:
-    """A statement, or a server's plan of one, with `?` for each literal: they may be somebody's data."""
+    """Replace each literal of a statement, or of a plan of one, with `?`: it may be somebody's data."""
     return _LITERAL.sub(lambda found: found["kept"] or "?", text)
 
 

@@ -217,7 +217,7 @@ class _Reporter(Suites):
 
 
 def suites_of(config: pytest.Config) -> Suites | None:
-    """The plugin that has the plan, once there is one."""
+    """Find the plugin that has the plan, once there is one."""
     return next((each for each in config.pluginmanager.get_plugins() if isinstance(each, Suites)), None)
 
 

@@ -60,7 +60,7 @@ def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple
 
 
 def ratio_text(cell: BaselineCell, anchor: str) -> str:
-    """A cell's ratio to the anchor, and the figures of the newest run behind it."""
+    """Write a cell's ratio to the anchor, and the figures of the newest run behind it."""
     run = cell.runs[-1]
     of_several = "" if len(cell.runs) == 1 else f", the mean of {len(cell.runs)} runs; the newest"
     return (

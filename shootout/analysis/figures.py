@@ -55,7 +55,7 @@ def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | Non
 
 
 def only(starts: Starts, used: Set[int]) -> Starts:
-    """The starts that are used; all if none is."""
+    """Select the starts that are used; all if none is."""
     return {start: samples for start, samples in starts.items() if start in used} or starts
 
 
@@ -66,7 +66,7 @@ def tps(starts: Starts, policy: Policy) -> Interval:
 
 
 def server_cpu_s(samples: Sequence[Samples]) -> float | None:
-    """For each transaction, the mean over starts; None if it is not visible in some start."""
+    """Compute the mean over starts for each transaction; None if it is not visible in some start."""
     used = [cpu_s for cpu_s in map(metrics.server_cpu_s, samples) if cpu_s is not None]
     return sum(used) / len(used) if used and len(used) == len(samples) else None
 
@@ -79,7 +79,7 @@ def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]
 
 
 def completed(starts: Starts) -> int:
-    """All transactions of all slices, at least 1: the divisor of counts per transaction."""
+    """Count all transactions of all slices, at least 1: the divisor of counts per transaction."""
     return max(1, sum(sum(samples.completed) for samples in starts.values()))
 
 

@@ -46,7 +46,7 @@ class Metric:
 
 
 def server_cpu_s(samples: Samples) -> float | None:
-    """Seconds of CPU for each transaction of a start; None: not visible."""
+    """Compute the seconds of CPU for each transaction of a start; None: not visible."""
     if samples.server_cpu_s is None:
         return None
     return sum(samples.server_cpu_s) / max(1, sum(samples.completed))
@@ -152,7 +152,7 @@ def transaction_s(starts: Starts) -> float:
 
 
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
-    """A transaction's time by kind of statement, the largest change first; none with fewer than two starts.
+    """Split a transaction's time by kind of statement, the largest change first; none without two starts.
 
     The times are means over all transactions, as the transaction's is; they add up to it, and so do the
     differences, whose intervals are over starts. Raises ValueError for latencies that cannot be read.

@@ -30,7 +30,7 @@ class Remaining(NamedTuple):
 
 
 def remaining(comparison: Comparison) -> Remaining | None:
-    """None if no cell would be decided, the run takes no more starts, or how long one takes is not known."""
+    """Estimate it; None if no cell would be decided, no more starts are taken, or their time is unknown."""
     blocks: defaultdict[tuple[str, int], list[CellComparison]] = defaultdict(list)
     for cell in comparison.cells:
         blocks[cell.cell.workload, cell.cell.threads].append(cell)
@@ -52,7 +52,7 @@ def remaining(comparison: Comparison) -> Remaining | None:
 def starts_needed(
     per_start: Sequence[float], most: int, margin: float, policy: Policy, comparisons: int
 ) -> int | None:
-    """After how many starts, at most so many, a cell would be decided in four of five runs.
+    """Find after how many starts, at most so many, a cell would be decided in four of five runs.
 
     The change, the noise, and what further starts add are drawn: from the posterior of a normal sample
     (Gelman et al., "Bayesian Data Analysis", sections 2.5 and 3.2). The verdict is rule 1's with Student's

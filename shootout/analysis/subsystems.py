@@ -37,7 +37,7 @@ ALL = (*_BEGINNINGS, OTHER, LIBRARIES, KERNEL)
 
 
 def subsystem_of(function: str) -> str:
-    """One of `ALL`, for a plain name, which ends with its module unless that is the server's program."""
+    """Find the one of `ALL` for a plain name, which ends with its module unless that is the program."""
     if function.endswith("[kernel]"):
         return KERNEL
     library = function.endswith("]") and function[1:-1] not in PROGRAMS

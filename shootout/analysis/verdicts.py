@@ -173,7 +173,7 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
 
 
 def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower", "faster"] | None:
-    """The side on which the whole interval of an inconclusive throughput lies, beyond the margin.
+    """Find the side on which the whole interval of an inconclusive throughput lies, beyond the margin.
 
     None also for a change below the noise floor's bar, or without a steady start to confirm it.
     """

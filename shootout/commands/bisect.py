@@ -132,11 +132,11 @@ class Bisect(Capability):
         return answer.answer(answers.read(path))
 
     def id_of(self, path: Path) -> str:
-        """The id of a bisection, which its folder has."""
+        """Return the id of a bisection, which its folder has."""
         return path.parent.name
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All bisections."""
+        """List all bisections."""
         for each in answers.every(results, skip):
             yield each.bisection.id, answer.answer(each)
 

@@ -93,7 +93,7 @@ class Upgrade(Capability):
         return answer.answer(judge.read(UPGRADES.read(path), path.parents[1]))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All upgrades."""
+        """List all upgrades."""
         for each in UPGRADES.newest_first(results, skip):
             yield each.upgrade, answer.answer(judge.read(each, results))
 

@@ -70,7 +70,7 @@ def require_program(reference: ServerReference) -> None:
 
 
 def under(program: Installation, home: Path) -> Tree:
-    """The program as it starts under Callgrind, which writes into its instance directory."""
+    """Wrap the program, so that it starts under Callgrind, which writes into its instance directory."""
     assert isinstance(program, Tree)  # require_program
     command = ("valgrind", *_CALLGRIND, f"--callgrind-out-file={home}/{_PREFIX}", _channel(home))
     launch = replace(program.launch, before=(*command, *program.launch.before))
@@ -113,7 +113,7 @@ class Dump:
         return self._totals[1]
 
     def beside(self) -> set[str]:
-        """The named functions that other threads executed, whatever they are a part of."""
+        """Name the named functions that other threads executed, whatever they are a part of."""
         names = (name for text in self.others for name in _NAMES.findall(text))
         return {name.partition("'")[0] for name in names if not _ADDRESS.match(name)}
 

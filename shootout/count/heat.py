@@ -166,7 +166,7 @@ class Heat:
 
 
 def of(comparison: CountComparison) -> Heat | None:
-    """The table of a count against its first server; None for fewer versions than are worth one."""
+    """Make the table of a count against its first server; None for fewer versions than are worth one."""
     servers = comparison.document.servers
     versions = {(server.family, server.version) for server in servers}
     if len(versions) < VERSIONS_MIN or comparison.base != servers[0].label:

@@ -114,7 +114,7 @@ class Instructions:
 
 
 def find(documents: Iterable[CountDocument], header: RunHeader) -> Instructions | None:
-    """From the first of these documents that has a run's workload, and the first two of its servers."""
+    """Find the first of these documents that has a run's workload, and the first two of its servers."""
     for document in documents:
         engines = {dataset.engine.lower() for dataset in document.datasets}
         pair = _pair(document, header.servers[:2])

@@ -58,7 +58,7 @@ class Unit:
 
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
-    """The kinds of a workload, the whole transaction last.
+    """List the kinds of a workload, the whole transaction last.
 
     Several transactions, and steps that need each other's results, are counted only as wholes; steps without
     BEGIN only one by one.
@@ -78,7 +78,7 @@ def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
 
 
 def kinds_of(counted: Sequence[Unit]) -> tuple[CountedKind, ...]:
-    """A workload's kinds: those that are counted, and the sum of its parts before the whole transaction."""
+    """List a workload's kinds: those that are counted, and the parts' sum before the whole transaction."""
     kinds = [unit.kind for unit in counted]
     whole = [kind for kind in kinds[-1:] if kind.name == TRANSACTION]
     parts = kinds[: len(kinds) - len(whole)]

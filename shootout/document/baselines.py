@@ -21,7 +21,7 @@ RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's nam
 
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
-    """The file for a runner and workload."""
+    """Return the file for a runner and workload."""
     return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 

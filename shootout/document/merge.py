@@ -66,13 +66,13 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
 
 
 def missing(header: RunHeader) -> tuple[Block, ...]:
-    """The blocks of a merged run that are in none of its documents."""
+    """List the blocks of a merged run that are in none of its documents."""
     measured = {key for part in header.parts for key in part.blocks}
     return tuple(block for block in header.blocks if block.key not in measured)
 
 
 def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """The runs wholly contained in another run, such as shards next to the run merged from them.
+    """Find the runs wholly contained in another run, such as shards next to the run merged from them.
 
     `parts`: by run, the runs that it was merged from; empty for a run that is not merged.
     """

@@ -45,7 +45,7 @@ def pack(path: Path) -> Path:
 
 
 def encoded(document: RunDocument) -> bytes:
-    """The packed form of a document that is rounded."""
+    """Pack the packed form of a document that is rounded."""
     return lzma.compress(journal.encoded(document))
 
 

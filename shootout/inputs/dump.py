@@ -51,7 +51,7 @@ _DIRECTORY = re.compile(rb"(?:DATA|INDEX)\s+DIRECTORY\s*=?\s*'[^']*'", re.IGNORE
 
 
 def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The file's statements without comments around them, each with the number of its first line.
+    """Yield the file's statements without comments around them, each with the number of its first line.
 
     A `DELIMITER` line changes what ends a statement, as in the mysql client. Reads only as far as it must.
     """

@@ -66,12 +66,12 @@ def _check(where: Path | str, profile: ProfileFile) -> None:
 
 
 def shipped() -> dict[str, str]:
-    """The descriptions of the profiles that come with shootout, by name."""
+    """Read the descriptions of the profiles that come with shootout, by name."""
     return {path.stem: toml.load(path, ProfileFile).description for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
-    """All cells of a run, in the profile's order: by workload, threads, then server (the base first).
+    """List all cells of a run, in the profile's order: by workload, threads, then server (the base first).
 
     `datasets`: by workload.
     """
@@ -84,7 +84,7 @@ def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[st
 
 
 def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
-    """The cells' blocks in the order of their first cells; each block's servers in the order of its cells."""
+    """Group cells into blocks, in the order of their first cells; servers in the order of a block's cells."""
     servers: dict[tuple[str, str, int], list[str]] = {}
     for cell in cells:
         servers.setdefault((cell.workload, cell.dataset, cell.threads), []).append(cell.server)
@@ -95,7 +95,7 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
 
 
 def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
-    """The blocks of shard `number`, counted from 1, of `count`.
+    """Select the blocks of shard `number`, counted from 1, of `count`.
 
     A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in exactly one
     shard, and shard sizes differ by at most one block.

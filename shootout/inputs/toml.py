@@ -66,7 +66,7 @@ def find(name_or_file: str, folder: Path, kind: str) -> Path:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or all of them."""
+    """Write the end of a message about an unknown name: the nearest known one, or all of them."""
     known = tuple(known)
     near = difflib.get_close_matches(name, known, n=1)
     if near:

@@ -24,7 +24,7 @@ class Block:
 
 
 def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block]:
-    """The sequence as blocks: a run of equal statements, or of equal groups of them, is one that repeats.
+    """Split the sequence into blocks: a run of equal statements, or of equal groups, is one that repeats.
 
     Values may be linked within a repetition or to a statement before the run, the same way in each.
     """

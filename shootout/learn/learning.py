@@ -333,7 +333,7 @@ def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transactio
 
 
 def mean_statements(sequences: Sequence[LogSequence]) -> float:
-    """Statements of a transaction."""
+    """Count the statements of a transaction."""
     count = max(1, sum(sequence.count for sequence in sequences))
     return sum(sequence.count * len(sequence.statements) for sequence in sequences) / count
 

@@ -65,7 +65,7 @@ class Learner:
     _stand_ins: dict[str, dict[bytes, bytes]] = field(default_factory=dict, init=False)
 
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:
-        """The shape of a slot of a template that was executed so often."""
+        """Find the shape of a slot of a template that was executed so often."""
         if binding.use == "table":
             return _table(slot, binding.family)
         if slot.kind == "null" or not slot.sample:

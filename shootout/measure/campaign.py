@@ -246,7 +246,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
 
 
 def find_unfinished(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
-    """The run in `results` that the plan would continue; `skip` receives why documents are left out."""
+    """Find the run in `results` that the plan would continue; `skip` receives why documents are left out."""
     return resume.find(results, plan.given.get("--shard"), skip, partial(_is_asked, plan))
 
 

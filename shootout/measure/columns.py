@@ -44,7 +44,7 @@ def filled(program: Program, schema: str, base: Running) -> Program:
 
 
 def continued(program: Program, schema: str, instance: Running) -> Program:
-    """The program whose new numbers are beyond those of this server, too, whatever was inserted before."""
+    """Move the program's new numbers beyond those of this server, too, whatever was inserted before."""
     return replace(
         program,
         columns=tuple(

@@ -129,7 +129,7 @@ def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, .
 
 
 def warnings(rows: Iterable[Mapping[str, Any]], sql: str, names: Iterable[str] = ()) -> Iterator[str]:
-    """Each warning once; what it quotes is left out unless it is a name: values are nobody's business."""
+    """Yield each warning once, without what it quotes unless that is a name: values are private."""
     known = {*names, *_WORDS.findall(_QUOTED.sub("", sql)), *_NAMES}
     texts = (str(row["Message"]) for row in rows if row["Code"] not in _IDLE)
     yield from dict.fromkeys(

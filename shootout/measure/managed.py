@@ -144,7 +144,7 @@ class ManagedServer:
         return instance
 
     def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
-        """The running server; before its first start, what its files say."""
+        """Describe the running server; before its first start, what its files say."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
         comment = variables.get("version_comment", "")
@@ -175,7 +175,7 @@ class ManagedServer:
 
 
 def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
-    """The record of an optional server that is not available here."""
+    """Make the record of an optional server that is not available here."""
     return ServerRecord(
         label=label,
         reference=reference.text,

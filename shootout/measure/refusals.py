@@ -54,12 +54,12 @@ class Refused:
                 self._said[kind] = f"{without_values(message)} ({code})"
 
     def rate(self, kind: int) -> float:
-        """The share of a kind's attempts that was refused."""
+        """Compute the share of a kind's attempts that was refused."""
         refused = self._refused[kind]
         return refused / (refused + self._answered[kind]) if refused else 0.0
 
     def failing(self) -> list[tuple[str, str]]:
-        """The kinds that are mostly refused: name and why, the worst first."""
+        """List the kinds that are mostly refused: name and why, the worst first."""
         failing = [
             kind
             for kind, refused in self._refused.items()

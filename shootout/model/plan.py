@@ -59,7 +59,7 @@ class DatasetSize(Value):
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
     def of_kind(self, kind: DatasetKind) -> Dataset:
-        """The dataset of the given kind in this size."""
+        """Make the dataset of the given kind in this size."""
         return Dataset(kind=kind, **structs.asdict(self))
 
 
@@ -132,7 +132,7 @@ class Cell(Value, order=True):
 
 
 def block_key(workload: str, threads: int) -> str:
-    """The identifier of a block in a run, in which each workload has one dataset."""
+    """Identify a block in a run, in which each workload has one dataset."""
     return f"{workload}-t{threads}"
 
 
@@ -155,7 +155,7 @@ class Block(Value, order=True):
         return tuple(self.cell(server) for server in self.servers)
 
     def cell(self, server: str) -> Cell:
-        """The cell of one server."""
+        """Make the cell of one server."""
         return Cell(workload=self.workload, dataset=self.dataset, server=server, threads=self.threads)
 
 
@@ -253,7 +253,7 @@ class Policy(Value):
         return self.false_alarms_max < 1
 
     def margin_of(self, metric: str, workload: str) -> float:
-        """The margin of a metric in a workload."""
+        """Return the margin of a metric in a workload."""
         by_name: dict[str, float] = {**self.margins, **self.workloads.get(workload, {})}  # type: ignore[dict-item]
         return by_name.get(metric, self.margin)
 

@@ -100,7 +100,7 @@ class Published(Value):
         return next(server for server in self.servers if server.name == name)
 
     def figure(self, server: str, workload: str, threads: int | None) -> float | Literal["error"] | None:
-        """A server's throughput at a thread count or, for None, its peak. None: not published."""
+        """Find a server's throughput at a thread count or, for None, its peak. None: not published."""
         published = self.server(server)
         if threads is None:
             return published.peaks[workload].tps if workload in published.peaks else None
@@ -111,7 +111,7 @@ class Published(Value):
 
 
 def threads_text(threads: tuple[int, ...]) -> str:
-    """The thread counts of a DataPoint, in words."""
+    """Put the thread counts of a DataPoint in words."""
     match threads:
         case (first, last):
             return f"{first} to {last} threads"

@@ -35,7 +35,7 @@ class Interval(Value):
 
     @classmethod
     def exactly(cls, value: float) -> Self:
-        """A value without uncertainty."""
+        """Make a value without uncertainty."""
         return cls(estimate=value, low=value, high=value)
 
 

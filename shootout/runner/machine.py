@@ -212,7 +212,7 @@ def flushes(directory: Path, host: Host | None = None) -> Callable[[], dict[str,
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:
-    """A warning that names the counters of a server that cannot be read, and `others`; none if all can."""
+    """Warn of the counters of a server that cannot be read, and of `others`; not if all can."""
     visible = counters(pid)
     missing = [*(title for name, (title, _) in COUNTERS.items() if name not in visible), *others]
     if not missing:

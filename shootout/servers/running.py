@@ -83,7 +83,7 @@ class Running(ABC):
         """Kill it, or disconnect from one that is not ours."""
 
     def creating(self, schema: str) -> tuple[str, ...]:
-        """The statements that create a schema of the suite."""
+        """Write the statements that create a schema of the suite."""
         return (f"CREATE DATABASE `{schema}`",)
 
     def removing(self, schema: str) -> tuple[str, ...]:

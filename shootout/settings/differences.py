@@ -63,7 +63,7 @@ def differences(
 
 
 def of_behaviour(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """A server's variables without those that only name or describe it, or its folders."""
+    """List a server's variables without those that only name or describe it, or its folders."""
     return ((name, value) for name, value in variables.items() if not _IDENTITY.fullmatch(name))
 
 
@@ -99,7 +99,7 @@ def _flags(text: str | None) -> dict[str, str]:
 
 
 def renamed(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
-    """The head's names of the base's variables that it has under another one."""
+    """Find the head's names of the base's variables that it has under another one."""
     names = dict(RENAMED)
     for setting in SETTINGS.values():
         readings = [setting.reading(variables) for variables in (base, head)]
@@ -144,7 +144,7 @@ def is_known(server: ServerRecord) -> bool:
 
 
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
+    """Name the settings that differ between two servers: those asked for, and those nobody asked for."""
     of_base, of_head = ({record.name: record for record in server.settings} for server in (base, head))
     asked: list[str] = []
     unasked: list[str] = []
@@ -165,7 +165,7 @@ def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None
 
 
 def rank(name: str) -> int:
-    """A setting's place among those that are known to cost most."""
+    """Find a setting's place among those that are known to cost most."""
     variables = SETTINGS[name].variables if name in SETTINGS else {name}
     return next((place for place, suspected in enumerate(SUSPECTED) if suspected in variables), COSTLY)
 

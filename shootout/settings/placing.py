@@ -73,7 +73,7 @@ def joins(option: str, value: str) -> bool:
 
 
 def bare(option: str) -> str:
-    """An option's name without prefixes."""
+    """Strip an option's name of prefixes."""
     return _PREFIXES.sub("", variable(option), count=1)
 
 

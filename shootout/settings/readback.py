@@ -47,7 +47,7 @@ def compare(
 
 
 def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
-    """The warnings and errors in a server's log about its options."""
+    """Find the warnings and errors in a server's log about its options."""
     variables = {variable(option) for option in compiled.options}
     lines = [line for line in log.splitlines() if _LOG_LEVEL.match(line) and _ABOUT_ACCOUNTS not in line]
     relevant = (line for line in lines if variables & {*map(variable, _WORD.findall(line))})

@@ -89,7 +89,7 @@ def answer(result: SoakResult) -> Answer:
 
 
 def headline(result: SoakResult) -> str:
-    """The result in one sentence for each head."""
+    """Sum up the result in one sentence for each head."""
     said = [_sentence(pair) for pair in result.comparisons if pair.head != pair.base]
     return " ".join(said) or "One server under load, compared with none."
 

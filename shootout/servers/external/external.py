@@ -112,7 +112,7 @@ class External(Running):
         return self.query("SELECT @@hostname, @@port, @@datadir, @@socket")[0]
 
     def status(self) -> dict[str, float]:
-        """The server's global status counters; none if this account may not read them."""
+        """Read the server's global status counters; none if this account may not read them."""
         try:
             return super().status()
         except MeasureError as error:

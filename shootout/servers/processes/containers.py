@@ -176,7 +176,7 @@ def _require_engine(name: str) -> None:
 
 
 def message(error: Exception) -> str:
-    """The engine's message on one line."""
+    """Write the engine's message on one line."""
     explanation = error.explanation if isinstance(error, APIError) else None
     return " ".join(str(explanation or error).split())
 
@@ -217,7 +217,7 @@ def watched_name(client: DockerClient) -> Iterator[str]:
 
 
 def output_of(image: str, command: Sequence[str]) -> tuple[str, int]:
-    """A command's output and exit code."""
+    """Run a command; return its output and exit code."""
     process = ContainerProcess(image, command, {"network": "none"})
     try:
         code = process.wait()

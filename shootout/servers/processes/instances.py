@@ -208,7 +208,7 @@ class Instance(Running):
         return self._process.poll() is None
 
     def error_log_tail(self, lines: int = 12) -> str:
-        """The error log's last lines since the start, without notes if there are errors."""
+        """Read the error log's last lines since the start, without notes if there are errors."""
         return log.tail(self.directory / "error.log", lines, self._log_begins)
 
     def post_mortem(self) -> str:

@@ -107,7 +107,7 @@ def clear(cache: Path) -> Cleared:
 
 
 def manifest(directory: Path) -> Manifest | None:
-    """A template's manifest; None if it is missing or does not match the files."""
+    """Read a template's manifest; None if it is missing or does not match the files."""
     try:
         written = decoded((directory / "template.json").read_bytes(), Manifest)
         return written if written.files == sizes(directory / "data") else None
@@ -116,7 +116,7 @@ def manifest(directory: Path) -> Manifest | None:
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    """The sizes of all files below a directory, by path."""
+    """List the sizes of all files below a directory, by path."""
     return {
         str(file.relative_to(directory)): file.stat().st_size
         for file in directory.rglob("*")

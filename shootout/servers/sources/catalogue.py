@@ -99,7 +99,7 @@ def is_at_hand(name: str, cache: Path) -> bool:
 
 
 def offers(cache: Path) -> tuple[Offer, ...]:
-    """Every entry with its state on this machine."""
+    """List every entry with its state on this machine."""
     entries = load()
     # Once per kind: apt takes half a second to answer.
     kinds = {type(source): source for entry in entries.values() for source in entry.sources}

@@ -121,7 +121,7 @@ class Image:
             return files.text(f"{self.share}/{name}")
 
     def prepared_data(self) -> Path | None:
-        """None: an image's data belongs to another server."""
+        """Return None: an image's data belongs to another server."""
         return None
 
     def spawn(

@@ -98,7 +98,7 @@ def missing(text: str) -> ServerReference | None:
 
 
 def without_password(text: str) -> str:
-    """A valid reference in a form that may be displayed and stored."""
+    """Write a valid reference in a form that may be displayed and stored."""
     name, reference, kind, rest = _parts(text)
     if kind != "dsn":
         return text
@@ -106,7 +106,7 @@ def without_password(text: str) -> str:
 
 
 def password(text: str, environment: Mapping[str, str]) -> str | None:
-    """An address's password, or MYSQL_PWD if it has none; None for other references."""
+    """Find an address's password, or MYSQL_PWD if it has none; None for other references."""
     _, _, kind, rest = _parts(text)
     if kind != "dsn":
         return None
