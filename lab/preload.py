@@ -123,7 +123,7 @@ class Size(NamedTuple):
 
     @property
     def taken_s(self) -> float:
-        """For each command so far."""
+        """Seconds for each command so far."""
         _, calls, ticks = (int.from_bytes(self.file.read_bytes()[at : at + 8], "little") for at in (0, 8, 16))
         return ticks / calls / _ticks_per_s(self.file.parent / "lib" / LIBRARY)
 

@@ -72,7 +72,7 @@ def server_cpu_s(samples: Sequence[Samples]) -> float | None:
 
 
 def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
-    """Per transaction, the counters that were visible in every start: a missing one is not zero."""
+    """Sum per transaction the counters that were visible in every start: a missing one is not zero."""
     every = [s.counters for s in samples]
     sums = _sums(every)
     return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}

@@ -106,7 +106,7 @@ def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[in
 
 
 def _given(block: list[CellComparison], sampling: Sampling, confidence: float) -> int:
-    """After how many starts each of the block's intervals, as `pairs.is_narrow`, is narrow enough."""
+    """Find after how many starts each interval of the block, as `pairs.is_narrow`, is narrow enough."""
     given = sampling.starts_min
     for cell in block:
         if len(logs := [*map(math.log, cell.per_start)]) > 1:

@@ -36,7 +36,7 @@ class Heat:
 
     @cached_property
     def servers(self) -> tuple[ServerRecord, ...]:
-        """By family and version."""
+        """Servers by family and version."""
         return by_version.ordered(self.comparison.document.servers)
 
     @cached_property

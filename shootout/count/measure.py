@@ -127,7 +127,7 @@ def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace) -> None:
 
 
 def _batches(benches: Sequence[Bench], size: int) -> Iterator[Sequence[Bench]]:
-    """As many servers at a time as there are CPUs: Valgrind runs one thread of each."""
+    """Batch as many servers as there are CPUs: Valgrind runs one thread of each."""
     for first in range(0, len(benches), size):
         yield benches[first : first + size]
 

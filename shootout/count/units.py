@@ -192,7 +192,7 @@ def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
 
 
 def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
-    """Without statements that may commit: CREATE, COMMIT, …"""
+    """Whether no statement may commit: CREATE, COMMIT, …"""
     return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
 
 

@@ -62,7 +62,7 @@ def read(
 
 
 def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
-    """By run, of how many starts its newest entries are."""
+    """Say by run of how many starts its newest entries are."""
     newest: dict[str, int] = {}
     for entry in entries:
         newest[entry.run] = max(entry.made, newest.get(entry.run, 0))

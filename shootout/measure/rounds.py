@@ -271,7 +271,7 @@ class _Slices:
             return self.read(server, lambda: {name: n for read in readings for name, n in read().items()}, {})
 
     def measure_s(self) -> float:
-        """The measured time per server: the profile's, or what its transactions take the slowest server."""
+        """Compute the measured time per server: the profile's, or what the slowest's transactions take."""
         wanted = self.sampling.transactions
         return self.sampling.measure_s if wanted is None else wanted / (self.load.rate or self.slowest_tps)
 

@@ -56,7 +56,7 @@ class DataPoint(Value):
 
     @property
     def words(self) -> str:
-        """It in words: `5.5 at 64 threads, oltp_read_only`."""
+        """The figure in words: `5.5 at 64 threads, oltp_read_only`."""
         return f"{self.server} at {threads_text(self.threads)}" + (
             f", {self.workload}" if self.workload else ""
         )

@@ -51,7 +51,7 @@ class Installation(Protocol):
 
     @property
     def version(self) -> Version:
-        """As the binary reports it."""
+        """The version as the binary reports it."""
 
     @property
     def digest(self) -> str:

@@ -42,7 +42,7 @@ class Estimate:
     df: float = math.inf
 
     def interval(self, confidence: float) -> Interval:
-        """With Student's interval."""
+        """Make Student's interval."""
         half = quantile(confidence, self.df) * self.error
         return Interval(estimate=self.value, low=self.value - half, high=self.value + half)
 
@@ -91,7 +91,7 @@ def step(parts: Parts, confidence: float) -> Interval:
 
 
 def step_s(parts: Parts) -> float:
-    """When that step was, in seconds since the judged part of the load began."""
+    """Find when that step was, in seconds since the judged part of the load began."""
     return _place(parts.steady) * parts.width_s
 
 
@@ -139,7 +139,7 @@ def _within(logs: Values) -> tuple[float, int]:
 
 
 def _projections(values: Values, numbers: Iterable[int]) -> Values:
-    """On cosines of so many half-waves; white noise gives each its own variance."""
+    """Project on cosines of so many half-waves; white noise gives each its own variance."""
     count = len(values)
     phases = np.pi * (np.arange(count) + 0.5) / count
     return np.array([math.sqrt(2 / count) * float(values @ np.cos(number * phases)) for number in numbers])

@@ -58,7 +58,7 @@ def is_local(link: socket.socket) -> bool:
 
 
 def _is_server(pid: int) -> bool:
-    """By name; a server started through a loader has it among its first arguments."""
+    """Tell a server by its name; one started through a loader has it among its first arguments."""
     try:
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:
