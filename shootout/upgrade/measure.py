@@ -303,7 +303,7 @@ class _Session:
         minutes = self._minutes("restoring")
         counts = (len(suspects) + 3) * counting.STARTS_MIN  # of each kind
         kinds_max = 60 * float(minutes) / (COUNT_S * counts)
-        losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
+        losses = answer.workloads_to_restore(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
             return
         text = self._server(1).partition("=")[2]
