@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from shootout.answer import Topic
+from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
 from shootout.upgrade.judge import Findings
@@ -85,6 +86,11 @@ def _measure(found: Findings) -> Iterator[str]:
     if parts := (*found.missing, *found.unmeasured):
         missing = ", ".join(dict.fromkeys(parts))
         yield f"Measure what is missing, {missing}: {shlex.join([*asked, '--resume'])}"
+    failures = found.counted.document.failures if found.counted else ()
+    if left_out := {(each.workload, each.kind) for each in failures if is_left_out(each)}:
+        more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
+        was = f"(the budget was {document.budget_min:g} minutes)"
+        yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
     if not document.own:
         yield "Measure your own statements: shootout learn slow.log, and --workload learned/workload.toml."
 

@@ -10,6 +10,7 @@ from shootout import figures
 from shootout.analysis.exit_codes import exit_code
 from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, joined
 from shootout.answer import change as change_of
+from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.model.execution_plan import PlanChange
 from shootout.model.verdict import Comparison, Verdict
@@ -286,10 +287,15 @@ def _untested(found: Findings) -> Topic:
         f"{cell.cell.workload}, {figures.threads(cell.cell.threads)} on {cell.cell.server}: {cell.reason}"
         for cell in found.failed
     ]
+    failures = [each for each in found.counted.document.failures if not each.lacks] if found.counted else []
+    left_out = [each for each in failures if is_left_out(each)]
+    for reason in dict.fromkeys(each.reason for each in left_out):
+        kinds = dict.fromkeys(each.kind for each in left_out if each.reason == reason)
+        lines.append(f"{', '.join(kinds)}: {reason}")
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
-        for failure in (found.counted.document.failures if found.counted else ())
-        if not failure.lacks
+        for failure in failures
+        if failure not in left_out
     ]
     known = [each.written for each in found.counted.document.workloads] if found.counted else []
     if known and document.workload not in ("", *known):

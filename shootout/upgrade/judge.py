@@ -259,11 +259,17 @@ class Findings:
                 name not in own, name not in lost, written[name] not in timed, costs[name], name,
             ),
         )  # fmt: skip
-        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
+        sizes = Counter(workload for workload, _ in self.to_restore)
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
         return tuple(
             written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
         )
+
+    @property
+    def to_restore(self) -> frozenset[tuple[str, str]]:
+        """The kinds that cost more, or that are planned in another way."""
+        lost = (_place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        return frozenset((*lost, *self.plans))
 
     @property
     def changes_of_workloads(self) -> dict[str, float]:
