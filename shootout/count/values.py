@@ -65,6 +65,14 @@ class CountFailure(Value):
     lacks: bool = False  # the server does not know the statement
 
 
+LEFT_OUT = "left out: "  # how the reasons of kinds begin for which the budget has no time
+
+
+def is_left_out(failure: CountFailure) -> bool:
+    """Whether the budget had no time for a kind."""
+    return failure.reason.startswith(LEFT_OUT)
+
+
 class CountDocument(Value):
     """Everything that one `shootout count` counted."""
 

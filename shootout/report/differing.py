@@ -43,7 +43,7 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     if text is None:
         return "absent"
     lists = [set((value or "").split(",")) for value in (variable.base, variable.head)]
-    if common := set.intersection(*lists) - {""}:
+    if variable.base != variable.head and (common := set.intersection(*lists) - {""}):
         return ",".join(["…", *(item for item in text.split(",") if item not in common)])
     return figures.setting(text, variable.name) or "empty"
 

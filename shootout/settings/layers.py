@@ -7,8 +7,9 @@ import re
 
 from shootout.errors import InputError
 from shootout.settings import placing
+from shootout.settings.behaviours import SWITCH
 from shootout.settings.profiles import DIRECTORY, POOL, POOL_OF_DATA, SettingsProfile, is_file, load
-from shootout.settings.setting import meant
+from shootout.settings.setting import meant, variable
 from shootout.settings.table import SETTINGS
 
 ONLY = "only:"  # before a file that replaces the run's settings instead of adding to them
@@ -66,6 +67,18 @@ def _one_option(text: str) -> SettingsProfile:
     return SettingsProfile(name=text, options=options)
 
 
+def _joined(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
+    """Both options; flags of optimizer_switch add to those below, as servers take them."""
+    below, above = (
+        next((option for option in options if variable(option) == SWITCH), "") for options in (lower, upper)
+    )
+    if not below or not above:
+        return lower | upper
+    flags = ",".join(value.strip("'\"") for value in (lower[below], upper[above]))
+    rest = {option: value for option, value in lower.items() if option != below}
+    return rest | upper | {above: flags}
+
+
 def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
     """Both profiles; where they say something of the same variable, the one above wins."""
     redefined = {
@@ -79,7 +92,7 @@ def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
 
     def both(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
         kept = {option: value for option, value in lower.items() if meant(option, value)[0] not in redefined}
-        return placing.checked(above.name, kept | upper)
+        return placing.checked(above.name, _joined(kept, upper))
 
     return SettingsProfile(
         name=f"{below.name} + {above.name}",

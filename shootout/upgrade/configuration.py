@@ -28,6 +28,7 @@ _ALWAYS = re.compile(
 )
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
+_UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
@@ -128,16 +129,45 @@ def fates(
             new=new.variables.get(renamed or name),
             renamed=renamed,
             refused=_refused(option, read_by, old, new),
-            told="" if read_by == "old" or option in old.told else new.told.get(option, ""),
+            told="" if read_by == "old" or _is_told_before(option, old, new) else new.told.get(option, ""),
             read_by=read_by,
         )
 
 
+def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
+    """Whether the old server says the same; a typo, which neither knows, is told all the same."""
+    both = is_unknown(old.told.get(option, "")) and is_unknown(new.told.get(option, ""))
+    return option in old.told and not both
+
+
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
     """Why a server does not start with an option that it reads."""
-    by_old = f"{_BY_OLD}{old.refused[option]}" if read_by != "new" and option in old.refused else ""
+    refused = old.refused.get(option, "")
+    if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
+        refused = old.told[option]  # a variable, and no option: the old server runs without it
+    by_old = f"{_BY_OLD}{refused}" if read_by != "new" and refused else ""
     by_new = new.refused.get(option, "") if read_by != "old" else ""
     return "; ".join(filter(None, (by_new, by_old)))
+
+
+def does_not_start_with(fate: OptionFate) -> bool:
+    """Whether the new server dies of the line: without our `loose-`, an unknown variable stops it."""
+    if fate.read_by == "old":
+        return False
+    by_new = fate.refused.partition(_BY_OLD)[0]
+    own = fate.option.casefold().startswith(("loose-", "loose_"))
+    return bool(by_new) or (not own and fate.new is None and is_unknown(fate.told))
+
+
+def spoiled(fate: OptionFate) -> str:
+    """The part of a line that a server refuses: the option, or some of its modes."""
+    lacking = _LACKS.match(fate.refused)
+    return f"{fate.option}'s {lacking['modes'].partition(';')[0]}" if lacking else fate.option
+
+
+def is_unknown(told: str) -> bool:
+    """Whether a server's log says that there is no such option."""
+    return _UNKNOWN.search(told) is not None
 
 
 def is_compared(fate: OptionFate) -> bool:

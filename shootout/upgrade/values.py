@@ -68,6 +68,12 @@ class UpgradeDocument(Value):
     left_out: dict[str, str] = field(default_factory=dict)  # why, by part
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """The workloads that are files: one's own statements, however given."""
+        given = (self.workload, *self.workloads.split(","))
+        return tuple(dict.fromkeys(each for each in given if each.endswith((".toml", ".sql"))))
+
+    @property
     def files(self) -> tuple[str, ...]:
         """What its parts measured, below the results."""
         return tuple(filter(None, (self.statements, self.restoring, *self.runs, *self.elsewhere)))
