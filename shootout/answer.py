@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from shootout import figures
 from shootout.chart import Chart, Series
-from shootout.figures import NONE, counted, is_multiple
+from shootout.figures import MULTIPLE, NONE, counted, is_multiple
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped, number, percent_places, significant
 
@@ -82,8 +82,10 @@ def change(ratio: Interval | float, places: int | None = None) -> Figure:
     return Figure(ratio.estimate, places=rounded, form="change", low=ratio.low, high=ratio.high)
 
 
-def factor(ratio: Interval, places: int | None = None) -> Figure:
+def factor(ratio: Interval | float, places: int | None = None) -> Figure:
     """Show a ratio as a change; as a multiple from 3 on."""
+    if not isinstance(ratio, Interval):
+        return Figure(ratio, form="times") if ratio >= MULTIPLE else change(ratio, places)
     if not is_multiple(ratio):
         return change(ratio, places)
     return Figure(ratio.estimate, form="times", low=ratio.low, high=ratio.high)
@@ -255,6 +257,7 @@ class Topic:
     page_only: bool = False
     is_problem: bool = False  # something failed
     folded: bool = False  # Markdown shows it after a click on its title
+    is_paired: bool = False  # a page has room for charts and tables side by side
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,9 @@ def throughput(tps: float) -> str:
 
 
 def percent(ratio: float, places: int | None = None) -> str:
-    """Format a ratio as a change: 0.76 is −24 %."""
+    """Format a ratio as a change: 0.76 is −24 %, 32 is ×32.0."""
+    if ratio >= MULTIPLE:
+        return f"×{number(ratio)}"
     change = (ratio - 1) * 100
     if places is None:
         places = 1 if abs(change) < 100 else 0

@@ -352,8 +352,8 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     within = share(margin(c, policy))
     if metric == THROUGHPUT:
         decided = {
-            Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
-            Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+            Verdict.REGRESSED: f"{size} slower than {base}",
+            Verdict.IMPROVED: f"{size} faster than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{within}",
         }
         what = ""

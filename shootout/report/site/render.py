@@ -9,7 +9,7 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import characters, figures, numbers
-from shootout.analysis import metrics, warnings
+from shootout.analysis import metrics
 from shootout.answer import SYMBOLS
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
@@ -19,14 +19,6 @@ from shootout.report.site import answers, findings, history, markup, names, sett
 from shootout.report.site.page import Render
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
-ERRORS = warnings.RETRIED | {
-    "1040": "too many connections",
-    "1053": "server shutting down",
-    "1317": "interrupted",
-    "2002": "server not reached",
-    "2003": "server not reached",
-    "2013": "connection lost",
-}
 
 
 def tone(c: CellComparison) -> str:
@@ -45,8 +37,8 @@ def strength(c: CellComparison) -> int:
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
-    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
-    wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
+    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone,
+    wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
     wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
@@ -57,8 +49,8 @@ FILTERS: tuple[Callable[..., object], ...] = (
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
-    findings.Finding, markup.compared_rows, markup.delta, markup.history_rows, markup.href,
-    markup.neighbours, markup.num, markup.round_rows, names.cell_stem, names.run_folder, names.runner_page,
+    findings.Finding, markup.history_rows, markup.href,
+    markup.neighbours, markup.num, names.cell_stem, names.run_folder, names.runner_page,
     names.server_page,
 )  # fmt: skip
 
@@ -101,7 +93,6 @@ def _environment() -> Environment:
         "NOT_VISIBLE": figures.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
-        "ERRORS": ERRORS,
         "LEANINGS": wording.LEANINGS,
         "LISTED_MAX": findings.LISTED_MAX,
         "OTHERS_MAX": findings.OTHERS_MAX,

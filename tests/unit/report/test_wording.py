@@ -30,7 +30,7 @@ def test_what_was_not_measured_is_not_called_measured() -> None:
 @pytest.mark.parametrize(
     ("verdict", "metric", "ratio", "expected"),
     [
-        (R, "throughput", 0.9, "10 % fewer transactions per second than BASE"),
+        (R, "throughput", 0.9, "10 % slower than BASE"),
         (R, "latency_p99", 1.3, "99 % latency 30 % higher than on BASE"),
         (G, "server_cpu", 0.8, "Server CPU 20 % lower than on BASE"),
         (E, "latency_p50", 1.0, "Median latency the same as on BASE, within ±10 %"),
@@ -54,7 +54,7 @@ def test_a_verdict_and_its_reason_round_one_change_alike(
     effects: list[float] | None, size: str, interval: str
 ) -> None:
     head = head_of(a_document(starts_of(-22, effects) if effects else starts_of(-22)))
-    assert plain(wording.sentence(head, Policy())) == f"{size} fewer transactions per second than a"
+    assert plain(wording.sentence(head, Policy())) == f"{size} slower than a"
     assert plain(head.reason).startswith(f"{size} slower, 95 % interval {interval}, in ")
 
 
