@@ -37,7 +37,7 @@ def headline(coverage: ChangeCoverage) -> str:
 
 
 def remarks(coverage: ChangeCoverage) -> Iterator[str]:
-    """What the headline cannot say."""
+    """Say what the headline cannot."""
     if coverage.unseen and coverage.executed:
         yield "A gate on the workloads of this map does not see what none of them executes."
     touches = coverage.touches
@@ -69,7 +69,7 @@ def of_run(coverage: ChangeCoverage, workloads: Collection[str]) -> str:
 
 
 def touched(coverage: ChangeCoverage) -> Iterator[str]:
-    """What executes each function, for a run's page: the executed ones first, then the unseen."""
+    """Say what executes each function, for a run's page: the executed ones first, then the unseen."""
     for group in (coverage.executed, coverage.unseen):
         for each in group[:TOUCHED_MAX]:
             yield f"{each.touched.name} ({each.touched.file}; {_how(each)}): {_by(each)}"

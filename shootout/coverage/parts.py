@@ -1,4 +1,4 @@
-"""Which functions of a server's program its statements execute, by part, and what none executes."""
+"""Functions of a server's program that its statements execute, by part, and those that none executes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _SYMBOL = re.compile(r"[0-9a-f]+ ([0-9a-f]+) [tTwWi] (?:(?:non-)?virtual thunk t
 
 
 def covered(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
-    """What these functions, by plain name, are of a program; nothing if its symbols cannot be read."""
+    """Sum up these functions, by plain name, by part; nothing if the program's symbols cannot be read."""
     try:
         sizes = defined(program)
     except InputError:

@@ -33,7 +33,7 @@ MEANING = ", ".join(
 
 
 def answer(found: Findings) -> Answer:
-    """What an upgrade does, in the order in which people ask."""
+    """Describe an upgrade, in the order in which people ask."""
     document = found.document
     return Answer(
         name=f"{found.old} to {found.new}",
@@ -78,7 +78,7 @@ def headline(found: Findings) -> str:
 
 
 def sentence(found: Findings) -> str:
-    """What could not be measured, and why; then the worst and the best change."""
+    """Say what could not be measured, and why; then the worst and the best change."""
     parts: dict[str, list[str]] = {}
     for part, why in found.unmeasured.items():
         parts.setdefault(configuration.cause(why), []).append(part)
@@ -125,7 +125,7 @@ def _undecided(verdicts: Sequence[Verdict]) -> str:
 
 
 def _on(found: Findings, machine: str) -> str:
-    """What became of throughput on a machine."""
+    """Say what became of throughput on a machine."""
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
@@ -152,7 +152,7 @@ def _change(change: CountChange | None) -> Whole | None:
 
 
 def _amount(change: CountChange) -> str:
-    """How many more instructions, or fewer."""
+    """Say how many more instructions, or fewer."""
     ratio = change.ratio
     assert ratio is not None  # of what is judged
     if figures.is_multiple(ratio):
@@ -229,7 +229,7 @@ def _lost(worst: Worst) -> str:
 
 
 def _tried(found: Findings, worst: Worst) -> str:
-    """What restores the headline's loss, as far as that was tested."""
+    """Say what restores the headline's loss, as far as that was tested."""
     said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
@@ -252,7 +252,7 @@ def _by_time(setting: str) -> bool:
 
 
 def _restores(found: Findings, restored: Restored) -> str:
-    """What a setting restores, by the kind that it helps most."""
+    """Say what a setting restores, by the kind that it helps most."""
     best = min(restored.restores, key=_estimate)
     lost = next(
         loss.change
@@ -269,7 +269,7 @@ def _restores(found: Findings, restored: Restored) -> str:
 
 
 def _saves(found: Findings, restored: Restored) -> str:
-    """Why a setting with which kinds need fewer instructions is not recommended."""
+    """Say why a setting with which kinds need fewer instructions is not recommended."""
     best = min(restored.saves, key=_estimate)
     others = len(restored.saves) - 1
     more = f" and {counted(others, 'other kind')}" if others else ""
@@ -280,7 +280,7 @@ def _saves(found: Findings, restored: Restored) -> str:
 
 
 def _explained(found: Findings) -> Iterator[str]:
-    """What is left of the losses with all settings, and how much of them these explain."""
+    """Say what is left of the losses with all settings, and how much of them these explain."""
     left = [loss for loss in found.losses if loss.left is not None]
     if not left:
         return
@@ -412,7 +412,7 @@ def _news(change: PlanChange) -> Iterator[str]:
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
-    """How each plan comes to its rows, or else what it does with the tables, if that is what changed."""
+    """Say how each plan comes to its rows, or what it does with the tables, if that is what changed."""
     plans = (change.base, change.head)
     said = tuple(map(differing.access, plans))
     if len(set(said)) > 1:

@@ -130,7 +130,7 @@ class CellPage(RunPage):
 
     @property
     def metrics(self) -> Iterator[tuple[str, str, float, MetricComparison]]:
-        """Of each compared metric: title, display unit, factor to it, and change."""
+        """Each compared metric: title, display unit, factor to it, and change."""
         for change in self.comparison.metrics:
             metric = metrics.BY_NAME[change.name]
             unit, factor = ("µs", 1e6) if change.name == "server_cpu" else DISPLAY_UNITS[metric.unit]
@@ -208,7 +208,7 @@ class CellPage(RunPage):
 
     @staticmethod
     def settled(samples: Samples) -> str:
-        """How a warm-up ended."""
+        """Say how a warm-up ended."""
         if not samples.steady:
             return "not steady"
         return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "too noisy to tell"
@@ -220,7 +220,7 @@ class CellPage(RunPage):
 
     @property
     def sections(self) -> tuple[Section, ...]:
-        """What capabilities found out about it."""
+        """The findings of capabilities about it."""
         return self.run.sections.get(self.cell, ())
 
     @property
