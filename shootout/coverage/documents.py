@@ -76,7 +76,7 @@ def _server(
 
 
 def _fault(document: MapDocument) -> str:
-    """Whether a row is missing, or an index points nowhere."""
+    """Find a row that is missing, or an index that points nowhere."""
     functions, kinds = len(document.functions), len(document.kinds)
     for server in document.mapped:
         if len(server.shares) != functions or any(len(row) != kinds for row in server.shares):

@@ -1,4 +1,4 @@
-"""Which functions of a server's program its statements execute, by part, and what none executes."""
+"""Functions of a server's program that its statements execute, by part, and those that none executes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which cells are explained: those that changed, or the one that is named."""
+"""Cells to explain: those that changed, or the one that is named."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shootout.report import commands, wording
 
 
 def changed(comparison: Comparison) -> list[Cell]:
-    """What regressed, then what improved; the largest changes first."""
+    """List the regressed cells, then the improved ones; the largest changes first."""
     cells = wording.worst_first(comparison.cells)
     regressed = [c.cell for c in cells if c.verdict is Verdict.REGRESSED]
     return regressed + [c.cell for c in reversed(cells) if c.verdict is Verdict.IMPROVED]

@@ -85,7 +85,7 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
 
 
 def _section(results: Path, run: str, cell: Cell) -> Section | None:
-    """What explains a cell's change, with what was counted of its servers."""
+    """Explain a cell's change, with what was counted of its servers."""
     path = EXPLANATIONS.path_of_cell(results, run, cell.name)
     if not path.exists():
         return None

@@ -43,7 +43,7 @@ class UnavailableError(MeasureError):
 
 
 def event() -> str:
-    """What perf counts: hardware cycles, or the software clock where the machine shows none."""
+    """Choose perf's event: hardware cycles, or the software clock where the machine shows none."""
     return "cycles" if _HARDWARE.exists() else "cpu-clock"
 
 
@@ -69,7 +69,7 @@ class Recording:
             self.process.wait(READY_TIMEOUT_S)
 
     def stacks(self, pids: Container[int]) -> dict[int, Counter[Stack]]:
-        """How often each stack of these processes was sampled. Raises UnavailableError."""
+        """Count how often each stack of these processes was sampled. Raises UnavailableError."""
         fields = ("--fields", "pid,ip,sym,dso", "--no-inline", "--max-stack", str(DEPTH_MAX))
         stacks: dict[int, Counter[Stack]] = {}
         with tempfile.TemporaryFile() as words:
@@ -130,7 +130,7 @@ def recording(folder: Path) -> Iterator[Recording]:
 
 
 def _refusal(words: bytes) -> str:
-    """What to allow, if perf says that it may not sample CPUs; else empty."""
+    """Say what to allow, if perf says that it may not sample CPUs; else empty."""
     if _PARANOID.name.encode() not in words:
         return ""
     level = int(_PARANOID.read_text()) if _PARANOID.exists() else 0

@@ -33,7 +33,7 @@ MEANING = ", ".join(
 
 
 def answer(found: Findings) -> Answer:
-    """What an upgrade does, in the order in which people ask."""
+    """Describe an upgrade, in the order in which people ask."""
     document = found.document
     return Answer(
         name=f"{found.old} to {found.new}",
@@ -78,7 +78,7 @@ def headline(found: Findings) -> str:
 
 
 def sentence(found: Findings) -> str:
-    """What could not be measured, and why; then the worst and the best change."""
+    """Say what could not be measured, and why; then the worst and the best change."""
     parts: dict[str, list[str]] = {}
     for part, why in found.unmeasured.items():
         parts.setdefault(configuration.cause(why), []).append(part)
@@ -125,7 +125,7 @@ def _undecided(verdicts: Sequence[Verdict]) -> str:
 
 
 def _on(found: Findings, machine: str) -> str:
-    """What became of throughput on a machine."""
+    """Say what became of throughput on a machine."""
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [end(*each) for each in here if each[1].verdict in CHANGED]:
@@ -247,7 +247,7 @@ def _news(change: PlanChange) -> Iterator[str]:
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
-    """How each plan comes to its rows, or else what it does with the tables, if that is what changed."""
+    """Say how each plan comes to its rows, or what it does with the tables, if that is what changed."""
     plans = (change.base, change.head)
     said = tuple(map(differing.access, plans))
     if len(set(said)) > 1:

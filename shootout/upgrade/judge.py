@@ -1,4 +1,4 @@
-"""What an upgrade's parts say together: cells, statements, plans, settings, and what restores the old."""
+"""Findings of an upgrade's parts together: cells, statements, plans, settings, and what restores the old."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from shootout.upgrade.configuration import is_kept
 from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
-# What a new server may do beside the statement, and how to have it not do that.
+# Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
     "performance_schema": "OFF",
     "innodb_log_writer_threads": "OFF",
@@ -44,7 +44,7 @@ OFF = "old-off"  # of the old server without the features that the new one is co
 
 @dataclass(frozen=True)
 class Restored:
-    """What an old value of a setting does for the new server's statements."""
+    """The effect of an old value of a setting on the new server's statements."""
 
     setting: str  # NAME=VALUE
     restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
@@ -135,7 +135,7 @@ class Findings:
         }
 
     def plan(self, change: CountChange) -> str:
-        """Whether the plan of a kind is the same."""
+        """Say whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
             return "changed"
@@ -225,7 +225,7 @@ class Findings:
         )
 
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
-        """Those of the trials that have features off which the old server has on, too."""
+        """Select the trials that have features off which the old server has on, too."""
         old = self.document.variables.get(self.old, {})
         every = (trial.partition("=") for trial in trials)
         return tuple(

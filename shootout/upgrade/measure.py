@@ -1,6 +1,6 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-What needs no quiet machine comes first: settings, the data directory, statements, results. Time comes last,
+Settings, the data directory, statements and results need no quiet machine, and come first. Time comes last,
 with the workloads that changed most in their statements first.
 """
 
@@ -84,7 +84,7 @@ def _profile(settings: str) -> SettingsProfile:
 
 
 def _label(text: str) -> str:
-    """What a server is called: the user's name, its catalogue id, or the last part of its directory."""
+    """Name a server: the user's name, its catalogue id, or the last part of its directory."""
     server = reference.parse(text)
     if "," in text:  # which separates servers in a list
         raise InputError(f"{text}: expected one server, without a comma")
@@ -403,7 +403,7 @@ class _Session:
 
 
 def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
-    """What happens when a server starts on another one's data directory."""
+    """Start a server on another one's data directory."""
     began_s = time.monotonic()
     same, reason = False, ""
     try:
