@@ -9,13 +9,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from shootout import capability, files, steps
 from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.coverage.remarks import remarks
 from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
-from shootout.explain import changed_cells
+from shootout.explain import changed_cells, perf
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.measure import campaign
@@ -56,6 +58,8 @@ def prepare(
     planned = steps.plan(request.selection, report)
     *_, head = planned.servers
     told = [*planned.told.get(head, ())]
+    if request.explain is not None and (lack := perf.lack()):
+        skip(f"profiles of the explanations: {lack}")
     if request.coverage is not None:
         told += remarks(planned, request.coverage, request.out / "results", skip)
     return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
@@ -216,7 +220,8 @@ def examine(out: Path, data: Path, profile: str, policy: Policy | None, skip: Sk
     `skip` receives why results are left out.
     """
     loaded = matrix.load_profile(profile)
-    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings, skip)
+    gates = structs.replace(loaded, policy=policy or loaded.policy)
+    return doctor.examine(data, out / "results", gates, skip)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:

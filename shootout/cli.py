@@ -62,7 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with put_off():  # a module that is imported by halves stays so
                 args, unknown = parser(chosen).parse_known_args(given)
                 if unknown:
-                    args.parser.reject(unknown)
+                    args.parser.reject(unknown, given)
                 late.finish()
             code: int = args.run(args)
     except (InputError, MeasureError) as error:

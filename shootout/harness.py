@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import pytest
 
-from shootout import app, capability
+from shootout import app, capability, figures
 from shootout.analysis import claims, gate
 from shootout.command import left_out, progress, warn
 from shootout.conclusion import Conclusion, Prepared
@@ -150,7 +150,8 @@ class Suites:
         replay = ReplayClock()
         compared = _cell(request.node)
         assert compared is not None
-        group = f"{compared.workload}, {compared.threads} threads"
+        threads = figures.threads(compared.threads)
+        group = f"{compared.workload}, {threads}: each server alone; verdicts compare slices in pairs"
         request.node.add_marker(pytest.mark.benchmark(timer=replay, group=group, disable_gc=False))
         return replay
 

@@ -85,12 +85,17 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise InputError(f"{message}\n`{self.prog} --help` lists the options.")
 
-    def reject(self, unknown: Sequence[str]) -> NoReturn:
-        """Raise InputError for unknown arguments; suggests the nearest known option."""
+    def reject(self, unknown: Sequence[str], given: Sequence[str]) -> NoReturn:
+        """Raise InputError for unknown ones of the `given` arguments; suggests what was meant."""
         from shootout.inputs.toml import hint  # noqa: PLC0415 (it imports msgspec)
 
         known = [option for action in self._actions for option in action.option_strings]
         near = hint(unknown[0].partition("=")[0], known) if unknown[0].startswith("-") else ""
+        *_, flag, first = ("", "", *given[: given.index(unknown[0])])
+        if not near and any(
+            "," in str(each.metavar) for each in self._actions if flag in each.option_strings
+        ):
+            near = f"; separate them by a comma: {flag} {','.join([first, *unknown])}"
         self.error(f"unrecognized arguments: {' '.join(unknown)}{near}")
 
 

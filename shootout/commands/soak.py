@@ -30,7 +30,7 @@ TURNS = Option(
     "seconds of load on each server in turn, while the others are stopped; 0: one after the other "
     "(default: 1)",
     "S",
-    partial(texts.decimal, maximum=3600, minimum=0),
+    partial(texts.decimal, maximum=3600, minimum=0, unit="seconds"),
     "turns",
     1.0,
 )

@@ -129,6 +129,16 @@ def recording(folder: Path) -> Iterator[Recording]:
         data.unlink(missing_ok=True)
 
 
+def lack() -> str:
+    """What to install or allow before perf can sample this machine; empty: nothing."""
+    try:
+        with tempfile.TemporaryDirectory() as folder, recording(Path(folder)) as tried:
+            tried.begin()
+    except UnavailableError as error:
+        return str(error)
+    return ""
+
+
 def _refusal(words: bytes) -> str:
     """Say what to allow, if perf says that it may not sample CPUs; else empty."""
     if _PARANOID.name.encode() not in words:

@@ -48,10 +48,10 @@ def integer(flag: str, text: str, allowed: range) -> int:
     return int(text)
 
 
-def decimal(flag: str, text: str, maximum: float, minimum: float = 0) -> float:
+def decimal(flag: str, text: str, maximum: float, minimum: float = 0, unit: str = "minutes") -> float:
     """Parse a number from `minimum` to `maximum`; a fraction is allowed."""
     if not (_DECIMAL.fullmatch(text) and minimum <= float(text) <= maximum):
-        raise InputError(f"{flag} {text!r}: expected a number from {minimum:g} to {maximum:.0f}")
+        raise InputError(f"{flag} {text!r}: expected {unit}, a number from {minimum:g} to {maximum:.0f}")
     return float(text)
 
 

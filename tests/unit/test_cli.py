@@ -99,7 +99,10 @@ BAD_OPTIONS = [
     (("--acknowledged", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
-    (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12"),
+    (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12\n"),
+    (("--servers", "a", "b", "c"), "arguments: b c; separate them by a comma: --servers a,b,c"),
+    (("--seed", "1", "2"), "unrecognized arguments: 2\n"),
+    (("--budget", "10m"), "--budget '10m': expected minutes, a number from 0 to 10080"),
 ]
 BAD_COMMANDS = [
     (("rum",), "invalid choice: 'rum' (choose from "),
@@ -112,7 +115,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
-    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),
+    (("soak", "--minutes", "0"), "--minutes '0': expected minutes, a number from 0.05 to 10080"),
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]

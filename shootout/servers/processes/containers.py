@@ -171,7 +171,7 @@ def _require_engine(name: str) -> None:
         except OSError as error:
             raise InputError(
                 f"{name}: no Docker engine answers at {host} ({error.strerror}); "
-                "start it, or name another one in DOCKER_HOST"
+                "install it (on Debian: apt-get install docker.io), start it, or name another in DOCKER_HOST"
             ) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
@@ -67,9 +68,14 @@ def find(written: str) -> str:
         return meant[0]
     if meant:
         raise InputError(f"server {written!r} is ambiguous; expected one of {', '.join(meant)}")
-    raise InputError(
-        f"unknown server {written!r}{toml.hint(written, entries)}\nUse path:DIR for a build of your own."
-    )
+    alike = [name for name in entries if _plain(written) and _plain(name).startswith(_plain(written))]
+    near = toml.hint((alike or [written])[0], entries)
+    raise InputError(f"unknown server {written!r}{near}\nUse path:DIR for a build of your own.")
+
+
+def _plain(name: str) -> str:
+    """A name without its punctuation: `mysql-57` is meant for one of MySQL 5.7."""
+    return re.sub(r"[^a-z0-9]", "", name)
 
 
 def fetch(

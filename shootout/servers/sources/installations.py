@@ -21,6 +21,11 @@ from shootout.servers.sources.libraries import MissingLibrariesError
 from shootout.servers.sources.trees import Tree
 from shootout.servers.version import family_of, numbers_of
 
+GET_DOCKER = (
+    "the engine (on Debian: apt-get install docker.io; else https://docs.docker.com/engine/install)\n"
+    "and the packages docker and testcontainers: pip install 'shootout[container]'"
+)
+
 
 def find(
     reference: ServerReference,
@@ -38,8 +43,7 @@ def find(
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
         if not (find_spec("docker") and find_spec("testcontainers")):
-            words = "needs docker and testcontainers: `pip install 'shootout[container]'` installs them"
-            raise InputError(f"{reference.text} {words}")
+            raise InputError(f"{reference.text} needs Docker: {GET_DOCKER}")
         from shootout.servers.sources.images import Image  # noqa: PLC0415 (it imports them)
 
         return Image.inspect(reference.target, container or Container(), report)

@@ -64,6 +64,7 @@ def test_a_busy_process_of_this_machine_is_found(monkeypatch: pytest.MonkeyPatch
         finally:
             spinning.kill()
     assert not found.fit
+    assert "kill" not in found.mend  # it is somebody's
     assert re.search(r"CPUs idle for \d+%, ", found.found)
     used = next(each for each in everything if each.pid == spinning.pid)
     assert used.name.startswith("python")

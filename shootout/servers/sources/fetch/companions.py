@@ -26,6 +26,7 @@ PACKAGES = {
 }
 # The newest release with all of them comes last; a system of another one is newer, and runs its libraries.
 SERIES = {"debian": ("bullseye", "bookworm"), "ubuntu": ("jammy",)}
+NAME = "libraries"  # begins the name of their folder in the cache
 FOLDER = Path("usr/lib/x86_64-linux-gnu")
 
 
@@ -56,7 +57,7 @@ def fetch(
     source = _source(names)
     if source is None:
         return None
-    return packages.fetch_source("libraries", source, cache, held, report) / FOLDER
+    return packages.fetch_source(NAME, source, cache, held, report) / FOLDER
 
 
 def message(names: Sequence[str]) -> str:
