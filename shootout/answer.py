@@ -1,4 +1,4 @@
-"""What is said to people: sentences, tables and charts in topics, with every figure as a value.
+"""Answers to people: sentences, tables and charts in topics, with every figure as a value.
 
 A judged result becomes one Answer; terminal, Markdown, pages, JSON and CSV write it and compute nothing.
 """
@@ -76,7 +76,7 @@ class Figure:
 
 
 def change(ratio: Interval | float, places: int | None = None) -> Figure:
-    """A ratio as a change, at its interval's precision: 0.76 is −24 %."""
+    """Show a ratio as a change, at its interval's precision: 0.76 is −24 %."""
     if not isinstance(ratio, Interval):
         return Figure(ratio, places=places, form="change")
     rounded = percent_places(ratio.low, ratio.high) if places is None else places
@@ -84,7 +84,7 @@ def change(ratio: Interval | float, places: int | None = None) -> Figure:
 
 
 def factor(ratio: Interval | float, places: int | None = None) -> Figure:
-    """A ratio as a change; as a multiple from 3 on."""
+    """Show a ratio as a change; as a multiple from 3 on."""
     if not isinstance(ratio, Interval):
         return Figure(ratio, form="times") if ratio >= MULTIPLE else change(ratio, places)
     if not is_multiple(ratio):
@@ -100,7 +100,7 @@ def throughput(tps: float) -> Figure:
 def beside(
     base: float | None, head: float | None, digits: int = 3, seen: float = SEEN
 ) -> tuple[Figure | None, Figure | None]:
-    """Two figures with so many digits that their change shows, if it is printed: if it is at least `seen`."""
+    """Show two figures with so many digits that their change shows, if it is at least `seen`."""
     if base and head and seen <= abs(head / base - 1) < 0.01:
         digits = max(digits, 2 - math.floor(math.log10(abs(head / base - 1))))
     return _figure(base, digits), _figure(head, digits)
@@ -158,7 +158,7 @@ Field = str | Figure | Range | Whole | Mark | Link | None  # None: there is no f
 
 
 def text(value: Field) -> str:
-    """A field of a table in plain text."""
+    """Return a field of a table in plain text."""
     match value:
         case None:
             return NONE
@@ -202,7 +202,7 @@ class Table:
 
 
 def filled(table: Table) -> Table:
-    """The table without the columns that no row fills."""
+    """Drop the columns that no row fills."""
     kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
     return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
@@ -280,7 +280,7 @@ class Answer:
     description: str = field(default="", kw_only=True)  # of the page, for search and previews
 
     def at(self, document: Path, page: Path | None = None) -> Answer:
-        """The same with its files: the last line says where the page is or, without one, the document.
+        """Add the files: the last line says where the page is or, without one, the document.
 
         Its value must be a mapping.
         """
@@ -290,12 +290,12 @@ class Answer:
 
 
 def joined(parts: Iterable[Topic | None]) -> tuple[Topic, ...]:
-    """The topics that there are."""
+    """Drop missing topics."""
     return tuple(part for part in parts if part is not None)
 
 
 def shown(answer: Answer) -> Iterator[Topic]:
-    """The topics that terminal and Markdown have, without empty tables."""
+    """Yield the topics that terminal and Markdown have, without empty tables."""
     for topic in answer.topics:
         if not topic.page_only:
             tables = tuple(each for each in topic.tables if each.rows and not each.page_only)

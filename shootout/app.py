@@ -9,13 +9,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from shootout import capability, files, steps
 from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.coverage.remarks import remarks
 from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
-from shootout.explain import changed_cells
+from shootout.explain import changed_cells, perf
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.measure import campaign
@@ -56,6 +58,8 @@ def prepare(
     planned = steps.plan(request.selection, report)
     *_, head = planned.servers
     told = [*planned.told.get(head, ())]
+    if request.explain is not None and (lack := perf.lack()):
+        skip(f"profiles of the explanations: {lack}")
     if request.coverage is not None:
         told += remarks(planned, request.coverage, request.out / "results", skip)
     return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
@@ -184,14 +188,14 @@ def accept(
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
-    """Every cell's ratio to the anchor over all runs in a folder."""
+    """Build every cell's ratio to the anchor over all runs in a folder."""
     return history.series(run.comparison for run in _runs(results, anchor, (), skip))
 
 
 def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
-    """The regressions that history confirms and that have not recovered since.
+    """List the regressions that history confirms and that have not recovered since.
 
     Raises InputError if there is no run.
     """
@@ -216,7 +220,8 @@ def examine(out: Path, data: Path, profile: str, policy: Policy | None, skip: Sk
     `skip` receives why results are left out.
     """
     loaded = matrix.load_profile(profile)
-    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings, skip)
+    gates = structs.replace(loaded, policy=policy or loaded.policy)
+    return doctor.examine(data, out / "results", gates, skip)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
@@ -261,6 +266,6 @@ def _said_before(reason: str) -> None:
 
 
 def nothing(results: Path, base: str | None = None) -> InputError:
-    """What to say where there is no run; `base`: with that server."""
+    """Make the error for a folder without runs; `base`: without runs of that server."""
     which = f" with the server {base!r}" if base else ""
     return InputError(f"{results}: no run document{which} found; `shootout run` makes one")

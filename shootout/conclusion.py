@@ -63,7 +63,7 @@ class Prepared:
         return self.request.out / "results"
 
     def resuming(self, **changed: str) -> str:
-        """The command that continues the run, with other values for some options."""
+        """Write the command that continues the run, with other values for some options."""
         places = {"--out": str(self.request.out)}
         if self.request.acknowledged != ACKNOWLEDGED.default:
             places["--acknowledged"] = str(self.request.acknowledged)

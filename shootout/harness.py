@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import pytest
 
-from shootout import app, capability
+from shootout import app, capability, figures
 from shootout.analysis import claims, gate
 from shootout.command import left_out, progress, warn
 from shootout.conclusion import Conclusion, Prepared
@@ -103,7 +103,7 @@ class Suites:
 
     @pytest.fixture
     def run(self, request: pytest.FixtureRequest) -> Conclusion:
-        """The run: measures every block that a selected item needs, once, and publishes it."""
+        """Measure every block that a selected item needs, once, and publish the run."""
         if self.conclusion is not None:
             return self.conclusion
         cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
@@ -120,7 +120,7 @@ class Suites:
     def cell(
         self, request: pytest.FixtureRequest, run: Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
     ) -> CellComparison:
-        """The item's judged cell; pytest-benchmark gets the durations of its slices.
+        """Return the item's judged cell; pytest-benchmark gets the durations of its slices.
 
         JUnit files get the columns of the verdict table. A regression that fails nothing is an expected
         failure; a cell that was not measured is skipped.
@@ -141,16 +141,17 @@ class Suites:
 
     @pytest.fixture
     def claim(self, request: pytest.FixtureRequest, run: Conclusion) -> ClaimResult:
-        """The item's claim, tested on the run."""
+        """Test the item's claim on the run."""
         return claims.evaluate(request.param, run.document, run.comparison.policy)
 
     @pytest.fixture
     def clock(self, request: pytest.FixtureRequest) -> ReplayClock:
-        """The replaying timer, installed before pytest-benchmark makes its fixture."""
+        """Install the replaying timer before pytest-benchmark makes its fixture."""
         replay = ReplayClock()
         compared = _cell(request.node)
         assert compared is not None
-        group = f"{compared.workload}, {compared.threads} threads"
+        threads = figures.threads(compared.threads)
+        group = f"{compared.workload}, {threads}: each server alone; verdicts compare slices in pairs"
         request.node.add_marker(pytest.mark.benchmark(timer=replay, group=group, disable_gc=False))
         return replay
 
@@ -217,7 +218,7 @@ class _Reporter(Suites):
 
 
 def suites_of(config: pytest.Config) -> Suites | None:
-    """The plugin that has the plan, once there is one."""
+    """Find the plugin that has the plan, once there is one."""
     return next((each for each in config.pluginmanager.get_plugins() if isinstance(each, Suites)), None)
 
 
@@ -240,7 +241,7 @@ def _id(cell: Cell) -> str:
 
 
 def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
-    """What `-m` selects by: whose tables the workload runs on, and whether it changes them."""
+    """Mark a cell for `-m`: whose tables its workload runs on, and whether it changes them."""
     return (
         pytest.mark.tpcc if plan.workloads[cell.workload].dataset.kind == "tpcc" else pytest.mark.oltp,
         pytest.mark.write if plan.workloads[cell.workload].program.writes else pytest.mark.read,

@@ -70,7 +70,7 @@ def compare(
 
 
 def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base: Set[int]) -> CellComparison:
-    """The cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
+    """Complete a cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
     header, (pair, decision) = document.header, decided
     rested_on = pairs.rested_on(pair)
     costs = metrics.compare(*rested_on, policy.trim, policy.confidence)

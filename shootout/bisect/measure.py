@@ -216,7 +216,7 @@ def build(
 
 
 def try_to_build(source: Source, build: Build) -> BuildRecord:
-    """What building a commit gives."""
+    """Try to build a commit."""
     began_s = time.monotonic()
     try:
         digest, reason = builds.digest(builds.fetch(source, build, cache_folder())), ""

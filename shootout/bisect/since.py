@@ -1,6 +1,6 @@
 """Bisections that the history asks for: of regressions that it confirms, of servers built from commits.
 
-What is known already lies in the results. A bisection is known by its two ends: it goes on in the next week,
+Earlier findings lie in the results. A bisection is known by its two ends: it goes on in the next week,
 on another machine, too, and regressions that began between the same commits share it.
 """
 
@@ -63,7 +63,7 @@ def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisect
 
 
 def known(results: Path, regression: Regression) -> Bisected | None:
-    """What bisections between its commits say: of the newest that found a loss, or of the newest."""
+    """Find what bisections between its commits say: of the newest that found a loss, or of the newest."""
     found = stored(results, regression, lambda reason: None)
     read = [answers.read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
     return next((answer for answer in read if answer.is_worse), read[0] if read else None)
@@ -80,7 +80,7 @@ def origin(results: Path, regression: Regression) -> Origin | None:
 
 @dataclass(frozen=True)
 class Search:
-    """What one call may do."""
+    """The limits of one call."""
 
     args: argparse.Namespace
     budget_min: float  # for everything together

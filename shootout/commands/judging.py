@@ -73,6 +73,7 @@ def _baseline_accept(args: argparse.Namespace) -> int:
         for cell in accepted.cells:
             name = f"{accepted.workload.name}, {figures.threads(cell.threads)}: {cell.server}"
             lines_of.append(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
+            lines_of += [f"    {baseline.advising(cell)}"] if baseline.advising(cell) else []
         terminal.show(console(), map(Line, lines_of))
     return 0
 

@@ -32,7 +32,7 @@ class CountedKind(Value):
 
 
 class KindCount(Value):
-    """What one server executed for one kind after one start."""
+    """The instructions that one server executed for one kind after one start."""
 
     server: str  # label
     workload: str
@@ -63,6 +63,14 @@ class CountFailure(Value):
     reason: str
     kind: str = ""  # empty: all of the workload's
     lacks: bool = False  # the server does not know the statement
+
+
+LEFT_OUT = "left out: "  # how the reasons of kinds begin for which the budget has no time
+
+
+def is_left_out(failure: CountFailure) -> bool:
+    """Whether the budget had no time for a kind."""
+    return failure.reason.startswith(LEFT_OUT)
 
 
 class CountDocument(Value):
@@ -123,7 +131,7 @@ class CountComparison(Value):
 
 
 class CountPoint(Value):
-    """What one document counted for a kind on a server."""
+    """The count of a kind on a server in one document."""
 
     run: str
     started: str  # ISO 8601, UTC

@@ -15,7 +15,7 @@ from shootout.report import differing, wording
 
 
 def main_cause(explained: Explained) -> str:
-    """What explains most of the change: a setting that was tried, a plan, a wait, or a function.
+    """Name what explains most of the change: a setting that was tried, a plan, a wait, or a function.
 
     Empty if nothing of it is certain.
     """

@@ -213,7 +213,7 @@ class _Watcher:
         raise MeasureError(f"{label} failed while it was profiled: {reason}")
 
     def profiles(self, starts: Sequence[StartRecord]) -> Iterator[Profile]:
-        """What was sampled, for each start and server."""
+        """Yield the samples of each start and server."""
         for record in starts:
             for samples in record.samples:
                 counted = self.counts.get((record.start, samples.server))

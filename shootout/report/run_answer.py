@@ -243,7 +243,7 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
 
 
 def _point(comparison: Comparison, c: CellComparison, sections: Sections) -> Point | None:
-    """What a cell's change is, and what explains it; of an improvement, where there is evidence."""
+    """Describe a cell's change and what explains it; an improvement, where there is evidence."""
     is_worse = c.verdict is Verdict.REGRESSED
     if not is_worse and not evidence.evidence(c) and (not c.causes or c.verdict is Verdict.IMPROVED):
         return None

@@ -1,4 +1,4 @@
-"""What two servers make of a my.cnf: each is started with it, and asked."""
+"""A my.cnf on two servers: each is started with it, and asked."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 # Before a server has its log, its name stands in place of a level.
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
-# What servers warn of on every machine, or only in an instance directory of ours.
+# Warnings of servers on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(
     r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
     re.IGNORECASE,
 )
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
+_UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
@@ -45,7 +46,7 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    Of `sql_mode` only the modes that it lacks are left out. A server may ignore what it does not know:
+    Only the modes that it lacks are left out of `sql_mode`. A server may ignore what it does not know:
     `loose`. Call this from the main thread. Raises MeasureError where nothing can be blamed.
     """
     given = dict(options)
@@ -109,7 +110,7 @@ def loose(option: str) -> str:
 def fates(
     options: tuple[Mapping[str, str], Mapping[str, str]], old: Probe, new: Probe
 ) -> Iterator[OptionFate]:
-    """What becomes of each option, of those that each server reads."""
+    """Find what becomes of each option, of those that each server reads."""
     called = differences.renamed(old.variables, new.variables)
     by_old, by_new = (each.items() for each in options)
     for option, value in dict.fromkeys((*by_old, *by_new)):
@@ -128,16 +129,45 @@ def fates(
             new=new.variables.get(renamed or name),
             renamed=renamed,
             refused=_refused(option, read_by, old, new),
-            told="" if read_by == "old" or option in old.told else new.told.get(option, ""),
+            told="" if read_by == "old" or _is_told_before(option, old, new) else new.told.get(option, ""),
             read_by=read_by,
         )
 
 
+def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
+    """Whether the old server says the same; a typo, which neither knows, is told all the same."""
+    both = is_unknown(old.told.get(option, "")) and is_unknown(new.told.get(option, ""))
+    return option in old.told and not both
+
+
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
     """Why a server does not start with an option that it reads."""
-    by_old = f"{_BY_OLD}{old.refused[option]}" if read_by != "new" and option in old.refused else ""
+    refused = old.refused.get(option, "")
+    if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
+        refused = old.told[option]  # a variable, and no option: the old server runs without it
+    by_old = f"{_BY_OLD}{refused}" if read_by != "new" and refused else ""
     by_new = new.refused.get(option, "") if read_by != "old" else ""
     return "; ".join(filter(None, (by_new, by_old)))
+
+
+def does_not_start_with(fate: OptionFate) -> bool:
+    """Whether the new server dies of the line: without our `loose-`, an unknown variable stops it."""
+    if fate.read_by == "old":
+        return False
+    by_new = fate.refused.partition(_BY_OLD)[0]
+    own = fate.option.casefold().startswith(("loose-", "loose_"))
+    return bool(by_new) or (not own and fate.new is None and is_unknown(fate.told))
+
+
+def spoiled(fate: OptionFate) -> str:
+    """The part of a line that a server refuses: the option, or some of its modes."""
+    lacking = _LACKS.match(fate.refused)
+    return f"{fate.option}'s {lacking['modes'].partition(';')[0]}" if lacking else fate.option
+
+
+def is_unknown(told: str) -> bool:
+    """Whether a server's log says that there is no such option."""
+    return _UNKNOWN.search(told) is not None
 
 
 def is_compared(fate: OptionFate) -> bool:
@@ -190,7 +220,7 @@ def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
-    """What the last error that names options, or else their values, says of them."""
+    """Find the options that the last error names, or else their values, and its words on them."""
     for text in reversed(_messages(log, _ERROR)):
         by_name = [option for option in options if _names(text, variable(option))]
         by_value = [

@@ -1,4 +1,4 @@
-"""What an upgrade's parts say together: cells, statements, plans, settings, and what restores the old."""
+"""Findings of an upgrade's parts together: cells, statements, plans, settings, and what restores the old."""
 
 from __future__ import annotations
 
@@ -18,18 +18,19 @@ from shootout.count.documents import COUNTS
 from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
-from shootout.model.execution_plan import PlanChange
+from shootout.model.execution_plan import ExecutionPlan, PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
+from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.values import AS_ASKED, OptionFate, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
-# What a new server may do beside the statement, and how to have it not do that.
+# Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
     "performance_schema": "OFF",
     "innodb_log_writer_threads": "OFF",
@@ -43,12 +44,13 @@ OFF = "old-off"  # of the old server without the features that the new one is co
 
 @dataclass(frozen=True)
 class Restored:
-    """What an old value of a setting does for the new server's statements."""
+    """The effect of an old value of a setting on the new server's statements."""
 
     setting: str  # NAME=VALUE
     restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
     saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
     cost: tuple[CountChange, ...]  # more
+    plans: tuple[PlanChange, ...]  # changed on the new server, and as on the old one with it
     failed: str  # why it has no counts
 
 
@@ -133,7 +135,7 @@ class Findings:
         }
 
     def plan(self, change: CountChange) -> str:
-        """Whether the plan of a kind is the same."""
+        """Say whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
             return "changed"
@@ -159,6 +161,13 @@ class Findings:
         if self.failed and not self.cells:
             why["time"] = self.failed[0].reason
         return why
+
+    @property
+    def missing(self) -> tuple[Part, ...]:
+        """The parts that a cut left undone."""
+        return tuple(
+            part for part in PARTS if part not in self.document.done and part not in self.document.left_out
+        )
 
     @property
     def failed(self) -> tuple[CellComparison, ...]:
@@ -191,8 +200,10 @@ class Findings:
     @property
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
-        every = differences.suspects(self.variables, planned=bool(self.plans), writes=True)
         new = self.document.variables.get(self.new, {})
+        every = differences.suspects(
+            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=self.evidence
+        )
         every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
         found = [each for each in every if barred.isdisjoint(each)]
@@ -201,8 +212,20 @@ class Findings:
             found = ["+".join(pair), *(each for each in found if each not in pair)]
         return tuple(found)
 
+    @property
+    def evidence(self) -> Evidence:
+        """What the servers say of the changes: warnings of the new one alone, and changed plans."""
+        counted = self.counted.document.plans.values() if self.counted else ()
+        every = (each for plans in counted for each in plan_changes.compared(plans, self.old, self.new))
+        warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
+        told = (fate.told for fate in self.document.options if fate.told)
+        return Evidence(
+            tuple(dict.fromkeys((*warnings, *told))),
+            tuple((_in_words(change.base), _in_words(change.head)) for change in self.plans.values()),
+        )
+
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
-        """Those of the trials that have features off which the old server has on, too."""
+        """Select the trials that have features off which the old server has on, too."""
         old = self.document.variables.get(self.old, {})
         every = (trial.partition("=") for trial in trials)
         return tuple(
@@ -216,11 +239,11 @@ class Findings:
         """The options of the user's my.cnf that the new server takes in another way, warns of, or refuses."""
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
-    def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more, as the command line names them.
+    def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
+        """Workloads with kinds that cost more or are planned in another way, as the command line names them.
 
-        The user's own, then those whose throughput is timed, then those whose kinds execute least: such are
-        sent most. The first, and those with which there are at most so many kinds.
+        One's own, then those with losses, then those whose throughput is timed, then those whose kinds
+        execute least: such are sent most. The first, and those with which there are at most so many kinds.
         """
         if self.counted is None:
             return ()
@@ -228,18 +251,25 @@ class Findings:
         for each in self.changes:
             costs[each.workload] += round(each.head.mean) if each.head else 0
         lost = {each.workload for each in self.changes if each.verdict is Verdict.REGRESSED}
-        own = {
-            each.name for each in self.counted.document.workloads if each.written == self.document.workload
-        }
         written = {record.name: record.written for record in self.counted.document.workloads}
+        own = {name for name, text in written.items() if text in self.document.own}
         worse = sorted(
-            lost, key=lambda name: (name not in own, written[name] not in timed, costs[name], name)
-        )
-        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
+            lost | {workload for workload, _ in self.plans},
+            key=lambda name: (
+                name not in own, name not in lost, written[name] not in timed, costs[name], name,
+            ),
+        )  # fmt: skip
+        sizes = Counter(workload for workload, _ in self.to_restore)
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
         return tuple(
             written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
         )
+
+    @property
+    def to_restore(self) -> frozenset[tuple[str, str]]:
+        """The kinds that cost more, or that are planned in another way."""
+        lost = (_place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        return frozenset((*lost, *self.plans))
 
     @property
     def changes_of_workloads(self) -> dict[str, float]:
@@ -254,7 +284,11 @@ class Findings:
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
         """What each old value does, the most helpful first."""
-        return tuple(sorted(self._restored(), key=lambda each: (-len(each.restores), -len(each.saves))))
+        return tuple(
+            sorted(
+                self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))
+            )
+        )
 
     def _restored(self) -> Iterator[Restored]:
         if self.restored is None:
@@ -270,8 +304,18 @@ class Findings:
                     restores=tuple(each for each in less if _place(each) in lost),
                     saves=tuple(each for each in less if _place(each) not in lost),
                     cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
+                    plans=tuple(self._plans_restored(label)),
                     failed=failures.get(label, ""),
                 )
+
+    def _plans_restored(self, label: str) -> Iterator[PlanChange]:
+        """The changed plans that are the old server's again in a trial."""
+        assert self.restored is not None  # of trials
+        for (workload, kind), change in self.plans.items():
+            tried = self.restored.document.plans.get(workload, ())
+            again = plan_changes.compared((change.base, *tried), self.old, label)
+            if any(each.kind == kind and not each.changed for each in again):
+                yield change
 
     def _restorable(self, label: str) -> Collection[tuple[str, str]]:
         """The kinds whose loss a trial can restore.
@@ -410,6 +454,11 @@ def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
     for change in comparison.changes:
         if change.server == server and (change.kind not in whole or change.workload not in in_parts):
             yield change
+
+
+def _in_words(plan: ExecutionPlan) -> str:
+    steps = (" ".join((step.select, step.table, *step.extra)) for step in plan.steps)
+    return "\n".join((*steps, plan.text))
 
 
 def _place(change: CountChange) -> tuple[str, str]:

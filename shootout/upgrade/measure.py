@@ -1,6 +1,6 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-What needs no quiet machine comes first: settings, the data directory, statements, results. Time comes last,
+Settings, the data directory, statements and results need no quiet machine, and come first. Time comes last,
 with the workloads that changed most in their statements first.
 """
 
@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -84,7 +84,7 @@ def _profile(settings: str) -> SettingsProfile:
 
 
 def _label(text: str) -> str:
-    """What a server is called: the user's name, its catalogue id, or the last part of its directory."""
+    """Name a server: the user's name, its catalogue id, or the last part of its directory."""
     server = reference.parse(text)
     if "," in text:  # which separates servers in a list
         raise InputError(f"{text}: expected one server, without a comma")
@@ -291,9 +291,11 @@ class _Session:
             path = COUNTS.write(self.results, counted.run, counted)
         else:
             catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
-            named = ",".join((*catalogue, self._workloads()))
-            plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
-            path = counting.measure(plan, self.results, self.observe)
+            known = (*self.document.own, *self._workloads().split(","), *catalogue)
+            plan = self._plan(
+                STATEMENTS, workloads=",".join(dict.fromkeys(known)), budget=self._minutes("statements")
+            )
+            path = self._count(plan, "statements")
         self.keep(statements=self._below(path))
 
     def restoring(self) -> None:
@@ -303,7 +305,7 @@ class _Session:
         minutes = self._minutes("restoring")
         counts = (len(suspects) + 3) * counting.STARTS_MIN  # of each kind
         kinds_max = 60 * float(minutes) / (COUNT_S * counts)
-        losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
+        losses = answer.workloads_to_restore(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
             return
         text = self._server(1).partition("=")[2]
@@ -323,8 +325,19 @@ class _Session:
             workloads=",".join(losses),
             budget=minutes,
         )
-        path = counting.measure(plan, self.results, self.observe)
-        self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
+        self.document = replace(self.document, trials=trials | {judge.OFF: off})
+        self.keep(restoring=self._below(self._count(plan, "restoring", answer.to_restore)))
+
+    def _count(
+        self, plan: Plan, part: Literal["statements", "restoring"], only: Collection[tuple[str, str]] = ()
+    ) -> Path:
+        """Count within the part's share, from where a cut left it. Each start is kept."""
+        name = getattr(self.document, part)
+        earlier = self.results / name if name else None
+        return counting.measure(
+            plan, self.results, self.observe, earlier=earlier, hold=True,
+            kept=lambda path: self.keep(**{part: self._below(path)}), only=only,
+        )  # fmt: skip
 
     def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
@@ -390,7 +403,7 @@ class _Session:
 
 
 def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
-    """What happens when a server starts on another one's data directory."""
+    """Start a server on another one's data directory."""
     began_s = time.monotonic()
     same, reason = False, ""
     try:

@@ -18,7 +18,7 @@ Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
 
 
 class OptionFate(Value):
-    """What the two servers make of one option of the user's my.cnf."""
+    """The fate of one option of the user's my.cnf on the two servers."""
 
     option: str  # as written
     value: str
@@ -68,6 +68,12 @@ class UpgradeDocument(Value):
     left_out: dict[str, str] = field(default_factory=dict)  # why, by part
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """The workloads that are files: one's own statements, however given."""
+        given = (self.workload, *self.workloads.split(","))
+        return tuple(dict.fromkeys(each for each in given if each.endswith((".toml", ".sql"))))
+
+    @property
     def files(self) -> tuple[str, ...]:
-        """What its parts measured, below the results."""
+        """The files that its parts measured, below the results."""
         return tuple(filter(None, (self.statements, self.restoring, *self.runs, *self.elsewhere)))

@@ -82,7 +82,7 @@ class Failure:
 
 
 def changes(run: Run) -> tuple[Finding, ...]:
-    """What regressed, then what improved, each the largest change first and acknowledged ones last."""
+    """List what regressed, then what improved, each the largest change first and acknowledged ones last."""
     changed = [c for c in run.judged if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
     changed.sort(key=lambda c: (c.verdict is Verdict.IMPROVED, c.acknowledged is not None, -_size(c)))
     return tuple(Finding(run, c) for c in changed)

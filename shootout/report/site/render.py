@@ -33,7 +33,7 @@ def strength(c: CellComparison) -> int:
     return sum(size >= least for least in STRENGTHS)
 
 
-# What templates call, by their own names.
+# Functions that templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,

@@ -168,7 +168,7 @@ def test_the_tables_of_the_findings_are_the_runs_own(whole: Whole) -> None:
 
 
 def test_every_figure_of_the_findings_is_what_the_run_says(whole: Whole) -> None:
-    """Of any two servers in a cell, either way round."""
+    """The figures compare any two servers in a cell, either way round."""
     prose = [line for line in tables.FINDINGS.read_text("utf-8").splitlines() if not line.startswith("|")]
     quoted = FINDING.findall("\n".join(prose))
     assert len(quoted) > 3

@@ -1,4 +1,4 @@
-"""What stands on a page, read as its readers do: numbers with their rounding, tables with their columns."""
+"""Pages as their readers see them: numbers with their rounding, tables with their columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a run was measured under, as people read it."""
+"""The circumstances of a run, as people read them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows a regression."""
+"""Next steps after a regression."""
 
 from __future__ import annotations
 

@@ -97,7 +97,7 @@ def test_what_cannot_be_seen_is_said_and_not_zero(tmp_path: Path) -> None:
 
 
 def test_counters_of_any_size_are_shown() -> None:
-    """Those of old documents may have gone back."""
+    """Counters of old documents may have gone back."""
     values = {builders.BASE: -0.5, builders.HEAD: 0.0}
     document = with_samples(compared()[0], lambda s: replace(s, counters={"pending": values[s.server]}))
     pages = rendered(Run(document, compare.compare(document)))
