@@ -43,7 +43,7 @@ from shootout.report import commands, run_answer, wording
 from shootout.report.site import charts
 from shootout.report.site.names import runner_page, server_page
 from shootout.report.site.run import Run
-from shootout.report.site.settings import compared_settings
+from shootout.report.site.settings import compared
 
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
@@ -431,26 +431,11 @@ def _settings(of: Evidence) -> Topic:
     """Settings that deviate from the request or the base."""
     here = of.run.servers[of.cell.server]
     base = of.run.servers[of.base.server] if of.base else None
-    rows: list[tuple[Field, ...]] = []
-    for each, theirs in compared_settings(here, base):
-        if each.differs or each.lacking or (base and theirs != each.effective):
-            values = [
-                None if value is None else figures.setting(value, each.name)
-                for value in (each.requested, each.effective, theirs)
-            ]
-            state = "lacking" if each.lacking else "no" if each.differs else ""
-            rows.append((each.name, *values[: 3 if base else 2], state or None))
-    of_base = ("effective on the base",) if base else ()
-    columns = ("setting", "requested", "effective", *of_base, "as requested")
-    or_base = " or from the base" if base else ""
-    caption = f"Profile {here.settings_name}: settings that differ from the request{or_base}"
+    about = f"settings that differ from the request{' or from the base' if base else ''}"
+    table = compared(here, base, about, all_=False)
     same = f"All settings are as requested{' and the same as on the base' if base else ''}."
-    return Topic(
-        "Settings",
-        () if rows else (same,),
-        (Table(columns, tuple(rows), caption, sortable=True),),
-        links=(Link(f"All settings of {here.label}", f"{of.run.folder}/{server_page(here.label)}#settings"),),
-    )
+    link = Link(f"All settings of {here.label}", f"{of.run.folder}/{server_page(here.label)}#settings")
+    return Topic("Settings", () if table.rows else (same,), (table,), links=(link,))
 
 
 def _machine(of: Evidence) -> Topic | None:
