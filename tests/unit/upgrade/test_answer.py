@@ -308,7 +308,7 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert lines[4].startswith("5. Set performance_schema=OFF: 8.3")
     assert len(lines) == 7
     assert lines[-1] == "7. 2 more steps: see below."
-    assert f"removed&#58; {NEW} does not start with this line" in markdown.write(
+    assert f"removed: {NEW} does not start with this line" in markdown.write(
         answered(judge.read(document, tmp_path))
     )
 
