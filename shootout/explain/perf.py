@@ -130,7 +130,7 @@ def recording(folder: Path) -> Iterator[Recording]:
 
 
 def lack() -> str:
-    """What to install or allow before perf can sample this machine; empty: nothing."""
+    """Say what to install or allow before perf can sample this machine; empty: nothing."""
     try:
         with tempfile.TemporaryDirectory() as folder, recording(Path(folder)) as tried:
             tried.begin()

@@ -141,7 +141,7 @@ def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
 
 
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
-    """Why a server does not start with an option that it reads."""
+    """Say why a server does not start with an option that it reads."""
     refused = old.refused.get(option, "")
     if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
         refused = old.told[option]  # a variable, and no option: the old server runs without it
