@@ -76,7 +76,7 @@ def covered(
 
 
 def defined(program: Path) -> Symbols:
-    """The functions that a program names; none if its symbols cannot be read."""
+    """Read the functions that a program names; none if its symbols cannot be read."""
     sizes: Counter[str] = Counter()
     addresses: set[str] = set()
     nm = ("nm", "-C", "-S", "--defined-only", str(program))
