@@ -131,7 +131,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Starts:
-    """What starts have to do."""
+    """The work of starts."""
 
     chunks: Sequence[Sequence[Unit]]  # kinds in the order in which they are counted
     done: int  # starts of an earlier process

@@ -73,7 +73,7 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
 
 @contextmanager
 def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -> Iterator[Instance]:
-    """A server that was initialised and started with these options. Raises MeasureError."""
+    """Start a server that was initialised with these options. Raises MeasureError."""
     shutil.rmtree(directory, ignore_errors=True)
     instances.initialise(program, directory, options)
     with instances.start(program, directory, options) as instance:
@@ -81,7 +81,7 @@ def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -
 
 
 def _lacking(program: Installation, directory: Path, modes: Iterable[str]) -> list[str]:
-    """The modes that the server refuses one by one."""
+    """Find the modes that the server refuses one by one."""
 
     def is_refused(mode: str) -> bool:
         try:
@@ -141,7 +141,7 @@ def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
 
 
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
-    """Why a server does not start with an option that it reads."""
+    """Say why a server does not start with an option that it reads."""
     refused = old.refused.get(option, "")
     if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
         refused = old.told[option]  # a variable, and no option: the old server runs without it

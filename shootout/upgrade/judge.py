@@ -214,7 +214,7 @@ class Findings:
 
     @property
     def evidence(self) -> Evidence:
-        """What the servers say of the changes: warnings of the new one alone, and changed plans."""
+        """The servers' own words on the changes: warnings of the new one alone, and changed plans."""
         counted = self.counted.document.plans.values() if self.counted else ()
         every = (each for plans in counted for each in plan_changes.compared(plans, self.old, self.new))
         warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
@@ -283,7 +283,7 @@ class Findings:
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
-        """What each old value does, the most helpful first."""
+        """The effect of each old value, the most helpful first."""
         return tuple(
             sorted(
                 self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))

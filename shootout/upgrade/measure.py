@@ -58,7 +58,7 @@ class Way:
 
 
 def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
-    """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
+    """Begin an empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
     labels = _label(old), _label(new)
     profile = _profile(settings)
     fitting.require_memory(settings, profile)

@@ -1,4 +1,4 @@
-"""What to set: what each old value restores, saves and costs."""
+"""Settings to set: what each old value restores, saves and costs."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _lost(worst: Worst) -> str:
 
 
 def _tried(found: Findings, worst: Worst) -> str:
-    """What restores the headline's loss, as far as that was tested."""
+    """Say what restores the headline's loss, as far as that was tested."""
     said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
@@ -86,7 +86,7 @@ def _by_time(setting: str) -> bool:
 
 
 def _restores(found: Findings, restored: Restored) -> str:
-    """What a setting restores, by the kind that it helps most."""
+    """Say what a setting restores, by the kind that it helps most."""
     best = min(restored.restores, key=_estimate)
     lost = next(
         loss.change
@@ -112,7 +112,7 @@ def _replans(found: Findings, restored: Restored) -> str:
 
 
 def _saves(found: Findings, restored: Restored) -> str:
-    """Why a setting with which kinds need fewer instructions is not recommended."""
+    """Say why a setting with which kinds need fewer instructions is not recommended."""
     best = min(restored.saves, key=_estimate)
     others = len(restored.saves) - 1
     more = f" and {counted(others, 'other kind')}" if others else ""
@@ -123,7 +123,7 @@ def _saves(found: Findings, restored: Restored) -> str:
 
 
 def _explained(found: Findings) -> Iterator[str]:
-    """What is left of the losses with all settings, and how much of them these explain."""
+    """Say what is left of the losses with all settings, and how much of them these explain."""
     left = [loss for loss in found.losses if loss.left is not None]
     if not left:
         return

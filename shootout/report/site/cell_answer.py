@@ -397,7 +397,7 @@ def _counters(of: Evidence) -> Topic | None:
 
 
 def settled(samples: Samples) -> str:
-    """How a warm-up ended."""
+    """Say how a warm-up ended."""
     if not samples.steady:
         return "not steady"
     return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "too noisy to tell"
