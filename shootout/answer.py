@@ -5,6 +5,7 @@ A judged result becomes one Answer; terminal, Markdown, pages, JSON and CSV writ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -96,13 +97,17 @@ def throughput(tps: float) -> Figure:
     return Figure(tps, places=significant(tps, figures.DIGITS))
 
 
-def beside(base: float | None, head: float | None) -> tuple[Figure | None, Figure | None]:
-    """Show two figures with so many digits that their change shows."""
-    if not base or not head:
-        return tuple(None if each is None else Figure(each) for each in (base, head))  # type: ignore[return-value]
-    apart = abs(head / base - 1)
-    digits = 3 if apart >= 0.01 or apart < SEEN else 4 if apart >= 0.001 else 5
-    return Figure(base, places=significant(base, digits)), Figure(head, places=significant(head, digits))
+def beside(
+    base: float | None, head: float | None, digits: int = 3, seen: float = SEEN
+) -> tuple[Figure | None, Figure | None]:
+    """Show two figures with so many digits that their change shows, if it is at least `seen`."""
+    if base and head and seen <= abs(head / base - 1) < 0.01:
+        digits = max(digits, 2 - math.floor(math.log10(abs(head / base - 1))))
+    return _figure(base, digits), _figure(head, digits)
+
+
+def _figure(value: float | None, digits: int) -> Figure | None:
+    return None if value is None else Figure(value, places=significant(value, digits))
 
 
 @dataclass(frozen=True)

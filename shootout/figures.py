@@ -85,10 +85,6 @@ def rounded(value: float) -> str:
     return signed_to(value, 0)
 
 
-def cpu_us(server_cpu_s: float | None) -> str:
-    return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
-
-
 def p_value(p: float) -> str:
     """Format a p-value to three decimals; `< 0.001` below that."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"

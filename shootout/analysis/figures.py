@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from msgspec import structs
+
 from shootout._engine import Histogram
 from shootout.analysis import metrics, stats
 from shootout.analysis.histograms import merged
@@ -57,6 +59,19 @@ def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | Non
 def only(starts: Starts, used: Set[int]) -> Starts:
     """Select the starts that are used; all if none is."""
     return {start: samples for start, samples in starts.items() if start in used} or starts
+
+
+def as_compared(figures: CellFigures, compared: Mapping[str, float]) -> CellFigures:
+    """The figures with latencies and CPU time as `compared`: another estimator has other last digits."""
+    latencies = {
+        name.replace("latency_", "") + "_s": value
+        for name, value in compared.items()
+        if name.startswith("latency_")
+    }
+    latency = structs.replace(figures.latency, **latencies)
+    return structs.replace(
+        figures, latency=latency, server_cpu_s=compared.get("server_cpu", figures.server_cpu_s)
+    )
 
 
 def tps(starts: Starts, policy: Policy) -> Interval:

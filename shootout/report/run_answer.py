@@ -40,7 +40,7 @@ APART = (
     "the same starts, so their quotient may differ"
 )
 COLUMNS = (
-    "workload", "threads", "server", "base", "base, tps", "tps", "metric", "change", "interval",
+    "workload", "threads", "server", "base", "base, tps", "tps", "change", "interval", "metric",
     "detectable", "verdict",
 )  # fmt: skip
 # The table has no room for them.
@@ -147,8 +147,8 @@ def _row(c: CellComparison, server: str) -> tuple[Field, ...]:
         c.cell.workload, Figure(c.cell.threads, places=0), server or None,
         c.base.server if stands_in else None,
         _tps(c.base_figures), _tps(c.figures),
-        metrics.TITLES[metric] if metric != THROUGHPUT else None,
-        decided, decided and Range(decided), detectable(c), mark(c),
+        decided, decided and Range(decided), metrics.TITLES[metric] if metric != THROUGHPUT else None,
+        detectable(c), mark(c),
     )  # fmt: skip
 
 

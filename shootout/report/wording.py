@@ -314,12 +314,6 @@ def decided_change(c: CellComparison) -> str:
     return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
 
 
-def decided_range(c: CellComparison) -> str:
-    """The interval of the decisive change, `−25.3 to −22.9 %`; empty if nothing was compared."""
-    decided = decisive(c)
-    return change_range(decided[1]) if decided else ""
-
-
 def finding(result: ClaimResult) -> str:
     """The result of a published claim, with the figures behind it."""
     why = f"{result.claim.ratio_words}: {factor(result.ratio)}" if result.ratio else result.reason

@@ -179,7 +179,7 @@ def _workloads(found: Findings) -> Topic | None:
 def _conditions(run: Comparison) -> str:
     effective = {each.name: each.effective for each in run.header.servers[-1].settings}
     size, flush = effective.get("buffer_pool_bytes") or "", effective.get("flush_method")
-    pool = [f"a buffer pool of {figures.size(int(size))}"] * size.isdecimal()
+    pool = [f"a buffer pool of {figures.setting(size, 'buffer_pool_bytes')}"] * size.isdecimal()
     pool += [f"flush method {flush}"] * bool(flush)
     setup = circumstances.setup(run).partition(": ")[2]
     return f"{settings_of(run)}: {', '.join((setup, *pool))}"

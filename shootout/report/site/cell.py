@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from shootout import figures
-from shootout.answer import Answer, Figure, Topic, throughput
+from shootout.answer import Answer, Topic, beside, throughput
+from shootout.figures import NOT_VISIBLE
 from shootout.model.plan import Cell
-from shootout.model.verdict import CellComparison, CellFigures
+from shootout.model.verdict import CellComparison
 from shootout.report.site import cell_answer
 from shootout.report.site.cell_answer import Evidence
 from shootout.report.site.names import cell_stem
@@ -42,11 +43,15 @@ class CellPage(RunPage):
         rounds = figures.counted(here.rounds, "round")
         if p_value is not None:
             rounds += f", corrected p {'= ' if p_value >= 0.001 else ''}{figures.p_value(p_value)}"
-        mine, theirs = _key(here), _key(base) if base else None
-        named = ("throughput, tps", "95 % latency, ms", "server CPU, µs / transaction")
-        bases = [f"base {each}" for each in theirs] if theirs else [""] * len(named)
+        tps = (base and throughput(base.tps.estimate), throughput(here.tps.estimate))
+        p95 = beside(1000 * base.latency.p95_s if base else None, 1000 * here.latency.p95_s)
+        cpu = beside(_us(base.server_cpu_s) if base else None, _us(here.server_cpu_s))
+        named = {"throughput, tps": tps, "95 % latency, ms": p95, "server CPU, µs / transaction": cpu}
         return (
-            *zip(named, mine, bases, strict=True),
+            *(
+                (name, str(mine or NOT_VISIBLE), (base and f"base {theirs or NOT_VISIBLE}") or "")
+                for name, (theirs, mine) in named.items()
+            ),
             ("evidence", figures.counted(here.starts, "start"), rounds),
         )
 
@@ -80,9 +85,5 @@ class CellPage(RunPage):
         return tuple(cell_answer.placed(self.answer.topics))
 
 
-def _key(of: CellFigures) -> tuple[str, str, str]:
-    return (
-        str(throughput(of.tps.estimate)),
-        str(Figure(of.latency.p95_s * 1000)),
-        figures.cpu_us(of.server_cpu_s),
-    )
+def _us(seconds: float | None) -> float | None:
+    return None if seconds is None else seconds * 1e6

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from typing import NamedTuple
 
 from shootout import figures
@@ -15,6 +15,7 @@ from shootout.analysis.histograms import merged
 from shootout.analysis.stats import STARTS_MIN
 from shootout.analysis.warnings import RETRIED
 from shootout.answer import (
+    SEEN,
     Answer,
     Detail,
     Drawn,
@@ -32,7 +33,7 @@ from shootout.answer import (
     throughput,
 )
 from shootout.chart import Series
-from shootout.figures import NOT_VISIBLE
+from shootout.figures import DIGITS, NOT_VISIBLE
 from shootout.measure.rounds import STEADY_TOLERANCE
 from shootout.model.plan import Cell, block_key
 from shootout.model.run import FLUSH_S, FLUSHES, Samples
@@ -42,7 +43,7 @@ from shootout.report import commands, run_answer, wording
 from shootout.report.site import charts
 from shootout.report.site.names import runner_page, server_page
 from shootout.report.site.run import Run
-from shootout.report.site.settings import compared_settings
+from shootout.report.site.settings import compared
 
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
@@ -66,8 +67,8 @@ DOTS = (
     "grey band is the margin."
 )
 GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
-WITH_BASE = ("mean, base, ms", "mean, ms", "change", "95 %, base, ms", "95 %, ms")
-WITHOUT_BASE = ("mean, ms", "95 %, ms")
+WITH_BASE = ("mean, base", "mean", "change", "95 %, base", "95 %")
+WITHOUT_BASE = ("mean", "95 %")
 Starts = tuple[tuple[int, Samples], ...]
 
 
@@ -223,7 +224,7 @@ def _metric(each: MetricComparison) -> tuple[Field, ...]:
     title = f"{metric.title}, background included" if metric.background else metric.title
     judged = None if each.ratio is None else factor(each.ratio)
     return (
-        f"{title}, {unit}" if unit else title, *beside(each.base * scale, each.head * scale),
+        f"{title}, {unit}" if unit else title, *beside(each.base * scale, each.head * scale, seen=SEEN / 10),
         judged, judged and Range(judged), figures.p_value(each.p_value),
     )  # fmt: skip
 
@@ -263,12 +264,15 @@ def _slices(of: Evidence) -> Topic | None:
 def _rounds(of: Evidence) -> Iterator[tuple[Field, ...]]:
     sides = [dict(starts) for _, starts, _ in of.both]
     for start in sides[-1]:
-        *theirs, here = (charts.throughputs(side[start]) if start in side else () for side in sides)
-        for number, tps in enumerate(zip_longest(*theirs, here), start=1):
-            if number <= len(here):
-                shown = [None if value is None else throughput(value) for value in tps]
-                by = factor(tps[-1] / tps[0]) if all(tps) else None
-                yield (Figure(start, places=0), Figure(number, places=0), *shown, *([by] if of.base else []))
+        every = [charts.throughputs(side[start]) if start in side else () for side in sides]
+        for number, tps in enumerate(islice(zip_longest(*every), len(every[-1])), start=1):
+            place = (Figure(start, places=0), Figure(number, places=0))
+            if of.base is None:
+                yield (*place, *(None if each is None else throughput(each) for each in tps))
+            else:
+                base, here = tps
+                by = factor(here / base) if here and base else None
+                yield (*place, *beside(base, here, DIGITS), by)
 
 
 def _latency(of: Evidence) -> Topic | None:
@@ -287,7 +291,7 @@ def _latency(of: Evidence) -> Topic | None:
     )
     return Topic(
         "Latency",
-        tables=(_table(of, "statistic", rows, "Transaction latency, milliseconds", ", ms"),),
+        tables=(_table(of, "statistic", rows, "Transaction latency, milliseconds"),),
         charts=(Drawn(chart, label, legend=of.legend),) if chart else (),
         is_paired=True,
     )
@@ -306,7 +310,7 @@ def _statements(of: Evidence) -> Topic | None:
         rows.append((kind, Figure(mine.count, places=0), *compared, *others))
     if not rows:
         return None
-    columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %, ms", "slowest, ms")
+    columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %", "slowest")
     more = ", over all starts, also those that all other figures leave out" if of.left_out else ""
     table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
     return Topic("Latency by kind of statement", tables=(table,))
@@ -350,8 +354,8 @@ def _compared(of: Evidence, figures_of: Callable[[CellFigures], Mapping[str, flo
     ]
 
 
-def _table(of: Evidence, first: str, rows: list[Row], caption: str, unit: str = "") -> Table:
-    columns = (first, *(f"{label}{unit}" for label in of.columns), *(("change",) if of.base else ()))
+def _table(of: Evidence, first: str, rows: list[Row], caption: str) -> Table:
+    columns = (first, *of.columns, *(("change",) if of.base else ()))
     fields = ((row.name, *(row.fields if of.base else row.fields[1:2])) for row in rows)
     return Table(columns, tuple(fields), caption, sortable=True)
 
@@ -427,26 +431,11 @@ def _settings(of: Evidence) -> Topic:
     """Settings that deviate from the request or the base."""
     here = of.run.servers[of.cell.server]
     base = of.run.servers[of.base.server] if of.base else None
-    rows: list[tuple[Field, ...]] = []
-    for each, theirs in compared_settings(here, base):
-        if each.differs or each.lacking or (base and theirs != each.effective):
-            values = [
-                None if value is None else figures.setting(value, each.name)
-                for value in (each.requested, each.effective, theirs)
-            ]
-            state = "lacking" if each.lacking else "no" if each.differs else ""
-            rows.append((each.name, *values[: 3 if base else 2], state or None))
-    of_base = ("effective on the base",) if base else ()
-    columns = ("setting", "requested", "effective", *of_base, "as requested")
-    or_base = " or from the base" if base else ""
-    caption = f"Profile {here.settings_name}: settings that differ from the request{or_base}"
+    about = f"settings that differ from the request{' or from the base' if base else ''}"
+    table = compared(here, base, about, all_=False)
     same = f"All settings are as requested{' and the same as on the base' if base else ''}."
-    return Topic(
-        "Settings",
-        () if rows else (same,),
-        (Table(columns, tuple(rows), caption, sortable=True),),
-        links=(Link(f"All settings of {here.label}", f"{of.run.folder}/{server_page(here.label)}#settings"),),
-    )
+    link = Link(f"All settings of {here.label}", f"{of.run.folder}/{server_page(here.label)}#settings")
+    return Topic("Settings", () if table.rows else (same,), (table,), links=(link,))
 
 
 def _machine(of: Evidence) -> Topic | None:
