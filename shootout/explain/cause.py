@@ -70,13 +70,11 @@ def _time(explained: Explained) -> str:
         for change in explained.narrowed
         if own.get(change.name, 0.0) / change.difference.estimate >= FORWARDS
     )
-    found = [_largest(explained.parts, cpu), _largest([*explained.named, *located], cpu)]
-    sign = math.copysign(1.0, cpu.difference.estimate)
-    first, *others = sorted(filter(None, found), key=lambda change: -sign * change.difference.estimate) or [
-        None
-    ]
-    if first is None:
+    largest = (_largest(explained.parts, cpu), _largest([*explained.named, *located], cpu))
+    found = sorted(filter(None, largest), key=lambda change: -abs(change.difference.estimate))
+    if not found:
         return ""
+    first, *others = found
     where = "".join(f"; {_sized(other, cpu)}" for other in others if other.name != first.name)
     return f"{_sized(first, cpu)} of {_whole(cpu)} of server CPU time per transaction{where}"
 

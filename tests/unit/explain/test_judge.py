@@ -223,9 +223,8 @@ def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
 def changed(name: str, estimate: float) -> Change:
     """A change of so many microseconds, certain."""
     low, high = sorted((0.9e-6 * estimate, 1.1e-6 * estimate))
-    return Change(
-        name, 1e-3, 1e-3 + 1e-6 * estimate, Interval(estimate=1e-6 * estimate, low=low, high=high), p_value
-    )
+    by = Interval(estimate=1e-6 * estimate, low=low, high=high)
+    return Change(name, 1e-3, 1e-3 + by.estimate, by, p_value=0.0)
 
 
 def test_the_cause_is_a_layer_where_no_function_is_as_large() -> None:
