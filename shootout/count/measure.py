@@ -180,6 +180,7 @@ def _restore(bench: Bench, kept: CountDocument) -> None:
     counted.counts = [count for count in kept.counts if count.server == label]
     counted.failures += [failure for failure in kept.failures if failure.server == label]
     sizes = {(kind.workload, kind.name): kind.units for kind in kept.kinds}
+    counted.once = {*kept.once}
     for count in counted.counts:
         key = count.workload, count.kind
         counted.costs.setdefault(key, count.instructions[0] // sizes[key])
@@ -277,7 +278,7 @@ def _one_start(start: _Start, together: Sequence[Bench], benches: Sequence[Bench
             if start.number == 1:
                 all_do(partial(Session.try_each, units=kinds))
             if ends_s is not None:
-                _leave_out_dear(benches, kinds, ends_s - time.monotonic())
+                _shorten_dear(benches, kinds, ends_s - time.monotonic())
             all_do(partial(Session.count, units=kinds, costs=_costs(benches)))
         if start.number == 1:
             all_do(Session.plan)
@@ -293,15 +294,18 @@ def _leave_out(benches: Sequence[Bench], kinds: Sequence[Unit], why: str) -> Non
                 bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
 
 
-def _leave_out_dear(benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float) -> None:
-    """Leave out kinds that would take longer than what is left of the first start."""
+def _shorten_dear(benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float) -> None:
+    """Execute dear kinds once in each start, or leave out what takes longer than is left of the first one."""
     executions = 1 + sum(ROUNDS_OF_EXPENSIVE)  # with the one before them
     for unit in kinds:
         once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in benches), default=0.0)
-        if once_s * executions > left_s:
-            minutes = STARTS_MIN * once_s * executions / 60
-            why = f"it alone takes about {minutes:.1f} minutes, more than its share of the budget"
+        if once_s > left_s:
+            minutes = STARTS_MIN * once_s / 60
+            why = f"it alone takes {minutes:.1f} minutes or more, and the budget has less for it"
             _leave_out(benches, [unit], why)
+        elif once_s * executions > left_s:
+            for bench in benches:
+                bench.counted.once.add(unit.key)
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
@@ -332,8 +336,11 @@ def _document(
     before: CountDocument | None,
 ) -> CountDocument:
     costs = _costs(benches)
+    once = {key for bench in benches for key in bench.counted.once}
     repetitions = {
-        unit.key: repetition(unit, costs.get(unit.key)) for counted in every.values() for unit in counted
+        unit.key: 1 if unit.key in once else repetition(unit, costs.get(unit.key))
+        for counted in every.values()
+        for unit in counted
     }
     kinds = {
         (kind.workload, kind.name): msgspec.structs.replace(

@@ -198,6 +198,9 @@ def _statements(found: Findings) -> Iterator[Topic]:
         f"Counted with {document.settings}, "
         f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
+    if document.once:
+        kinds = ", ".join(kind for _, kind in document.once)
+        lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
     columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):

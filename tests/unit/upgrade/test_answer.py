@@ -670,3 +670,45 @@ def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
         answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
     )
     assert alone.unmeasured["time"] == failed.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--workload", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
+        (["--workloads", "{folder}/bad.toml"], "bad.toml: the file: Object missing required field"),
+        (["--markdown", "/proc/nothing/a.md"], "/proc/nothing/a.md: cannot be written"),
+    ],
+)
+def test_a_fault_is_said_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    (tmp_path / "bad.toml").write_text('title = "a"\n')
+    given = [each.format(folder=tmp_path) for each in options]
+    assert cli.main(["upgrade", OLD, NEW, *given, "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert len(told.splitlines()) <= 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_keeps_the_page_and_names_the_whole_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(session: measure._Session) -> None:
+        session.keep(done=("settings",))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "_answer", interrupted)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "my file.cnf"
+    file.write_text("[mysqld]\nback_log = 9\n")
+    out = tmp_path / "out"
+    asked = ["upgrade", OLD, NEW, "--settings", str(file), "--budget", "40", "--without", "time"]
+    assert cli.main([*asked, "--out", str(out)]) == 130
+    assert capsys.readouterr().err.endswith(
+        f"shootout: interrupted; to continue: shootout upgrade {OLD} {NEW} --settings '{file}' "
+        f"--without time --budget 40 --out {out} --resume\n"
+    )
+    (page,) = (out / "site" / "upgrades").glob("2*.html")
+    assert "not reached; --resume does it" in page.read_text("utf-8")
