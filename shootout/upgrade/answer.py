@@ -60,6 +60,7 @@ def value(found: Findings) -> dict[str, object]:
         "options": found.document.options,
         "variables": found.variables,
         "restorations": found.restorations,
+        "timings": [{"setting": setting, "comparison": cell} for setting, cell in found.timings],
         "losses": found.losses,
         "worst": found.worst,
         "explained": found.explained,

@@ -40,6 +40,7 @@ from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirecto
 PROFILE, STATEMENTS = "upgrade", "statements"
 # Of what is left, as far as the parts are wanted and not done.
 SHARES: Mapping[Part, float] = {"statements": 0.25, "results": 0.03, "restoring": 0.17, "time": 0.55}
+TIME_OF_LEGS = 0.8  # of the time; the settings that act by time get the rest
 PART_MIN = 1.0  # minutes; less is no time for a part
 TRIALS_MAX = 6
 SERVERS_BESIDE = 3  # of trials: the new one, one with all of them, and the old one
@@ -68,7 +69,7 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
     fitting.require_memory(settings, profile)
     started = datetime.now(UTC)
     return UpgradeDocument(
-        format=2,
+        format=3,
         upgrade=journal.new_run(started),
         started=started.isoformat(timespec="seconds"),
         version=__version__,
@@ -138,7 +139,7 @@ def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocumen
     asked = begin(*servers, "", earlier.workload, earlier.workloads)
     for name in filter(None, (earlier.statements, earlier.restoring)):
         COUNTS.read(folder / name)
-    for name in (*earlier.runs, *earlier.elsewhere):
+    for name in filter(None, (*earlier.runs, *earlier.elsewhere, earlier.timed)):
         journal.read(folder / name)
     for name in earlier.files:
         _copy(folder / name, results / name)
@@ -149,6 +150,8 @@ def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocumen
         started=asked.started,
         version=asked.version,
         runs=(),
+        timed="",
+        time_trials={},
         elsewhere=(*earlier.elsewhere, *earlier.runs),
         done=tuple(part for part in PARTS if part != "time"),
         left_out={part: why for part, why in earlier.left_out.items() if part != "time"},
@@ -366,7 +369,7 @@ class _Session:
         if self._left() / len(legs) < LARGE_MIN:
             legs = legs[:2]
         for number in range(len(self.document.runs), len(legs)):
-            minutes = self._left() / (len(legs) - number)
+            minutes = TIME_OF_LEGS * self._left() / (len(legs) - number * TIME_OF_LEGS)
             if minutes < PART_MIN and legs[number].endswith(LARGE):
                 return  # the answer says that it was not tested
             if minutes < PART_MIN:
@@ -378,6 +381,29 @@ class _Session:
             )  # fmt: skip
             path = campaign.measure(plan, self.results, self.observe)
             self.keep(runs=(*self.document.runs, self._below(path)))
+        self._time_settings()
+
+    def _time_settings(self) -> None:
+        """Measure the worst loss in throughput with the old values that act by time, in one block."""
+        found = judge.read(self.document, self.results)
+        suspects = found.time_suspects
+        if not suspects or found.worst is None or found.worst.throughput is None or self.document.timed:
+            return
+        run, cell = found.worst.throughput
+        leg = run.header.servers[-1].settings_name
+        text = self._with(self._server(1), leg) if leg in (DURABLE, LARGE) else self._server(1)
+        trials = {f"time-{number}": setting for number, setting in enumerate(suspects, 1)}
+        name, _, program = text.partition("=")
+        heads = (f"{label}={self._with(program, setting)}" for label, setting in trials.items())
+        written = {record.name: record.written for record in run.header.workloads}
+        plan = self._plan(
+            PROFILE, servers=",".join((f"{name}={program}", *heads)),
+            workloads=written[cell.cell.workload], threads=str(cell.cell.threads),
+            budget=f"{max(PART_MIN, self._left()):.2f}",
+            **({"set": [LARGE_ROWS]} if leg == LARGE else {}),
+        )  # fmt: skip
+        path = campaign.measure(plan, self.results, self.observe)
+        self.keep(timed=self._below(path), time_trials=trials)
 
     # --- plans ------------------------------------------------------------------------------------
 

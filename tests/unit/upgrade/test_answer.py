@@ -43,7 +43,7 @@ FATE = OptionFate(
 )
 VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
 EMPTY = UpgradeDocument(
-    format=2, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    format=3, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
     labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
 )  # fmt: skip
 
@@ -182,6 +182,8 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         )
         return judge.read(structs.replace(document, trials=trials), folder)
 
+    suspects = [answer(capacity).time_suspects for capacity in ("200", "10000")]
+    assert suspects == [(), ("innodb_io_capacity=200",)]
     same, other = (what_to_set(answer(capacity)) for capacity in ("200", "10000"))
     assert same.lines[0].endswith(": no tested setting certainly restores it.")
     assert ": not tested. What differs and acts by time" in other.lines[0]
@@ -193,6 +195,27 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         assert any(
             line.startswith("Not tested in time") and "innodb_io_capacity=200" in line for line in topic.lines
         )
+
+
+def test_a_setting_that_was_measured_says_throughput_before_and_after(tmp_path: Path) -> None:
+    """The new server is the base of that run; here the head is slower with the old value."""
+    document = stored_upgrade(tmp_path)
+    trials = {NEW: "innodb_io_capacity=200"}
+    document = structs.replace(document, timed=document.runs[0], time_trials=trials)
+    answer = judge.read(document, tmp_path)
+    lines = [line.replace(SPACE, " ") for line in what_to_set(answer).lines]
+    (said,) = (line for line in lines if line.endswith("(oltp_point_select, 1 thread)."))
+    assert re.match(r"innodb_io_capacity=200: [\d ]+ tps without it, [\d ]+ with it, −24\.1 % \(", said)
+    assert "innodb_io_capacity=200" not in what_to_set(answer).commands
+    assert not any("acts by time does not show" in line for line in lines)
+
+
+def test_an_earlier_format_is_read(tmp_path: Path) -> None:
+    path = UPGRADES.write(tmp_path, EMPTY.upgrade, EMPTY)
+    text = path.read_text("utf-8").replace('"format": 3', '"format": 2').replace('"format":3', '"format":2')
+    path.write_text(text, "utf-8")
+    assert '"format":2' in text.replace(" ", "")
+    assert UPGRADES.read(path) == EMPTY
 
 
 def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
