@@ -173,7 +173,7 @@ def _workloads(found: Findings) -> Topic | None:
     columns = ("workload", "threads", "settings", *(machines if len(machines) > 1 else ("change",)))
     rows = tuple((*place, *map(by.get, machines)) for place, by in table.items())
     caption = f"Throughput on {found.new} beside {found.old}, with intervals: {MEANING}"
-    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)))
+    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)), *configured.differing_settings(found))
     return Topic("Workloads", lines, (Table(columns, rows, caption),))
 
 

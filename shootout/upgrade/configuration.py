@@ -214,8 +214,13 @@ def is_kept(fate: OptionFate) -> bool:
     """Whether the new server does with an option what the old one did."""
     if fate.refused or fate.renamed or fate.read_by != "both":
         return False
+    return fate.old is None or is_same(fate)
+
+
+def is_same(fate: OptionFate) -> bool:
+    """Whether both servers have the same value."""
     if fate.old is None or fate.new is None:
-        return fate.old is None
+        return False
     if "=" in fate.old and {*fate.old.split(",")} <= {*fate.new.split(",")}:
         return True  # flags, of which a newer server has more
     return normalise(fate.old) == normalise(fate.new)

@@ -378,14 +378,14 @@ class Findings:
             workload=slower[0][1].cell.workload if slower else kinds[0].workload,
             kinds=tuple(kinds),
             throughput=slower[0] if slower else None,
-            tested=bool(places) and places <= self._tried,
+            tested=bool(places) and places <= self.tried,
             restored_by=tuple(restored_by),
             untimed=self._untimed(*slower[0]) if slower else (),
             writes=bool(slower and slower[0][1].figures and slower[0][1].figures.writes),
         )
 
     @property
-    def _tried(self) -> set[tuple[str, str]]:
+    def tried(self) -> set[tuple[str, str]]:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
         return {

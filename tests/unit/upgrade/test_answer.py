@@ -336,6 +336,15 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     )
 
 
+def test_settings_that_differ_all_the_same_are_named_beside_the_figures(tmp_path: Path) -> None:
+    other = structs.replace(FATE, option="back_log", variable="back_log", old="90", new="200")
+    renamed = structs.replace(FATE, option="a", variable="a", renamed="b", old="1", new="ON")
+    document = structs.replace(stored_upgrade(tmp_path), options=(FATE, other, renamed))
+    every = topics(judge.read(document, tmp_path))
+    (workloads,) = (topic for topic in every if topic.title == "Workloads")
+    assert workloads.lines[-1] == "Under my.cnf the servers still differ in query_cache_size, back_log."
+
+
 def test_a_cut_upgrade_lists_what_is_missing(tmp_path: Path) -> None:
     document = structs.replace(EMPTY, done=("settings",), left_out={"data": AS_ASKED})
     *_, untested = topics(judge.read(document, tmp_path))
