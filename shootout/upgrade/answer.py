@@ -60,6 +60,7 @@ def value(found: Findings) -> dict[str, object]:
         "options": found.document.options,
         "variables": found.variables,
         "restorations": found.restorations,
+        "timings": [{"setting": setting, "comparison": cell} for setting, cell in found.timings],
         "losses": found.losses,
         "worst": found.worst,
         "explained": found.explained,
@@ -172,7 +173,7 @@ def _workloads(found: Findings) -> Topic | None:
     columns = ("workload", "threads", "settings", *(machines if len(machines) > 1 else ("change",)))
     rows = tuple((*place, *map(by.get, machines)) for place, by in table.items())
     caption = f"Throughput on {found.new} beside {found.old}, with intervals: {MEANING}"
-    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)))
+    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)), *configured.differing_settings(found))
     return Topic("Workloads", lines, (Table(columns, rows, caption),))
 
 
@@ -198,6 +199,9 @@ def _statements(found: Findings) -> Iterator[Topic]:
         f"Counted with {document.settings}, "
         f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
+    if document.once:
+        kinds = ", ".join(kind for _, kind in document.once)
+        lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
     columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):

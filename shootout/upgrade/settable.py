@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shootout import figures
 from shootout.answer import Field, Table, Topic
 from shootout.count.values import CountChange
 from shootout.figures import counted
+from shootout.model.verdict import CellComparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.settings.table import BY_TIME
-from shootout.upgrade.judge import OFF, Findings, Loss, Restored, Worst
+from shootout.upgrade.judge import CHANGED, OFF, Findings, Loss, Restored, Worst
 from shootout.upgrade.words import amount, difference, end, instructions
 
 
@@ -20,14 +22,16 @@ def settable(found: Findings) -> Topic | None:
     every = found.restorations
     useful = [each for each in every if each.restores]
     lines = [f"{_lost(found.worst)}: {_tried(found, found.worst)}."] if found.worst else []
+    lines += [_timed(*each) for each in found.timings]
     lines += [_restores(found, each) for each in useful]
     lines += [_replans(found, each) for each in every if each.plans]
     lines += [_saves(found, each) for each in every if each.saves and not (each.restores or each.plans)]
     useless = [
         each.setting for each in every if not (each.restores or each.saves or each.plans or each.failed)
     ]
-    untimed = [each for each in useless if _by_time(each)]
-    if without := [_named(each) for each in useless if each not in untimed]:
+    measured = [setting for setting, _ in found.timings]
+    untimed = [each for each in useless if _by_time(each) and each not in measured]
+    if without := [_named(each) for each in useless if not _by_time(each)]:
         lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
     if untimed:
         lines.append(
@@ -35,19 +39,25 @@ def settable(found: Findings) -> Topic | None:
         )
     lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
     lines += _explained(found)
+    improved = [setting for setting, cell in found.timings if cell.verdict is Verdict.IMPROVED]
+    chosen = [*improved, *(each.setting for each in useful)]
+    recommended = tuple(dict.fromkeys(line for setting in chosen for line in setting.split("+")))
     left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
     nothing = "no tested setting certainly restores a loss" if left else "not tested"
     caption = "What statements cost more, and what is left with all of these settings"
     return Topic(
-        "What to set" if useful else f"What to set: {nothing}",
+        "What to set" if recommended else f"What to set: {nothing}",
         tuple(lines),
         (Table(("kind", "workload", "instructions", "left"), tuple(left), caption),) if left else (),
-        ("[mysqld]", *(line for each in useful for line in each.setting.split("+"))) if useful else (),
+        ("[mysqld]", *recommended) if recommended else (),
     )
 
 
 def settings_to_set(found: Findings) -> Iterator[str]:
     """The settings that certainly restore a loss, each with its measurement in short."""
+    for setting, cell in found.timings:
+        if cell.verdict is Verdict.IMPROVED:
+            yield f"Set {_timed(setting, cell)}"
     for each in found.restorations:
         if each.restores:
             best = min(each.restores, key=_estimate)
@@ -73,12 +83,23 @@ def _tried(found: Findings, worst: Worst) -> str:
         said = f"not tested ({why or f'no setting was tried with {worst.workload}'})"
     elif worst.untimed:
         said = "not tested"
-    if not worst.untimed:
+    if not worst.untimed or found.timings:
         return said
     return (
         f"{said}. What differs and acts by time does not show in instructions: {', '.join(worst.untimed)}; "
         "shootout explain --try NAME=VALUE measures it"
     )
+
+
+def _timed(setting: str, cell: CellComparison) -> str:
+    """Throughput without and with a setting."""
+    if cell.ratio is None or cell.figures is None or cell.base_figures is None:
+        return f"{_named(setting)}: not tested in time ({cell.reason})"
+    before, after = (number(each.tps.estimate, 0) for each in (cell.base_figures, cell.figures))
+    change = f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)})"
+    said = "" if cell.verdict in CHANGED else f", {cell.verdict}"
+    where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}"
+    return f"{_named(setting)}: {before} tps without it, {after} with it, {change}{said} ({where})."
 
 
 def _by_time(setting: str) -> bool:
