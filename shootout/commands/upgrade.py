@@ -45,7 +45,6 @@ class Upgrade(Capability):
     folder = "upgrades"
     title = "Upgrades"
     about = "What a new version does to speed, statements and settings."
-    lead = "upgrade/lead"
     columns = ("servers", "asked")
 
     def command(self, parser: Parser) -> None:
