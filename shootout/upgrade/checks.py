@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from shootout import files, steps
@@ -49,10 +49,11 @@ def _require_server(text: str) -> None:
         raise InputError(f"{server.target}: cannot be fetched here: {'; '.join(map(str, lacks))}")
 
 
-def does_not_fit(document: UpgradeDocument) -> Iterator[str]:
+def does_not_fit(document: UpgradeDocument, without: Collection[str]) -> Iterator[str]:
     """What the budget has no time for, known beforehand."""
     given = f"--budget {document.budget_min:g}"
-    if document.budget_min < COUNTED_MIN and not document.workloads:
+    counts = "statements" not in without and not document.workloads
+    if document.budget_min < COUNTED_MIN and counts:
         yield f"{given}: statements are counted as far as there is time, your own first"
-    if document.budget_min < LARGE_MIN and not document.settings:
+    if document.budget_min < LARGE_MIN and "time" not in without and not document.settings:
         yield f"{given}: data larger than memory is not measured (from --budget {LARGE_MIN:g} on)"
