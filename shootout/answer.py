@@ -278,6 +278,7 @@ class Answer:
     footer: str = ""  # when it was measured, by which version
     listed: tuple[Field, ...] = ()  # in a list of all answers of its kind, before the headline
     description: str = field(default="", kw_only=True)  # of the page, for search and previews
+    brief: Topic | None = field(default=None, kw_only=True)  # what the site's first page shows of it
 
     def at(self, document: Path, page: Path | None = None) -> Answer:
         """Add the files: the last line says where the page is or, without one, the document.

@@ -39,7 +39,6 @@ class Capability:
     folder: str = ""  # of its pages
     title: str = ""  # of their list
     about: str = ""  # what they have, in a sentence
-    lead: str = ""  # the template of what the site's first page begins with; reads `page`, their list
     columns: tuple[str, ...] = ()  # of their list, with the fields of `Answer.listed`
 
     def command(self, parser: Parser) -> None:
@@ -73,7 +72,7 @@ class Capability:
 
         every = tuple(pages.AnswerPage(each, self.title, self.folder, name) for name, each in answers)
         front = pages.AnswerListPage(self.title, self.about, self.columns, every, topics, folder=self.folder)
-        return pages.listing(front, self.lead)
+        return pages.listing(front)
 
 
 def about(name: str) -> str:

@@ -87,7 +87,9 @@ def parser(chosen: str | None = None) -> Parser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
-    top.groups = {group: {name: helps[name] for name in names} for group, names in GROUPS.items()}
+    top.groups = {
+        group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
+    }
     for name, help in helps.items():
         command = arguments_of.add(commands, name, help)
         if chosen in (None, name):

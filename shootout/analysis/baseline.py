@@ -192,7 +192,7 @@ def _without_verdict(cell: CellComparison) -> CellComparison:
 
 
 def advising(then: BaselineCell) -> str:
-    """Why a baseline fails no gate; empty: it does."""
+    """Say why a baseline fails no gate; empty: it does."""
     if len(then.runs) >= RUNS_MIN:
         return ""
     why = f"days differ, and {RUNS_MIN} accepted runs show by how much"

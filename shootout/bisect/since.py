@@ -46,7 +46,7 @@ def ends(regression: Regression) -> tuple[str, str]:
 
 
 def cases(regressions: Sequence[Regression]) -> list[Regression]:
-    """The worst regression between each two commits, the worst first; without those that are acknowledged."""
+    """Find the worst regression between each two commits, the worst first, without acknowledged ones."""
     found: dict[tuple[str, str], Regression] = {}
     for regression in sorted(regressions, key=lambda regression: regression.remaining):
         good, bad = ends(regression)
@@ -56,7 +56,7 @@ def cases(regressions: Sequence[Regression]) -> list[Regression]:
 
 
 def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisection]:
-    """The bisections between its commits, the newest first."""
+    """Read the bisections between its commits, the newest first."""
     for bisection in BISECTIONS.newest_first(results, skip):
         if (bisection.revisions[0].commit, bisection.revisions[-1].commit) == ends(regression):
             yield bisection

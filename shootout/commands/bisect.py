@@ -25,6 +25,7 @@ from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEA
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
+from shootout.paths import REPORTS
 from shootout.report.github import http
 from shootout.servers.sources import builds
 from shootout.writers import markdown
@@ -129,7 +130,7 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer.answer(answers.read(path))
+        return answer.answer(answers.read(path), _out(path))
 
     def id_of(self, path: Path) -> str:
         """Return the id of a bisection, which its folder has."""
@@ -139,6 +140,12 @@ class Bisect(Capability):
         """List all bisections."""
         for each in answers.every(results, skip):
             yield each.bisection.id, answer.answer(each)
+
+
+def _out(path: Path) -> Path | None:
+    """The `--out` of a bisection; None: the default, or it lies in no such folder."""
+    results = path.resolve().parents[2]
+    return None if results.name != "results" or results.parent == REPORTS else results.parent
 
 
 @contextmanager

@@ -209,14 +209,14 @@ def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, 
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
-    """Say which kinds have other plans, or more system calls or allocations."""
+    """Say which kinds have other plans, more system calls or allocations, or which functions execute more."""
     several = len(heads(comparison)) > 1
     lines = tuple(
         f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"
         for (workload, kind, server), texts in findings(comparison).items()
     )
     if lines:
-        yield Topic("Other plans, and more system calls or allocations", lines)
+        yield Topic("Other plans, more calls, and where more instructions are", lines)
 
 
 def _failures(comparison: CountComparison) -> Iterator[Topic]:

@@ -63,6 +63,7 @@ class ServerCounts:
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
     seconds: dict[Key, float] = field(default_factory=dict)  # that the first execution of a dear kind took
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
+    once: set[Key] = field(default_factory=set)  # kinds that are executed once in each start
 
 
 @dataclass
@@ -254,6 +255,8 @@ class Session:
         self.bench.counted.costs[unit.key] = cost
 
     def _prime(self, unit: Unit, executions: int) -> None:
+        if unit.key in self.bench.counted.once:
+            return
         with self._connected(unit, f"{self.start}/priming") as send:
             send(executions)
 
@@ -261,8 +264,11 @@ class Session:
         counter, counted = self._counter, self.bench.counted
         executions = repetition(unit, cost)
         warm_up, repetitions = ROUNDS if cost is None or cost < EXPENSIVE else ROUNDS_OF_EXPENSIVE
+        if unit.key in counted.once:
+            executions, warm_up, repetitions = 1, 0, 1
         with self._connected(unit, str(self.start)) as send:
-            send(warm_up * executions)
+            if warm_up:
+                send(warm_up * executions)
             counter.dump()
             dumps = []
             for number in range(1, repetitions + 1):

@@ -19,7 +19,7 @@ from shootout.figures import NONE
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import Verdict
 from shootout.numbers import share
-from shootout.report.site.markup import breakable
+from shootout.report.site.breaks import breakable
 
 VERSIONS_MIN = 3  # two stand side by side in a table of changes
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a colour gets stronger

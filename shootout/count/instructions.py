@@ -147,6 +147,16 @@ def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str
     return Instructions(document.run, tuple(statements))
 
 
+def explained_by(
+    document: CountDocument, change: CountChange, pair: tuple[CountedFunctions, CountedFunctions]
+) -> tuple[PartCount, ...]:
+    """The functions that explain most of a kind's certain change; `pair`: those of base and head."""
+    kind = next(
+        kind for kind in document.kinds if (kind.workload, kind.name) == (change.workload, change.kind)
+    )
+    return Statement(kind, change, _functions(document, pair), document.bar).explaining
+
+
 def _functions(document: CountDocument, pair: Sequence[CountedFunctions]) -> tuple[FunctionCount, ...]:
     """The functions of either server, largest change first."""
     own, inclusive = [dict[str, float](), dict[str, float]()], [dict[str, float](), dict[str, float]()]

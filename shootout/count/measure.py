@@ -46,6 +46,7 @@ AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's t
 _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
+FIRST = 4  # of a budget, one execution of the first kind takes no more than this part
 CHUNK = 6  # kinds that are counted together where a budget is held
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
@@ -131,7 +132,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Starts:
-    """What starts have to do."""
+    """The work of starts."""
 
     chunks: Sequence[Sequence[Unit]]  # kinds in the order in which they are counted
     done: int  # starts of an earlier process
@@ -180,6 +181,7 @@ def _restore(bench: Bench, kept: CountDocument) -> None:
     counted.counts = [count for count in kept.counts if count.server == label]
     counted.failures += [failure for failure in kept.failures if failure.server == label]
     sizes = {(kind.workload, kind.name): kind.units for kind in kept.kinds}
+    counted.once = {*kept.once}
     for count in counted.counts:
         key = count.workload, count.kind
         counted.costs.setdefault(key, count.instructions[0] // sizes[key])
@@ -225,7 +227,9 @@ def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace, starts: _S
             share_s = None
             if starts.hold and start == 1 and not number:
                 share_s = (starts.ends_s - time.monotonic()) / STARTS_MIN / len(batches)
-            _one_start(_Start(start, starts.chunks, share_s), together, benches, progress)
+            _one_start(
+                _Start(start, starts.chunks, sampling.budget_s / FIRST, share_s), together, benches, progress
+            )
         starts.keep()
         begun = start - starts.done
         next_s = (time.monotonic() - began_s) * (begun + 1) / begun
@@ -248,6 +252,7 @@ class _Start:
 
     number: int
     chunks: Sequence[Sequence[Unit]]
+    first_s: float  # that one execution of the first kind may take, whatever the share
     share_s: float | None  # that it may take: kinds for which it has no time are left out; None: all count
 
 
@@ -277,7 +282,8 @@ def _one_start(start: _Start, together: Sequence[Bench], benches: Sequence[Bench
             if start.number == 1:
                 all_do(partial(Session.try_each, units=kinds))
             if ends_s is not None:
-                _leave_out_dear(benches, kinds, ends_s - time.monotonic())
+                least_s = 0.0 if number else start.first_s
+                _shorten_dear(benches, kinds, ends_s - time.monotonic(), least_s)
             all_do(partial(Session.count, units=kinds, costs=_costs(benches)))
         if start.number == 1:
             all_do(Session.plan)
@@ -293,15 +299,23 @@ def _leave_out(benches: Sequence[Bench], kinds: Sequence[Unit], why: str) -> Non
                 bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
 
 
-def _leave_out_dear(benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float) -> None:
-    """Leave out kinds that would take longer than what is left of the first start."""
+def _shorten_dear(
+    benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float, least_s: float = 0.0
+) -> None:
+    """Execute dear kinds once in each start, or leave out what takes longer than is left of the first one.
+
+    `least_s`: what the first kind may take all the same.
+    """
     executions = 1 + sum(ROUNDS_OF_EXPENSIVE)  # with the one before them
     for unit in kinds:
         once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in benches), default=0.0)
-        if once_s * executions > left_s:
-            minutes = STARTS_MIN * once_s * executions / 60
-            why = f"it alone takes about {minutes:.1f} minutes, more than its share of the budget"
+        if once_s > max(left_s, least_s if unit is kinds[0] else 0.0):
+            minutes = STARTS_MIN * once_s / 60
+            why = f"it alone takes {minutes:.1f} minutes or more, and the budget has less for it"
             _leave_out(benches, [unit], why)
+        elif once_s * executions > left_s:
+            for bench in benches:
+                bench.counted.once.add(unit.key)
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
@@ -332,8 +346,11 @@ def _document(
     before: CountDocument | None,
 ) -> CountDocument:
     costs = _costs(benches)
+    once = {key for bench in benches for key in bench.counted.once}
     repetitions = {
-        unit.key: repetition(unit, costs.get(unit.key)) for counted in every.values() for unit in counted
+        unit.key: 1 if unit.key in once else repetition(unit, costs.get(unit.key))
+        for counted in every.values()
+        for unit in counted
     }
     kinds = {
         (kind.workload, kind.name): msgspec.structs.replace(

@@ -99,6 +99,15 @@ class CountDocument(Value):
     elapsed_s: Quantity | None = None  # for everything; None: joined, or not recorded
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
 
+    @property
+    def once(self) -> tuple[tuple[str, str], ...]:
+        """The kinds that were executed once in each start, to hold a budget."""
+        most: dict[tuple[str, str], int] = {}
+        for count in self.counts:
+            key = count.workload, count.kind
+            most[key] = max(most.get(key, 0), len(count.instructions))
+        return tuple(key for key, repetitions in most.items() if repetitions == 1)
+
 
 class CountFigure(Value):
     """Instructions for each unit on one server."""

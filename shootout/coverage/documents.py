@@ -29,7 +29,7 @@ class Executed:
 
 
 def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
-    """The map of what these servers executed."""
+    """Make the map of what these servers executed."""
     kinds = [*dict.fromkeys(key for server in servers for key in server.shares)]
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
     functions = sorted(set().union(*by_kind, *(server.beside for server in servers)))

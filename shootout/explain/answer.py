@@ -12,11 +12,11 @@ from shootout.count import evidence
 from shootout.count.instructions import Instructions
 from shootout.explain import cause, flame
 from shootout.explain.functions import Change
-from shootout.explain.judge import Explained
+from shootout.explain.judge import Explained, Trial
 from shootout.explain.values import Explanation
 from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import Cell
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import number, share
 from shootout.report import commands, differing
 from shootout.report.sections import Section
@@ -24,6 +24,11 @@ from shootout.report.sections import Section
 NAMED_MAX = 5  # functions in a list; the page lists all
 SLOWED_MIN = 0.05  # by profiling, worth a sentence
 UNNAMED_MIN = 0.05  # share of the CPU time that is worth a sentence
+DECIDED = {
+    Verdict.IMPROVED: "decided: faster",
+    Verdict.REGRESSED: "decided: slower",
+    Verdict.EQUIVALENT: "decided: no difference",
+}
 VARIABLES_MAX = 12  # in one sentence; the page lists all
 
 
@@ -93,8 +98,8 @@ def points(explained: Explained, counted: Instructions | None, out: Path | None 
     if explained.slowed and explained.slowed[0] >= (1 + SLOWED_MIN) * explained.slowed[1]:
         here, before = (figures.amount(seconds, "s") for seconds in explained.slowed)
         yield Point(f"Profiling slows: on the base, {here} per transaction instead of the run's {before}.")
-    for trial, ratio in explained.tried.items():
-        yield Point(f"With {trial} on the head: {_change(ratio) if ratio else 'no steady start'}.")
+    for setting, trial in explained.tried.items():
+        yield Point(f"With {setting} on the head: {_tried(trial)}.")
     yield from _wall_clock(explained)
     yield from functions(explained)
     yield from evidence.points(counted, explained.header)
@@ -194,6 +199,14 @@ def variables(explained: Explained) -> Point:
             for one in notable[:VARIABLES_MAX]
         ),
     )
+
+
+def _tried(trial: Trial) -> str:
+    """Compare the head with a setting to the base, and to the head without it."""
+    if trial.to_base is None or trial.to_head is None:
+        return "no steady start"
+    decided = DECIDED.get(trial.verdict, "undecided")
+    return f"{_change(trial.to_base)}; beside the head without it {_change(trial.to_head)}, {decided}"
 
 
 def _change(ratio: Interval) -> str:

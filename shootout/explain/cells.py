@@ -20,7 +20,7 @@ def changed(comparison: Comparison) -> list[Cell]:
 
 
 def worst(comparison: Comparison) -> Cell:
-    """The cell that most needs an explanation. Raises InputError if none changed."""
+    """Find the cell that most needs an explanation. Raises InputError if none changed."""
     cells = changed(comparison)
     if not cells:
         run = comparison.header.run
@@ -33,7 +33,7 @@ def worst(comparison: Comparison) -> Cell:
 
 
 def named(document: RunDocument, text: str) -> Cell:
-    """The compared cell of that name. Raises InputError with those that there are."""
+    """Find the compared cell of that name. Raises InputError with those that there are."""
     header = document.header
     cells = [cell for block in header.blocks for cell in block.cells]
     heads = [cell for cell in cells if cell.server != base_of(header, cell)]

@@ -63,7 +63,7 @@ def measured(
 
 
 def known(question: measure.Question) -> Path | None:
-    """The file of an explanation that the cell has already; None if there is none to be read."""
+    """Find the file of an explanation that the cell has already; None if there is none to be read."""
     path = EXPLANATIONS.path_of_cell(question.results, question.document.header.run, question.cell.name)
     try:
         explained = judge.read(path).explanation

@@ -130,7 +130,7 @@ def recording(folder: Path) -> Iterator[Recording]:
 
 
 def lack() -> str:
-    """What to install or allow before perf can sample this machine; empty: nothing."""
+    """Say what to install or allow before perf can sample this machine; empty: nothing."""
     try:
         with tempfile.TemporaryDirectory() as folder, recording(Path(folder)) as tried:
             tried.begin()
@@ -150,7 +150,7 @@ def _refusal(words: bytes) -> str:
 
 
 def parse(lines: Iterable[str], pids: Container[int]) -> Iterator[tuple[int, Stack]]:
-    """The stacks of these processes in what `perf script` prints.
+    """Parse the stacks of these processes in what `perf script` prints.
 
     It prints a line with the process, its frames, the innermost first, and a blank line. Lines of another
     form are skipped: names may hold anything.

@@ -65,6 +65,15 @@ def _check(where: Path | str, profile: ProfileFile) -> None:
         )
 
 
+def reader_base(name_or_file: str) -> str | None:
+    """The server that a profile's readers compare with; None without one, or if it cannot be read."""
+    try:
+        path = toml.find(name_or_file, FOLDER, "profile")
+        return toml.load(path, ProfileFile).reader_base if path.is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
+
+
 def shipped() -> dict[str, str]:
     """Read the descriptions of the profiles that come with shootout, by name."""
     return {path.stem: toml.load(path, ProfileFile).description for path in sorted(FOLDER.glob("*.toml"))}

@@ -336,6 +336,7 @@ class ProfileFile(Profile):
     scale: Name | None = None  # the one of `scales` that is measured; None: the profile as it is
     # TCP port of the first server on 127.0.0.1; the others take the next ones. None: free ports.
     port: Annotated[int, Meta(ge=1024, le=65_535)] | None = None
+    reader_base: Name | None = None  # the server that the report's picture compares with; None: the base
 
     @property
     def measured(self) -> Profile:

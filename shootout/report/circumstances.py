@@ -45,6 +45,12 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
     return ", ".join(parts)
 
 
+def settings_of(header: RunHeader) -> str:
+    """The settings of its servers, and what else is not as usual: runs that differ in it are no copies."""
+    names = dict.fromkeys(server.settings_name for server in header.servers if not server.absent)
+    return ", ".join(filter(None, (f"settings {', '.join(filter(None, names))}", conditions(header))))
+
+
 def setup(comparison: Comparison) -> str:
     """The conditions that readers ask for first: CPUs, rows, durability, starts."""
     header = comparison.header

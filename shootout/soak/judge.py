@@ -202,12 +202,7 @@ def _difference(
 
 
 def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
-    """Episodes per minute, as counts of rare events.
-
-    Each rate has the exact interval of a Poisson count (Garwood 1936). Both servers' episodes together, the
-    head's share of them is binomial: the exact test and the rates' ratio by its limits (Clopper and Pearson
-    1934). The difference's interval follows from the ratio's for the rate of both.
-    """
+    """Episodes per minute, as counts of rare events."""
     confidence = _confidence("stalls", confidence)
     mine, minutes = len(head.stalls), len(head.residual) / 60
     lengths = [last - first + 1 for first, last in head.stalls]
@@ -223,23 +218,39 @@ def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     if base is None:
         return finding
     theirs, base_minutes = len(base.stalls), len(base.residual) / 60
-    all_minutes = minutes + base_minutes
-    expected, total, tail = minutes / all_minutes, mine + theirs, (1 - confidence) / 2
+    difference, beyond = more_often((mine, minutes), (theirs, base_minutes), confidence)
+    return structs.replace(
+        finding,
+        base=_rate(theirs, base_minutes, confidence),
+        difference=difference,
+        verdict=difference_verdict(beyond, 0.0, worse="higher"),
+    )
+
+
+def more_often(
+    head: tuple[int, float], base: tuple[int, float], confidence: float
+) -> tuple[Interval, Interval]:
+    """By how much rare events are more frequent, and the test of it; of each server its count and minutes.
+
+    Each rate has the exact interval of a Poisson count (Garwood 1936), and the difference what follows from
+    both (Zou and Donner 2008, "Construction of confidence limits about effect measures: a general approach").
+    The test is exact: both servers' events together, the head's share of them is binomial; its interval, less
+    the share of the minutes, is Clopper and Pearson's (1934). The difference's holds zero unless that
+    excludes it.
+    """
+    (mine, minutes), (theirs, base_minutes) = head, base
+    expected, total, tail = minutes / (minutes + base_minutes), mine + theirs, (1 - confidence) / 2
     low = float(betaincinv(mine, total - mine + 1, tail)) if mine else 0.0
     high = float(betaincinv(mine + 1, total - mine, 1 - tail)) if mine < total else 1.0
     share = mine / total if total else expected
     beyond = Interval(estimate=share - expected, low=low - expected, high=high - expected)
-    both = total / all_minutes
-    lowest, highest = (both * (end / expected - (1 - end) / (1 - expected)) for end in (low, high))
-    if not total:
-        most = _rate(0, minutes, confidence).high
-        lowest, highest = -most, most
-    return structs.replace(
-        finding,
-        base=_rate(theirs, base_minutes, confidence),
-        difference=Interval(estimate=mine / minutes - theirs / base_minutes, low=lowest, high=highest),
-        verdict=difference_verdict(beyond, 0.0, worse="higher"),
-    )
+    here, there = _rate(mine, minutes, confidence), _rate(theirs, base_minutes, confidence)
+    estimate = here.estimate - there.estimate
+    lowest = estimate - math.hypot(here.estimate - here.low, there.high - there.estimate)
+    highest = estimate + math.hypot(here.high - here.estimate, there.estimate - there.low)
+    if not _excludes_zero(beyond):
+        lowest, highest = min(lowest, 0.0), max(highest, 0.0)
+    return Interval(estimate=estimate, low=lowest, high=highest), beyond
 
 
 def _rate(count: int, minutes: float, confidence: float) -> Interval:
@@ -261,7 +272,21 @@ def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
             kind="dips", base=None, head=None, difference=None, bar=DIP_BAR, verdict=Verdict.UNJUDGED
         )
     depths = (None if base is None else _depth(base.residual, period), _depth(head.residual, period))
-    return structs.replace(_difference("dips", depths, confidence, DIP_BAR), note=f"every {period} s")
+    found = _difference("dips", depths, confidence, DIP_BAR)
+    return structs.replace(
+        found,
+        base=found.base and _within(found.base, 0.0),
+        head=found.head and _within(found.head, 0.0),
+        difference=found.difference and _within(found.difference, -1.0),
+        note=f"every {period} s",
+    )
+
+
+def _within(part: Interval, least: float) -> Interval:
+    """The interval of a share, or of a difference of shares: they end at 100 %."""
+    return Interval(
+        estimate=part.estimate, low=max(part.low, min(least, part.estimate)), high=min(part.high, 1.0)
+    )
 
 
 def period_s(curve: Curve, confidence: float) -> int | None:

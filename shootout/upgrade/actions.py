@@ -1,4 +1,4 @@
-"""What to do about an upgrade: one list, the first thing that is read."""
+"""Actions for an upgrade: one list, the first thing that is read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator
 
 from shootout.answer import Topic
-from shootout.count.values import is_left_out
+from shootout.count.values import CountChange, is_left_out
 from shootout.figures import counted
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
 from shootout.upgrade.judge import Findings
@@ -30,7 +30,7 @@ def todo(found: Findings) -> Topic | None:
 
 
 def _start(found: Findings) -> Iterator[str]:
-    """What the new server needs before it starts, and before applications send statements."""
+    """Say what the new server needs before it starts, and before applications send statements."""
     fates = found.document.options
     if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
         yield f"Change or delete in my.cnf: {_names(stops)}. {found.new} does not start with it."
@@ -67,15 +67,21 @@ def _look(found: Findings) -> Iterator[str]:
         worst, *others = planned
         more = f", and of {_names([each.kind for each in others])}" if others else ""
         yield (
-            f"Hint or rewrite {worst.kind}: {instructions(worst)}, its plan changed{more}; no tested setting "
-            "restores it."
+            f"Hint or rewrite {worst.kind}: {instructions(worst)}, its plan changed{more}; "
+            f"{_tried(found, worst)}."
         )
     elif lost and not found.cells:
-        yield f"Check how often you send {lost[0].kind}: {instructions(lost[0])}, and no setting restores it."
+        yield f"Check how often you send {lost[0].kind}: {instructions(lost[0])}; {_tried(found, lost[0])}."
+
+
+def _tried(found: Findings, change: CountChange) -> str:
+    if (change.workload, change.kind) in found.tried:
+        return "no tested setting restores it"
+    return "no setting was tested with it"
 
 
 def _measure(found: Findings) -> Iterator[str]:
-    """What is not known yet, and the command that adds it."""
+    """Say what is not known yet, and the command that adds it."""
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (
@@ -86,7 +92,8 @@ def _measure(found: Findings) -> Iterator[str]:
     if parts := (*found.missing, *found.unmeasured):
         missing = ", ".join(dict.fromkeys(parts))
         yield f"Measure what is missing, {missing}: {shlex.join([*asked, '--resume'])}"
-    failures = found.counted.document.failures if found.counted else ()
+    counts = filter(None, (found.counted, found.restored))
+    failures = [each for count in counts for each in count.document.failures]
     if left_out := {(each.workload, each.kind) for each in failures if is_left_out(each)}:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"

@@ -17,12 +17,14 @@ from shootout.model.verdict import Comparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.report import circumstances, differing
 from shootout.report.site.names import page_of, run_folder
+from shootout.report.site.svg import Forest
 from shootout.upgrade import actions, configuration, configured, settable
 from shootout.upgrade.judge import CHANGED, Findings
 from shootout.upgrade.values import LARGE
 from shootout.upgrade.words import difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
+FOREST_ENDS = 3  # of the worst and of the best cells on the first page
 MEANING = ", ".join(
     f"{SYMBOLS[verdict]} {meaning}"
     for verdict, meaning in (
@@ -43,7 +45,26 @@ def answer(found: Findings) -> Answer:
         exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
         footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
         listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
+        brief=brief(found),
     )
+
+
+def brief(found: Findings) -> Topic:
+    """The worst and the best of what changed, how many plans did, and what to set."""
+    cells = found.cells
+    shown = (*cells[:FOREST_ENDS], *cells[max(FOREST_ENDS, len(cells) - FOREST_ENDS) :])
+    rows = tuple(
+        (cell.cell.workload, f"{figures.threads(cell.cell.threads)}, {settings_of(run)}", ratio, cell.verdict)
+        for run, cell in shown
+        if (ratio := cell.ratio) is not None
+    )
+    lines = [] if rows else [sentence(found)]
+    if found.plans_compared:
+        kinds = counted(found.plans_compared, "kind of statement", KINDS)
+        lines.append(f"{len(found.plans) or 'None'} of {kinds} planned in another way")
+    if useful := [each.setting for each in found.restorations if each.restores]:
+        lines.append(f"Set {', '.join(map(settable.named, useful))}")
+    return Topic(lines=tuple(lines), drawing=Forest(rows) if rows else None)
 
 
 def value(found: Findings) -> dict[str, object]:
@@ -60,6 +81,7 @@ def value(found: Findings) -> dict[str, object]:
         "options": found.document.options,
         "variables": found.variables,
         "restorations": found.restorations,
+        "timings": [{"setting": setting, "comparison": cell} for setting, cell in found.timings],
         "losses": found.losses,
         "worst": found.worst,
         "explained": found.explained,
@@ -172,7 +194,7 @@ def _workloads(found: Findings) -> Topic | None:
     columns = ("workload", "threads", "settings", *(machines if len(machines) > 1 else ("change",)))
     rows = tuple((*place, *map(by.get, machines)) for place, by in table.items())
     caption = f"Throughput on {found.new} beside {found.old}, with intervals: {MEANING}"
-    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)))
+    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)), *configured.differing_settings(found))
     return Topic("Workloads", lines, (Table(columns, rows, caption),))
 
 
@@ -198,6 +220,9 @@ def _statements(found: Findings) -> Iterator[Topic]:
         f"Counted with {document.settings}, "
         f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
+    if document.once:
+        kinds = ", ".join(kind for _, kind in document.once)
+        lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
     columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,8 @@ _ALWAYS = re.compile(
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
+_UPGRADE = re.compile(r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE)  # the program that mends system tables
+_TUPLE = re.compile(r"""\(\d+, (?P<mark>['"])(?P<said>.*)(?P=mark)\)""")  # an error of a client
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
@@ -57,9 +59,11 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
             with _fresh(program, directory, taken) as instance:
                 told = dict(_said(instance.error_log_tail(_LOG_LINES), given))
                 return Probe(instance.version, instance.variables(), given, refused, told)
-        except MeasureError:
+        except MeasureError as error:
             log = directory / "error.log"
             blamed = _blamed(log.read_text("utf-8", errors="replace"), given) if log.exists() else {}
+            if not blamed:
+                blamed = _blamed_by_trying(program, directory, given, cause(str(error)))
             if not blamed:
                 raise
         refused |= blamed
@@ -71,9 +75,40 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
                 refused[option] = f"mode{'s' * (len(lacking) > 1)} {', '.join(lacking)}"  # as _LACKS reads it
 
 
+def _blamed_by_trying(
+    program: Installation, directory: Path, options: Mapping[str, str], why: str
+) -> dict[str, str]:
+    """The option with which a server starts no longer, where its log names none."""
+
+    def starts(given: Mapping[str, str]) -> bool:
+        try:
+            with _fresh(program, directory, {loose(name): value for name, value in given.items()}):
+                return True
+        except MeasureError:
+            return False
+
+    found = halved(options, starts)
+    return {found: f"it does not start with this line: {why}"} if found else {}
+
+
+def halved(options: Mapping[str, str], starts: Callable[[Mapping[str, str]], bool]) -> str:
+    """The option that stops a start, with those before it; empty: without all of them, it does not start."""
+    names = [*options]
+    if not names or not starts({}):
+        return ""
+    good, bad = 0, len(names)  # how many of the first ones it starts with, and does not start with
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if starts({name: options[name] for name in names[:middle]}):
+            good = middle
+        else:
+            bad = middle
+    return names[good]
+
+
 @contextmanager
 def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -> Iterator[Instance]:
-    """A server that was initialised and started with these options. Raises MeasureError."""
+    """Start a server that was initialised with these options. Raises MeasureError."""
     shutil.rmtree(directory, ignore_errors=True)
     instances.initialise(program, directory, options)
     with instances.start(program, directory, options) as instance:
@@ -81,7 +116,7 @@ def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -
 
 
 def _lacking(program: Installation, directory: Path, modes: Iterable[str]) -> list[str]:
-    """The modes that the server refuses one by one."""
+    """Find the modes that the server refuses one by one."""
 
     def is_refused(mode: str) -> bool:
         try:
@@ -141,7 +176,7 @@ def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
 
 
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
-    """Why a server does not start with an option that it reads."""
+    """Say why a server does not start with an option that it reads."""
     refused = old.refused.get(option, "")
     if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
         refused = old.told[option]  # a variable, and no option: the old server runs without it
@@ -179,8 +214,13 @@ def is_kept(fate: OptionFate) -> bool:
     """Whether the new server does with an option what the old one did."""
     if fate.refused or fate.renamed or fate.read_by != "both":
         return False
+    return fate.old is None or is_same(fate)
+
+
+def is_same(fate: OptionFate) -> bool:
+    """Whether both servers have the same value."""
     if fate.old is None or fate.new is None:
-        return fate.old is None
+        return False
     if "=" in fate.old and {*fate.old.split(",")} <= {*fate.new.split(",")}:
         return True  # flags, of which a newer server has more
     return normalise(fate.old) == normalise(fate.new)
@@ -237,7 +277,9 @@ def cause(failure: str) -> str:
     """The first error of the log that a failure quotes, or its first line."""
     ours, _, log = failure.partition("\n")
     errors = _messages(log, _ERROR)
-    return _shown(errors[0]) if errors else ours
+    named = next((text for text in errors if _UPGRADE.search(text)), "")
+    quoted = _TUPLE.search(ours)
+    return _shown(named or errors[0]) if errors else quoted["said"] if quoted else ours
 
 
 def _messages(log: str, level: re.Pattern[str]) -> list[str]:

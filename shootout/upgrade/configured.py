@@ -10,7 +10,7 @@ from shootout.count.answer import modes_dropped
 from shootout.figures import counted
 from shootout.report import differing
 from shootout.settings.differences import VariableDifference
-from shootout.upgrade.configuration import does_not_start_with, is_compared, is_kept, is_unknown
+from shootout.upgrade.configuration import does_not_start_with, is_compared, is_kept, is_same, is_unknown
 from shootout.upgrade.judge import Findings
 from shootout.upgrade.values import OptionFate
 
@@ -54,6 +54,17 @@ def _file(found: Findings) -> Iterator[str]:
         yield f"{document.settings}: {', '.join(unknown)}: {what}."
     if document.settings_left_out:
         yield f"{document.settings}: left out: {'; '.join(document.settings_left_out)}."
+
+
+def differing_settings(found: Findings) -> Iterator[str]:
+    """The options of the user's my.cnf with which the two servers are not under the same settings."""
+    named = [
+        fate.renamed or fate.option
+        for fate in found.document.options
+        if not fate.refused and (fate.old, fate.new) != (None, None) and not is_same(fate)
+    ]
+    if named:
+        yield f"Under {found.document.settings} the servers still differ in {', '.join(named)}."
 
 
 # Variables that change what statements and accounts mean, rather than how long they take.

@@ -30,12 +30,14 @@ from shootout.upgrade.configuration import is_kept
 from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
+LOG_WRITERS = "innodb_log_writer_threads"
 # Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
     "performance_schema": "OFF",
-    "innodb_log_writer_threads": "OFF",
+    LOG_WRITERS: "OFF",
     "internal_tmp_mem_storage_engine": "MEMORY",
 }
+TIMED_MAX = 3  # settings that are measured by time
 TOGETHER = ("character_set_server", "collation_server")  # a server refuses one without the other
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -72,6 +74,7 @@ class Worst:
     tested: bool  # each of these kinds was counted with old values
     restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
     untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
+    writes: bool  # the load does
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,7 @@ class Findings:
     counted: CountComparison | None
     restored: CountComparison | None
     runs: tuple[Comparison, ...]  # those of other machines first
+    timed: Comparison | None  # the new server, and as heads itself with old values
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
 
     @property
@@ -214,7 +218,7 @@ class Findings:
 
     @property
     def evidence(self) -> Evidence:
-        """What the servers say of the changes: warnings of the new one alone, and changed plans."""
+        """The servers' own words on the changes: warnings of the new one alone, and changed plans."""
         counted = self.counted.document.plans.values() if self.counted else ()
         every = (each for plans in counted for each in plan_changes.compared(plans, self.old, self.new))
         warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
@@ -283,7 +287,7 @@ class Findings:
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
-        """What each old value does, the most helpful first."""
+        """The effect of each old value, the most helpful first."""
         return tuple(
             sorted(
                 self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))
@@ -374,13 +378,14 @@ class Findings:
             workload=slower[0][1].cell.workload if slower else kinds[0].workload,
             kinds=tuple(kinds),
             throughput=slower[0] if slower else None,
-            tested=bool(places) and places <= self._tried,
+            tested=bool(places) and places <= self.tried,
             restored_by=tuple(restored_by),
             untimed=self._untimed(*slower[0]) if slower else (),
+            writes=bool(slower and slower[0][1].figures and slower[0][1].figures.writes),
         )
 
     @property
-    def _tried(self) -> set[tuple[str, str]]:
+    def tried(self) -> set[tuple[str, str]]:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
         return {
@@ -397,6 +402,35 @@ class Findings:
         felt = BY_TIME if cell.figures and cell.figures.writes else BY_TIME - FOR_WRITES
         names = chain.from_iterable(called[name] for name in chain(*differences.of_records(old, new)))
         return tuple(name for name in names if name in felt)
+
+    @property
+    def time_suspects(self) -> tuple[str, ...]:
+        """NAME=VALUE: the likeliest old values that act by time on the worst loss in throughput."""
+        if self.worst is None or self.worst.throughput is None:
+            return ()
+        run, cell = self.worst.throughput
+        servers = {server.label: server for server in run.header.servers}
+        old, new = (
+            {
+                record.variables[0]: record.effective
+                for record in servers[label].settings
+                if len(record.variables) == 1 and record.effective is not None
+            }
+            for label in (cell.base.server, cell.cell.server)
+        )
+        felt = {name: old[name] for name in self.worst.untimed if name in old and name in new}
+        if self.worst.writes and new.get(LOG_WRITERS, "OFF") != "OFF":
+            felt[LOG_WRITERS] = "OFF"
+        every = (f"{name}={felt[name]}" for name in sorted(felt, key=differences.rank))
+        return tuple(each for each in every if {*" ,+"}.isdisjoint(each))[:TIMED_MAX]
+
+    @property
+    def timings(self) -> tuple[tuple[str, CellComparison], ...]:
+        """What each old value did to throughput, the most helpful first."""
+        cells = self.timed.cells if self.timed else ()
+        trials = self.document.time_trials
+        every = [(trials[cell.cell.server], cell) for cell in cells if cell.cell.server in trials]
+        return tuple(sorted(every, key=lambda each: -each[1].ratio.estimate if each[1].ratio else 0.0))
 
     @property
     def explained(self) -> float | None:
@@ -434,15 +468,16 @@ def read(document: UpgradeDocument, results: Path) -> Findings:
             unreadable.append(str(error))
             return None
 
-    names = (*document.elsewhere, *document.runs)
-    runs = (
-        known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
-    )
+    def run(name: str) -> Comparison | None:
+        return known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append))
+
+    runs = [run(name) for name in (*document.elsewhere, *document.runs)]
     return Findings(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
         tuple(run for run in runs if run is not None),
+        run(document.timed),
         tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
     )
 

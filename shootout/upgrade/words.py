@@ -20,7 +20,7 @@ def difference(change: CountChange | None) -> Whole | None:
 
 
 def amount(change: CountChange) -> str:
-    """How many more instructions, or fewer."""
+    """Say how many more instructions, or fewer."""
     ratio = change.ratio
     assert ratio is not None  # of what is judged
     if figures.is_multiple(ratio):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -10,7 +11,7 @@ from markupsafe import Markup, escape
 from shootout import answer as answers
 from shootout.answer import Answer, Drawing, Field, Figure, Link, Mark, Range, Table, Topic, Whole
 from shootout.figures import NONE
-from shootout.report.site.markup import breakable
+from shootout.report.site.breaks import breakable
 from shootout.report.site.names import page_of
 from shootout.report.site.page import Listing, ListPage, Page
 
@@ -55,9 +56,15 @@ class AnswerListPage(ListPage):
         return Table((*self.columns, "answer"), rows, "The newest first")
 
 
-def listing(front: AnswerListPage, lead: str = "") -> Listing | None:
-    """The list of answers with their pages; None without any. `lead`: see Listing."""
-    return Listing(front.title, front, front.pages, lead) if front.pages else None
+def listing(front: AnswerListPage) -> Listing | None:
+    """The list of answers with their pages; None without any."""
+    return Listing(front.title, front, front.pages) if front.pages else None
+
+
+def briefs(listings: Iterable[Listing]) -> tuple[AnswerPage, ...]:
+    """The pages that the first page shows something of."""
+    pages = (page for listing in listings for page in listing.pages)
+    return tuple(page for page in pages if isinstance(page, AnswerPage) and page.answer.brief)
 
 
 def drawn(drawing: Drawing) -> Markup:

@@ -6,7 +6,6 @@ A cell's page has a thousand fields. As template macros they took most of a larg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -18,27 +17,12 @@ from shootout.model.history import HistoryPoint
 from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison
 from shootout.report import wording
+from shootout.report.site.breaks import breakable
 from shootout.report.site.names import cell_stem
 from shootout.report.site.run import Run
 
 PERCENT = f"{numbers.SPACE}%"
 NO_POINT = f'<td class="num">{figures.NONE}</td>'
-WHOLE_MAX = 20  # characters that stay on one line: they fit a headline on a phone
-# A name such as `mysql-8.0.12`, which browsers would break after the hyphen, or a character to break after.
-_PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
-
-
-@lru_cache(4096, typed=True)  # every page of a run has the same names
-def breakable(name: str) -> Markup:
-    """A name with sensible places for line breaks; hyphenated parts stay whole while they are short."""
-    return Markup(_PIECES.sub(_piece, str(escape(characters.visible(name)))))
-
-
-def _piece(match: re.Match[str]) -> str:
-    text = match[0]
-    if len(text) == 1:
-        return f"{text}<wbr>"
-    return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
 
 
 def href(root: str, run: Run, c: CellComparison, place: str = "") -> Markup:

@@ -15,7 +15,18 @@ from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
 from shootout.report import circumstances, commands, evidence, next_steps, wording
-from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
+from shootout.report.site import (
+    answers,
+    breaks,
+    findings,
+    history,
+    markup,
+    names,
+    overview,
+    settings,
+    svg,
+    workload,
+)
 from shootout.report.site.page import Render
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
@@ -36,13 +47,14 @@ def strength(c: CellComparison) -> int:
 # Functions that templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
-    commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
-    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone,
+    commands.judge_with_base, commands.repeat, history.spark, breaks.breakable, breaks.command,
+    svg.whisker, numbers.number,
+    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, tone,
     wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
     wording.comment, circumstances.conditions, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
-    circumstances.about, wording.false_alarms,
+    circumstances.about, circumstances.settings_of, wording.false_alarms,
     figures.setting, circumstances.setting_differences, circumstances.setup,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
     figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
@@ -94,14 +106,14 @@ def _environment() -> Environment:
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
         "LEANINGS": wording.LEANINGS,
+        "BRIEFS_MAX": overview.BRIEFS_MAX,
         "LISTED_MAX": findings.LISTED_MAX,
         "OTHERS_MAX": findings.OTHERS_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": SYMBOLS,
-        "front": None,  # the profile on its first page; None: the newest run's
         "alone": False,  # whether it has no runs
-        "listed": (),  # titles and pages of lists beside the runs, in navigation
+        "menu": (),  # titles and paths of the pages that navigation leads to
         "SERIES_SYMBOLS": svg.symbols(),
         "TITLES": metrics.TITLES,
     }

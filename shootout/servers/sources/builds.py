@@ -104,14 +104,31 @@ def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
     text += _git(first.repository, *log, f"{first.commit}..{last.commit}") or ""
     rows = [*zip(*[iter(text.split("\0"))] * len(_FIELDS), strict=False)]
     if len(rows) < 2 or rows[1][1].split()[:1] != [first.commit]:
-        raise InputError(
-            f"{good} is not on the line of first parents of {bad}; expected its ancestor, such as "
-            f"$(git merge-base {good} {bad})"
-        )
+        raise InputError(_no_line(first, last, good, bad))
     return tuple(
         Commit(hash, len(parents.split()), author, date, subject.strip("\n"))
         for hash, parents, author, date, subject in rows
     )
+
+
+def _no_line(first: Source, last: Source, good: str, bad: str) -> str:
+    """Say why no line of first parents leads from one commit to another, and which commits have one."""
+    repository = first.repository
+    if first == last:
+        return f"{good} and {bad} are the same commit; expected two"
+    if _git(repository, "merge-base", "--is-ancestor", last.commit, first.commit) is not None:
+        return f"{good} is newer than {bad}; expected the older commit as --good"
+    line = (_git(repository, "rev-list", "--first-parent", last.commit) or "").split()
+    later = {
+        *(_git(repository, "rev-list", "--ancestry-path", f"{first.commit}..{last.commit}") or "").split()
+    }
+    said = f"{good} is not on the line of first parents of {bad}; expected "
+    if merges := [commit for commit in line if commit in later]:
+        merge = merges[-1]
+        branch = (_git(repository, "rev-parse", f"{merge}^2") or "").strip()
+        within = f", or --bad {merge[:12]}^2 to bisect that branch" if branch != first.commit else ""
+        return f"{said}--good {merge[:12]}, which merged its branch{within}"
+    return f"{said}its ancestor, such as $(git merge-base {good} {bad})"
 
 
 def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source | None:

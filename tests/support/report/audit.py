@@ -150,7 +150,8 @@ def _invisible(table: Table) -> Iterator[str]:
     """Rows whose change is printed, beside figures that are printed alike."""
     for name, *fields in table.rows:
         for base, head, by in zip(fields, fields[1:], fields[2:], strict=False):
-            if isinstance(base, Figure) and isinstance(head, Figure) and isinstance(by, Figure):
-                if by.form == "change" and base.form == head.form == "number":
-                    if str(base) == str(head) and not str(by).startswith("0"):
-                        yield f"{table.caption}: {name} {base} → {head}, {by}"
+            if not (isinstance(base, Figure) and isinstance(head, Figure) and isinstance(by, Figure)):
+                continue
+            compared = by.form == "change" and base.form == head.form == "number"
+            if compared and str(base) == str(head) and not str(by).startswith("0"):
+                yield f"{table.caption}: {name} {base} → {head}, {by}"

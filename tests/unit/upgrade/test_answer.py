@@ -43,7 +43,7 @@ FATE = OptionFate(
 )
 VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
 EMPTY = UpgradeDocument(
-    format=2, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    format=3, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
     labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
 )  # fmt: skip
 
@@ -182,6 +182,8 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         )
         return judge.read(structs.replace(document, trials=trials), folder)
 
+    suspects = [answer(capacity).time_suspects for capacity in ("200", "10000")]
+    assert suspects == [(), ("innodb_io_capacity=200",)]
     same, other = (what_to_set(answer(capacity)) for capacity in ("200", "10000"))
     assert same.lines[0].endswith(": no tested setting certainly restores it.")
     assert ": not tested. What differs and acts by time" in other.lines[0]
@@ -193,6 +195,27 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         assert any(
             line.startswith("Not tested in time") and "innodb_io_capacity=200" in line for line in topic.lines
         )
+
+
+def test_a_setting_that_was_measured_says_throughput_before_and_after(tmp_path: Path) -> None:
+    """The new server is the base of that run; here the head is slower with the old value."""
+    document = stored_upgrade(tmp_path)
+    trials = {NEW: "innodb_io_capacity=200"}
+    document = structs.replace(document, timed=document.runs[0], time_trials=trials)
+    answer = judge.read(document, tmp_path)
+    lines = [line.replace(SPACE, " ") for line in what_to_set(answer).lines]
+    (said,) = (line for line in lines if line.endswith("(oltp_point_select, 1 thread)."))
+    assert re.match(r"innodb_io_capacity=200: [\d ]+ tps without it, [\d ]+ with it, −24\.1 % \(", said)
+    assert "innodb_io_capacity=200" not in what_to_set(answer).commands
+    assert not any("acts by time does not show" in line for line in lines)
+
+
+def test_an_earlier_format_is_read(tmp_path: Path) -> None:
+    path = UPGRADES.write(tmp_path, EMPTY.upgrade, EMPTY)
+    text = path.read_text("utf-8").replace('"format": 3', '"format": 2').replace('"format":3', '"format":2')
+    path.write_text(text, "utf-8")
+    assert '"format":2' in text.replace(" ", "")
+    assert UPGRADES.read(path) == EMPTY
 
 
 def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
@@ -311,6 +334,15 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert f"removed: {NEW} does not start with this line" in markdown.write(
         answered(judge.read(document, tmp_path))
     )
+
+
+def test_settings_that_differ_all_the_same_are_named_beside_the_figures(tmp_path: Path) -> None:
+    other = structs.replace(FATE, option="back_log", variable="back_log", old="90", new="200")
+    renamed = structs.replace(FATE, option="a", variable="a", renamed="b", old="1", new="ON")
+    document = structs.replace(stored_upgrade(tmp_path), options=(FATE, other, renamed))
+    every = topics(judge.read(document, tmp_path))
+    (workloads,) = (topic for topic in every if topic.title == "Workloads")
+    assert workloads.lines[-1] == "Under my.cnf the servers still differ in query_cache_size, back_log."
 
 
 def test_a_cut_upgrade_lists_what_is_missing(tmp_path: Path) -> None:
@@ -670,3 +702,45 @@ def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
         answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
     )
     assert alone.unmeasured["time"] == failed.reason
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--workload", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
+        (["--workloads", "{folder}/bad.toml"], "bad.toml: the file: Object missing required field"),
+        (["--markdown", "/proc/nothing/a.md"], "/proc/nothing/a.md: cannot be written"),
+    ],
+)
+def test_a_fault_is_said_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    (tmp_path / "bad.toml").write_text('title = "a"\n')
+    given = [each.format(folder=tmp_path) for each in options]
+    assert cli.main(["upgrade", OLD, NEW, *given, "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert len(told.splitlines()) <= 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_keeps_the_page_and_names_the_whole_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(session: measure._Session) -> None:
+        session.keep(done=("settings",))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "_answer", interrupted)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "my file.cnf"
+    file.write_text("[mysqld]\nback_log = 9\n")
+    out = tmp_path / "out"
+    asked = ["upgrade", OLD, NEW, "--settings", str(file), "--budget", "40", "--without", "time"]
+    assert cli.main([*asked, "--out", str(out)]) == 130
+    assert capsys.readouterr().err.endswith(
+        f"shootout: interrupted; to continue: shootout upgrade {OLD} {NEW} --settings '{file}' "
+        f"--without time --budget 40 --out {out} --resume\n"
+    )
+    (page,) = (out / "site" / "upgrades").glob("2*.html")
+    assert "not reached; --resume does it" in page.read_text("utf-8")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from shootout.upgrade import configuration
 from shootout.upgrade.configuration import Probe
 
@@ -158,3 +160,30 @@ def test_a_variable_that_is_no_option_of_the_old_server_is_set_on_neither() -> N
     (fate,) = fates = tuple(configuration.fates((options, options), old, new))
     assert fate.refused.startswith("by the old server: unknown variable")
     assert [*configuration.measured(fates)] == [{}, {}]
+
+
+def test_the_option_that_stops_a_start_is_found_by_halving() -> None:
+    options = {str(number): "" for number in range(40)}
+    for bad in ("0", "17", "39"):
+        tried: list[int] = []
+
+        def starts(given: Mapping[str, str], bad: str = bad, tried: list[int] = tried) -> bool:
+            tried.append(len(given))
+            return bad not in given
+
+        assert configuration.halved(options, starts) == bad
+        assert len(tried) <= 7
+    assert configuration.halved(options, lambda given: False) == ""
+    assert configuration.halved({}, lambda given: True) == ""
+
+
+def test_a_refusal_quotes_the_server() -> None:
+    """Its word for mysql_upgrade before others, and no tuple of a client."""
+    log = (
+        "0 [ERROR] Column count of mysql.user is wrong.\n"
+        "0 [ERROR] Incorrect definition of table mysql.proc. Please use mysql_upgrade to fix this error.\n"
+    )
+    assert configuration.cause(f"it stopped\n{log}").endswith("Please use mysql_upgrade to fix this error.")
+    assert configuration.cause("ours: (1146, \"Table 'mysql.x' doesn't exist\")") == (
+        "Table 'mysql.x' doesn't exist"
+    )
