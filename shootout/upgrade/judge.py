@@ -18,7 +18,7 @@ from shootout.count.documents import COUNTS
 from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
-from shootout.model.execution_plan import ExecutionPlan, PlanChange
+from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
@@ -123,8 +123,12 @@ class Findings:
     @property
     def plans_compared(self) -> int:
         """The kinds of statement of which both servers told a plan."""
+        return len(self._compared)
+
+    @property
+    def _compared(self) -> list[PlanChange]:
         every = self.counted.document.plans.values() if self.counted else ()
-        return sum(len(plan_changes.compared(plans, self.old, self.new)) for plans in every)
+        return [each for plans in every for each in plan_changes.compared(plans, self.old, self.new)]
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
@@ -205,8 +209,10 @@ class Findings:
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
         new = self.document.variables.get(self.new, {})
+        told = (fate.told for fate in self.document.options if fate.told)
+        evidence = Evidence.of(self._compared, told)
         every = differences.suspects(
-            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=self.evidence
+            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=evidence
         )
         every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
@@ -215,18 +221,6 @@ class Findings:
         if len(pair) == len(TOGETHER):
             found = ["+".join(pair), *(each for each in found if each not in pair)]
         return tuple(found)
-
-    @property
-    def evidence(self) -> Evidence:
-        """What the servers say of the changes: warnings of the new one alone, and changed plans."""
-        counted = self.counted.document.plans.values() if self.counted else ()
-        every = (each for plans in counted for each in plan_changes.compared(plans, self.old, self.new))
-        warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
-        told = (fate.told for fate in self.document.options if fate.told)
-        return Evidence(
-            tuple(dict.fromkeys((*warnings, *told))),
-            tuple((_in_words(change.base), _in_words(change.head)) for change in self.plans.values()),
-        )
 
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
         """Those of the trials that have features off which the old server has on, too."""
@@ -489,11 +483,6 @@ def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
     for change in comparison.changes:
         if change.server == server and (change.kind not in whole or change.workload not in in_parts):
             yield change
-
-
-def _in_words(plan: ExecutionPlan) -> str:
-    steps = (" ".join((step.select, step.table, *step.extra)) for step in plan.steps)
-    return "\n".join((*steps, plan.text))
 
 
 def _place(change: CountChange) -> tuple[str, str]:
