@@ -288,7 +288,8 @@ def _messages(log: str, level: re.Pattern[str]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    return _PROGRAM.sub("", without_values(text).strip())
+    """A message without the program's name and our prefix of options."""
+    return _PROGRAM.sub("", without_values(text).strip()).replace("'loose-", "'")
 
 
 def _names(text: str, word: str) -> bool:

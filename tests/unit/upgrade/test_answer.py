@@ -324,7 +324,7 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert first.title == "What to do"
     lines = [line.replace(SPACE, " ") for line in first.lines]
     assert lines[:2] == [
-        f"1. Change or delete in my.cnf: query_cache_size, sql_mode's A. {NEW} does not start with it.",
+        f"1. Change or delete in my.cnf: query_cache_size, sql_mode's A. {NEW} does not start with them.",
         "2. Rename in my.cnf: a to b.",
     ]
     assert lines[2].endswith("Run mysql_upgrade.")
