@@ -23,7 +23,8 @@ _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
 # What servers warn of on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(
-    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
+    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode"
+    r"|ib_buffer_pool",
     re.IGNORECASE,
 )
 _BY_OLD = "by the old server: "

@@ -223,11 +223,15 @@ class _Session:
     way: Way
     document: UpgradeDocument
     results: Path
-    observe: Observe
+    tell: Observe
     report: REPORT
 
     def __post_init__(self) -> None:
         self.ends_s = time.monotonic() + 60 * self.document.budget_min
+
+    def observe(self, progress: Progress) -> None:
+        """Show progress; the time left is the budget's, as each part knows only its own."""
+        self.tell(replace(progress, left_s=max(0.0, 60 * self._left())))
 
     def write(self) -> None:
         UPGRADES.write(self.results, self.document.upgrade, self.document)

@@ -21,7 +21,7 @@ from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
 from shootout.model.execution_plan import ExecutionPlan, PlanChange
-from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
+from shootout.model.run import MODES_DROPPED, Progress, RunDocument, SettingRecord, Warning
 from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
@@ -702,6 +702,17 @@ def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
         answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
     )
     assert alone.unmeasured["time"] == failed.reason
+
+
+def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) -> None:
+    shown: list[Progress] = []
+    document = structs.replace(EMPTY, budget_min=2.0)
+    session = measure._Session(measure.Way(), document, tmp_path, shown.append, print)
+    for left_s in (5.0, None, 900.0):
+        session.observe(Progress(stage="measure", detail="", left_s=left_s))
+    left = [progress.left_s or 0.0 for progress in shown]
+    assert left == sorted(left, reverse=True)
+    assert 100 < left[-1] <= left[0] <= 120
 
 
 @pytest.mark.parametrize(
