@@ -11,7 +11,8 @@ from shootout.figures import counted
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.settings.table import BY_TIME
-from shootout.upgrade.judge import CHANGED, OFF, Findings, Loss, Restored, Worst
+from shootout.upgrade.judge import CHANGED, OFF, Findings
+from shootout.upgrade.losses import Loss, Restored, Worst
 from shootout.upgrade.words import amount, difference, end, instructions
 
 
