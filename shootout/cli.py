@@ -13,7 +13,7 @@ from importlib import import_module
 
 from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
-from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.parser import Parser
 from shootout.signals import interrupting, put_off
 
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if unknown:
                     args.parser.reject(unknown, given)
                 late.finish()
-            code: int = args.run(args)
+            with of_places():
+                code: int = args.run(args)
     except (InputError, MeasureError) as error:
         _fail(error)
         return error.exit_code
