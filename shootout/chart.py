@@ -102,7 +102,7 @@ class Chart:
 def readouts(
     lines: Iterable[Line], heading: Callable[[float], str], text: Callable[[float], str]
 ) -> tuple[tuple[float, str], ...]:
-    """For each x, a heading and under it the value of each line."""
+    """Write for each x a heading and under it the value of each line."""
     texts: defaultdict[float, list[str]] = defaultdict(list)
     for line in lines:
         for x, y in line.points:

@@ -35,7 +35,7 @@ class OverviewPage(RunPage):
 
     @cached_property
     def worst(self) -> Finding | None:
-        """What to look at first, where two servers are compared; None if nothing regressed."""
+        """The finding to look at first, where two servers are compared; None if nothing regressed."""
         c = next_steps.worst(self.run.comparison) if len(self.run.heads) == 1 else None
         return None if c is None else Finding(self.run, c)
 

@@ -243,7 +243,7 @@ class _Site:
         return {}
 
     def load(self, judged: JudgedRun) -> Run:
-        """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
+        """Read the whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
             document, comparison = judged.whole()

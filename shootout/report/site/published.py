@@ -47,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """What sysbench reports of a run, published or measured."""
+    """Sysbench's report of a run, published or measured."""
 
     server: str
     published: bool
@@ -126,7 +126,7 @@ class PublishedPage(Page):
 
     @cached_property
     def figures(self) -> tuple[Row, ...]:
-        """The published and measured figures by workload and threads, of the servers that this machine had."""
+        """The published and measured figures by workload and threads, of servers that are here."""
         rows = (
             Row(workload, threads, server.name, server.note, theirs, ours)
             for workload in self._workloads

@@ -189,9 +189,9 @@ class Drawing:
         ends.sort(key=lambda end: end[0])
         for place, (y, x, one) in zip(_spread([y for y, *_ in ends], NAME_HEIGHT), ends, strict=True):
             leader = f'x1="{x:.2%}" y1="{y:.2%}" x2="100%" y2="{place:.2%}"'
-            lead = f'<line {leader} style="stroke:{color_of(one.color)}"/>'
+            stroke = f'<line {leader} style="stroke:{color_of(one.color)}"/>'
             name = escape(characters.visible(one.label))
-            yield _of(one, f'{lead}<text x="100%" dx="5" y="{place:.2%}" dy="4">{name}</text>')
+            yield _of(one, f'{stroke}<text x="100%" dx="5" y="{place:.2%}" dy="4">{name}</text>')
 
     def _labels(self) -> Iterator[str]:
         chart = self.chart

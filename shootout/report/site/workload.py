@@ -126,7 +126,7 @@ def written_kb_per_s(figures: CellFigures) -> float | None:
 
 
 def flush_ms(figures: CellFigures) -> float | None:
-    """How long a flush of the disk took; None where nearly no transaction waits for one."""
+    """Compute how long a flush of the disk took; None where nearly no transaction waits for one."""
     flushes = figures.counters.get(FLUSHES, 0.0)
     return KILO * figures.counters.get(FLUSH_S, 0.0) / flushes if flushes >= FLUSHES_MIN else None
 

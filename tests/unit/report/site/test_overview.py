@@ -170,7 +170,7 @@ def test_what_is_likely_is_drawn_as_such_with_the_p_that_it_lacks(tmp_path: Path
     text = Document(index.read_text("utf-8")).text
     assert "1 inconclusive ▽ 1 likely slower" in text
     assert '<td class="tile likely-slower">' in index.read_text("utf-8")
-    assert "likely slower, unproven: p = 0.061" in text
+    assert "likely slower, unproven: corrected p = 0.061" in text
     cell = Document(a_page(index, "oltp_point_select-t1-mysql-8").read_text("utf-8")).text
     assert "▽ likely slower, unproven Likely slower than mysql-5.7.22, −25" in cell
     run = index.parent / "runs" / found.header.run
