@@ -41,7 +41,7 @@ from shootout.model.verdict import CellComparison, CellFigures, MetricComparison
 from shootout.numbers import percents
 from shootout.report import commands, run_answer, wording
 from shootout.report.site import charts
-from shootout.report.site.names import runner_page, server_page
+from shootout.report.site.names import runner_page
 from shootout.report.site.run import Run
 from shootout.report.site.settings import compared
 
@@ -434,7 +434,7 @@ def _settings(of: Evidence) -> Topic:
     about = f"settings that differ from the request{' or from the base' if base else ''}"
     table = compared(here, base, about, all_=False)
     same = f"All settings are as requested{' and the same as on the base' if base else ''}."
-    link = Link(f"All settings of {here.label}", f"{of.run.folder}/{server_page(here.label)}#settings")
+    link = Link(f"All settings of {here.label}", f"{of.run.folder}/settings.html")
     return Topic("Settings", () if table.rows else (same,), (table,), links=(link,))
 
 
