@@ -34,6 +34,13 @@ JUDGING = {
     "profiles": "list what runs can measure",
     "workloads": "list the load that servers can be put under",
 }
+GROUPS = {
+    "compare": ("run", "gate", "upgrade", "soak", "compare", "merge"),
+    "explain": ("explain", "count", "bisect", "coverage"),
+    "keep watch": ("baseline", "history", "site", "github"),
+    "servers and data": ("doctor", "servers", "cache", "profiles", "workloads", "learn"),
+}
+USAGE = 2  # exit code without a command
 _MODULES = {
     "measuring": MEASURING,
     "judging": ("merge", "compare", "baseline", "history", "site"),
@@ -46,13 +53,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     chosen = next((each for each in given if not each.startswith("-")), "")
+    if not given:
+        print(parser("").format_help(), end="")
+        return USAGE
     try:
         renamed.refuse("command", chosen)
         with interrupting(signal.SIGTERM, signal.SIGHUP):
             with put_off():  # a module that is imported by halves stays so
                 args, unknown = parser(chosen).parse_known_args(given)
                 if unknown:
-                    args.parser.reject(unknown)
+                    args.parser.reject(unknown, given)
                 late.finish()
             code: int = args.run(args)
     except (InputError, MeasureError) as error:
@@ -68,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(chosen: str | None = None) -> Parser:
-    """All commands, with their options, or with those of one: to declare them imports the command."""
+    """Make the parser of all commands, or of one: to declare its options imports the command."""
     top = Parser(
         prog="shootout",
         description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",
@@ -77,6 +87,9 @@ def parser(chosen: str | None = None) -> Parser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
+    top.groups = {
+        group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
+    }
     for name, help in helps.items():
         command = arguments_of.add(commands, name, help)
         if chosen in (None, name):

@@ -25,7 +25,7 @@ LIKELY = 0.85  # of these draws: the noise is no better known than by a few star
 
 
 class Remaining(NamedTuple):
-    """What more starts would decide."""
+    """The cells that more starts would decide."""
 
     cells: int  # undecided, by their throughput
     decided: int  # of them, by the minutes
@@ -33,7 +33,7 @@ class Remaining(NamedTuple):
 
 
 def remaining(comparison: Comparison) -> Remaining | None:
-    """None if no cell would be decided, the run takes no more starts, or how long one takes is not known."""
+    """Estimate it; None if no cell would be decided, no more starts are taken, or their time is unknown."""
     blocks: defaultdict[tuple[str, int], list[CellComparison]] = defaultdict(list)
     for cell in comparison.cells:
         blocks[cell.cell.workload, cell.cell.threads].append(cell)
@@ -64,7 +64,7 @@ def is_quiet(logs: Sequence[Sequence[float]]) -> bool:
 def starts_needed(
     per_start: Sequence[float], most: int, margin: float, policy: Policy, comparisons: int
 ) -> int | None:
-    """After how many starts, at most so many, a cell would be decided in four of five runs.
+    """Find after how many starts, at most so many, a cell would be decided in four of five runs.
 
     The change, the noise, and what further starts add are drawn: from the posterior of a normal sample
     (Gelman et al., "Bayesian Data Analysis", sections 2.5 and 3.2). The verdict is rule 1's with Student's
@@ -102,7 +102,7 @@ def _is_undecided(cell: CellComparison) -> bool:
 
 
 def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[int]:
-    """How many more starts each undecided cell needs, of those that the schedule gives enough."""
+    """Estimate how many more starts each undecided cell needs, of those that the schedule gives enough."""
     sampling, policy = comparison.header.profile.sampling, comparison.policy
     comparisons = max(1, sum(len(cell.judged) for cell in (*comparison.cells, *comparison.aa_controls)))
     for cell in block:
@@ -118,7 +118,7 @@ def _needing(comparison: Comparison, block: list[CellComparison]) -> Iterator[in
 
 
 def _given(block: list[CellComparison], sampling: Sampling, confidence: float) -> int:
-    """After how many starts each of the block's intervals, as `pairs.is_narrow`, is narrow enough."""
+    """Find after how many starts each interval of the block, as `pairs.is_narrow`, is narrow enough."""
     given = sampling.starts_min
     for cell in block:
         if len(logs := [*map(math.log, cell.per_start)]) > 1:

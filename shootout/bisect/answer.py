@@ -83,7 +83,7 @@ def steps(bisected: Bisected) -> tuple[str, ...]:
 
 
 def notes(bisected: Bisected) -> Iterator[str]:
-    """What else there is to say."""
+    """Add remarks on the step, or on a search without one."""
     last = bisected.bisection.revisions[proof.place(bisected)[1]]
     if bisected.kind == "step" and bisected.first != bisected.last:
         yield f"What lies between {bisected.first} and {bisected.last} cannot be measured apart."
@@ -104,7 +104,7 @@ def notes(bisected: Bisected) -> Iterator[str]:
 
 
 def _proven(bisected: Bisected) -> Iterator[str]:
-    """What the neighbours of a step differ in, and what becomes of it without its commits."""
+    """Say what the neighbours of a step differ in, and what becomes of it without its commits."""
     found = bisected.proof
     if found is None:
         return

@@ -22,7 +22,7 @@ Key = tuple[str, str, str]  # workload, kind, server
 
 
 def findings(comparison: CountComparison) -> dict[Key, tuple[str, ...]]:
-    """What heads do otherwise than the base, for each kind that has a finding."""
+    """Say what heads do otherwise than the base, for each kind that has a finding."""
     profiles = {(each.workload, each.kind, each.server): each for each in comparison.document.profiles}
     plans = _plans(comparison)
     told = {

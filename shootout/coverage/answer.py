@@ -42,7 +42,7 @@ def headline(coverage: ChangeCoverage) -> str:
 
 
 def remarks(coverage: ChangeCoverage) -> Iterator[str]:
-    """What the headline cannot say."""
+    """Say what the headline cannot."""
     if coverage.unseen and not coverage.is_unseen:
         yield "A gate on the workloads of this map does not see what none of them executes."
     touches = coverage.touches
@@ -81,7 +81,7 @@ def of_run(coverage: ChangeCoverage, workloads: Collection[str]) -> str:
 
 
 def touched(coverage: ChangeCoverage) -> Iterator[str]:
-    """What executes each function, for a run's page: the executed ones first, then the others."""
+    """Say what executes each function, for a run's page: the executed ones first, then the others."""
     groups = {"executed": coverage.executed, "not executed": coverage.unseen, "not known": coverage.unknown}
     for state, group in groups.items():
         for each in group[:TOUCHED_MAX]:

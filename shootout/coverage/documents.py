@@ -29,7 +29,7 @@ class Executed:
 
 
 def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
-    """The map of what these servers executed."""
+    """Make the map of what these servers executed."""
     kinds = [*dict.fromkeys(key for server in servers for key in server.shares)]
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
     functions = sorted(set().union(*by_kind, *(server.beside for server in servers)))
@@ -76,7 +76,7 @@ def _server(
 
 
 def _fault(document: MapDocument) -> str:
-    """Whether a row is missing, or an index points nowhere."""
+    """Find a row that is missing, or an index that points nowhere."""
     functions, kinds = len(document.functions), len(document.kinds)
     for server in document.mapped:
         if len(server.shares) != functions or any(len(row) != kinds for row in server.shares):

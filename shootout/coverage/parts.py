@@ -1,4 +1,4 @@
-"""Which functions of a server's program its statements execute, by part, and what none executes."""
+"""Functions of a server's program that its statements execute, by part, and those that none executes."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Symbols:
 def covered(
     sizes: Mapping[str, int], executed: Collection[str]
 ) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
-    """What these functions, by plain name, are of a program with functions of these sizes."""
+    """Sum up these functions by plain name and part, of a program with functions of these sizes."""
     counts: dict[str, Counter[str]] = {}
     blind: dict[tuple[str, str], list[int]] = {}
     seen = {(part_of(name), group(name)) for name in executed}
@@ -76,7 +76,7 @@ def covered(
 
 
 def defined(program: Path) -> Symbols:
-    """The functions that a program names; none if its symbols cannot be read."""
+    """Read the functions that a program names; none if its symbols cannot be read."""
     sizes: Counter[str] = Counter()
     addresses: set[str] = set()
     nm = ("nm", "-C", "-S", "--defined-only", str(program))
@@ -95,7 +95,7 @@ def defined(program: Path) -> Symbols:
 
 
 def _functions(program: Path) -> int:
-    """How many functions a program has, by its table for unwinding; 0: it has none of the usual form."""
+    """Count a program's functions, by its table for unwinding; 0: it has none of the usual form."""
     with program.open("rb") as file:
         header = file.read(64)
         if header[:6] != b"\x7fELF\2\1":  # 64 bits, little-endian

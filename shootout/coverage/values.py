@@ -41,14 +41,14 @@ class BlindSpot(Value):
 
 
 class MapServer(Value):
-    """What a server's connections executed in each kind's last repetition."""
+    """Functions that a server's connections executed in each kind's last repetition."""
 
     label: str
     reference: str
     version: str
     build: str  # digest of its files; "": not visible
     commit: str  # that it was built from; "": not known
-    # Of each function of the document, by kind: its share of the kind's instructions in per mille, with what
+    # For each function of the document, by kind: its share of the kind's instructions in per mille, with what
     # it calls; -1: not executed.
     shares: tuple[tuple[PerMille, ...], ...]
     beside: tuple[Count, ...]  # indexes of functions that only other threads executed

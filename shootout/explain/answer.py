@@ -92,7 +92,7 @@ def topics(explained: Explained, counted: Instructions | None, out: Path | None 
 
 
 def points(explained: Explained, counted: Instructions | None, out: Path | None = None) -> Iterator[Point]:
-    """What explains the change, the most certain first; `out`: the folder that its commands name."""
+    """Explain the change, the most certain cause first; `out`: the folder that its commands name."""
     if explained.ratio is not None:
         yield Point(f"Throughput in the profiled starts: {_change(explained.ratio)}.")
     if explained.slowed and explained.slowed[0] >= (1 + SLOWED_MIN) * explained.slowed[1]:
@@ -119,7 +119,7 @@ def points(explained: Explained, counted: Instructions | None, out: Path | None 
 
 
 def trial_command(run: str, cell: Cell, setting: str, out: Path | None) -> str:
-    """What explains a cell with a setting (NAME=VALUE) changed on its head; `out`: None for the default."""
+    """Write the command for a cell with a setting (NAME=VALUE) changed on its head; `out`: None: default."""
     options = {"--try": setting} | ({"--out": str(out)} if out else {})
     return commands.line("explain", options, run, cell.name)
 
@@ -136,7 +136,7 @@ def _wall_clock(explained: Explained) -> Iterator[Point]:
 
 
 def functions(explained: Explained) -> Iterator[Point]:
-    """Where the server spends more or less CPU time."""
+    """Show where the server spends more or less CPU time."""
     cpu, explanation = explained.cpu, explained.explanation
     if cpu is None:
         yield Point(f"No profile: {explanation.not_profiled or 'fewer than two starts were profiled'}.")

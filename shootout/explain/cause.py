@@ -17,7 +17,7 @@ FORWARDS = 0.1  # of a function's change with what it calls: with less of its ow
 
 
 def main_cause(explained: Explained) -> str:
-    """What explains most of the change: a setting that was tried, a plan, a wait, a layer or a function.
+    """Name what explains most of the change: a setting that was tried, a plan, a wait, a layer or a function.
 
     Empty if nothing of it is certain, or all that is certain explains little.
     """

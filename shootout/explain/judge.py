@@ -1,4 +1,4 @@
-"""What an explanation shows: functions, plans and settings that differ between base and head."""
+"""Findings of an explanation: functions, plans and settings that differ between base and head."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ PERIOD_MIN_S = 4
 PERIODS_MIN = 5
 HARMONIC = 0.7  # of the highest autocorrelation: a shorter period with so much is the period
 MEMORY_PARTS = 12  # of the second half
-# Of the chance that any finding is an error.
+# Shares of the chance that any finding is an error.
 SHARES: Mapping[FindingKind, float] = {
     "level": 0.12,
     "slope": 0.12,
@@ -141,7 +141,7 @@ def detectable(base: Curve, head: Curve, seconds: float, confidence: float) -> f
 
 
 def foreseen(header: SoakHeader, slices: Iterable[SoakSlice]) -> Iterator[str]:
-    """What each head's soak in turns can find, by the noise of its first slices."""
+    """Say what each head's soak in turns can find, by the noise of its first slices."""
     base, *heads = header.servers
     found = curves(header, slices)
     for head in heads if header.turn_s else ():
@@ -156,7 +156,7 @@ def _longer(minutes: float, usual: float, turns: bool) -> float:
 
 
 def _confidence(kind: FindingKind, confidence: float) -> float:
-    """Of one finding, so that all together have the given one."""
+    """Compute the confidence of one finding, so that all together have the given one."""
     return 1 - SHARES[kind] * (1 - confidence)
 
 
@@ -264,7 +264,7 @@ def _rate(count: int, minutes: float, confidence: float) -> Interval:
 
 
 def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
-    """How deep throughput dips once in each period, as a share of it."""
+    """Find how deep throughput dips once in each period, as a share of it."""
     one = _confidence("dips", confidence)
     period = period_s(head, one) or (period_s(base, one) if base else None)
     if period is None:
@@ -367,6 +367,6 @@ def _footprint(document: SoakDocument, base: str, head: str) -> tuple[FootprintC
 
 
 def _change(logs: Interval) -> Interval:
-    """Of logarithms, as relative changes."""
+    """Convert logarithms to relative changes."""
     ratio = as_ratio(logs)
     return Interval(estimate=ratio.estimate - 1, low=ratio.low - 1, high=ratio.high - 1)

@@ -1,4 +1,4 @@
-"""What an upgrade's parts say together: cells, statements, plans, settings, and what restores the old."""
+"""Findings of an upgrade's parts together: cells, statements, plans, settings, and what restores the old."""
 
 from __future__ import annotations
 
@@ -18,23 +18,26 @@ from shootout.count.documents import COUNTS
 from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
-from shootout.model.execution_plan import PlanChange
+from shootout.model.execution_plan import ExecutionPlan, PlanChange
 from shootout.model.run import Runner
 from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
+from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.values import AS_ASKED, OptionFate, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
-# What a new server may do beside the statement, and how to have it not do that.
+LOG_WRITERS = "innodb_log_writer_threads"
+# Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
     "performance_schema": "OFF",
-    "innodb_log_writer_threads": "OFF",
+    LOG_WRITERS: "OFF",
     "internal_tmp_mem_storage_engine": "MEMORY",
 }
+TIMED_MAX = 3  # settings that are measured by time
 TOGETHER = ("character_set_server", "collation_server")  # a server refuses one without the other
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -43,12 +46,13 @@ OFF = "old-off"  # of the old server without the features that the new one is co
 
 @dataclass(frozen=True)
 class Restored:
-    """What an old value of a setting does for the new server's statements."""
+    """The effect of an old value of a setting on the new server's statements."""
 
     setting: str  # NAME=VALUE
     restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
     saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
     cost: tuple[CountChange, ...]  # more
+    plans: tuple[PlanChange, ...]  # changed on the new server, and as on the old one with it
     failed: str  # why it has no counts
 
 
@@ -70,6 +74,7 @@ class Worst:
     tested: bool  # each of these kinds was counted with old values
     restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
     untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
+    writes: bool  # the load does
 
 
 @dataclass(frozen=True)
@@ -80,6 +85,7 @@ class Findings:
     counted: CountComparison | None
     restored: CountComparison | None
     runs: tuple[Comparison, ...]  # those of other machines first
+    timed: Comparison | None  # the new server, and as heads itself with old values
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
 
     @property
@@ -133,7 +139,7 @@ class Findings:
         }
 
     def plan(self, change: CountChange) -> str:
-        """Whether the plan of a kind is the same."""
+        """Say whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
             return "changed"
@@ -159,6 +165,13 @@ class Findings:
         if self.failed and not self.cells:
             why["time"] = self.failed[0].reason
         return why
+
+    @property
+    def missing(self) -> tuple[Part, ...]:
+        """The parts that a cut left undone."""
+        return tuple(
+            part for part in PARTS if part not in self.document.done and part not in self.document.left_out
+        )
 
     @property
     def failed(self) -> tuple[CellComparison, ...]:
@@ -191,8 +204,10 @@ class Findings:
     @property
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
-        every = differences.suspects(self.variables, planned=bool(self.plans), writes=True)
         new = self.document.variables.get(self.new, {})
+        every = differences.suspects(
+            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=self.evidence
+        )
         every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
         found = [each for each in every if barred.isdisjoint(each)]
@@ -201,8 +216,20 @@ class Findings:
             found = ["+".join(pair), *(each for each in found if each not in pair)]
         return tuple(found)
 
+    @property
+    def evidence(self) -> Evidence:
+        """The servers' own words on the changes: warnings of the new one alone, and changed plans."""
+        counted = self.counted.document.plans.values() if self.counted else ()
+        every = (each for plans in counted for each in plan_changes.compared(plans, self.old, self.new))
+        warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
+        told = (fate.told for fate in self.document.options if fate.told)
+        return Evidence(
+            tuple(dict.fromkeys((*warnings, *told))),
+            tuple((_in_words(change.base), _in_words(change.head)) for change in self.plans.values()),
+        )
+
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
-        """Those of the trials that have features off which the old server has on, too."""
+        """Select the trials that have features off which the old server has on, too."""
         old = self.document.variables.get(self.old, {})
         every = (trial.partition("=") for trial in trials)
         return tuple(
@@ -216,11 +243,11 @@ class Findings:
         """The options of the user's my.cnf that the new server takes in another way, warns of, or refuses."""
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
-    def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more, as the command line names them.
+    def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
+        """Workloads with kinds that cost more or are planned in another way, as the command line names them.
 
-        The user's own, then those whose throughput is timed, then those whose kinds execute least: such are
-        sent most. The first, and those with which there are at most so many kinds.
+        One's own, then those with losses, then those whose throughput is timed, then those whose kinds
+        execute least: such are sent most. The first, and those with which there are at most so many kinds.
         """
         if self.counted is None:
             return ()
@@ -228,18 +255,25 @@ class Findings:
         for each in self.changes:
             costs[each.workload] += round(each.head.mean) if each.head else 0
         lost = {each.workload for each in self.changes if each.verdict is Verdict.REGRESSED}
-        own = {
-            each.name for each in self.counted.document.workloads if each.written == self.document.workload
-        }
         written = {record.name: record.written for record in self.counted.document.workloads}
+        own = {name for name, text in written.items() if text in self.document.own}
         worse = sorted(
-            lost, key=lambda name: (name not in own, written[name] not in timed, costs[name], name)
-        )
-        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
+            lost | {workload for workload, _ in self.plans},
+            key=lambda name: (
+                name not in own, name not in lost, written[name] not in timed, costs[name], name,
+            ),
+        )  # fmt: skip
+        sizes = Counter(workload for workload, _ in self.to_restore)
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
         return tuple(
             written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
         )
+
+    @property
+    def to_restore(self) -> frozenset[tuple[str, str]]:
+        """The kinds that cost more, or that are planned in another way."""
+        lost = (_place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        return frozenset((*lost, *self.plans))
 
     @property
     def changes_of_workloads(self) -> dict[str, float]:
@@ -253,8 +287,12 @@ class Findings:
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
-        """What each old value does, the most helpful first."""
-        return tuple(sorted(self._restored(), key=lambda each: (-len(each.restores), -len(each.saves))))
+        """The effect of each old value, the most helpful first."""
+        return tuple(
+            sorted(
+                self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))
+            )
+        )
 
     def _restored(self) -> Iterator[Restored]:
         if self.restored is None:
@@ -270,8 +308,18 @@ class Findings:
                     restores=tuple(each for each in less if _place(each) in lost),
                     saves=tuple(each for each in less if _place(each) not in lost),
                     cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
+                    plans=tuple(self._plans_restored(label)),
                     failed=failures.get(label, ""),
                 )
+
+    def _plans_restored(self, label: str) -> Iterator[PlanChange]:
+        """The changed plans that are the old server's again in a trial."""
+        assert self.restored is not None  # of trials
+        for (workload, kind), change in self.plans.items():
+            tried = self.restored.document.plans.get(workload, ())
+            again = plan_changes.compared((change.base, *tried), self.old, label)
+            if any(each.kind == kind and not each.changed for each in again):
+                yield change
 
     def _restorable(self, label: str) -> Collection[tuple[str, str]]:
         """The kinds whose loss a trial can restore.
@@ -330,13 +378,14 @@ class Findings:
             workload=slower[0][1].cell.workload if slower else kinds[0].workload,
             kinds=tuple(kinds),
             throughput=slower[0] if slower else None,
-            tested=bool(places) and places <= self._tried,
+            tested=bool(places) and places <= self.tried,
             restored_by=tuple(restored_by),
             untimed=self._untimed(*slower[0]) if slower else (),
+            writes=bool(slower and slower[0][1].figures and slower[0][1].figures.writes),
         )
 
     @property
-    def _tried(self) -> set[tuple[str, str]]:
+    def tried(self) -> set[tuple[str, str]]:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
         return {
@@ -353,6 +402,35 @@ class Findings:
         felt = BY_TIME if cell.figures and cell.figures.writes else BY_TIME - FOR_WRITES
         names = chain.from_iterable(called[name] for name in chain(*differences.of_records(old, new)))
         return tuple(name for name in names if name in felt)
+
+    @property
+    def time_suspects(self) -> tuple[str, ...]:
+        """NAME=VALUE: the likeliest old values that act by time on the worst loss in throughput."""
+        if self.worst is None or self.worst.throughput is None:
+            return ()
+        run, cell = self.worst.throughput
+        servers = {server.label: server for server in run.header.servers}
+        old, new = (
+            {
+                record.variables[0]: record.effective
+                for record in servers[label].settings
+                if len(record.variables) == 1 and record.effective is not None
+            }
+            for label in (cell.base.server, cell.cell.server)
+        )
+        felt = {name: old[name] for name in self.worst.untimed if name in old and name in new}
+        if self.worst.writes and new.get(LOG_WRITERS, "OFF") != "OFF":
+            felt[LOG_WRITERS] = "OFF"
+        every = (f"{name}={felt[name]}" for name in sorted(felt, key=differences.rank))
+        return tuple(each for each in every if {*" ,+"}.isdisjoint(each))[:TIMED_MAX]
+
+    @property
+    def timings(self) -> tuple[tuple[str, CellComparison], ...]:
+        """What each old value did to throughput, the most helpful first."""
+        cells = self.timed.cells if self.timed else ()
+        trials = self.document.time_trials
+        every = [(trials[cell.cell.server], cell) for cell in cells if cell.cell.server in trials]
+        return tuple(sorted(every, key=lambda each: -each[1].ratio.estimate if each[1].ratio else 0.0))
 
     @property
     def explained(self) -> float | None:
@@ -390,15 +468,16 @@ def read(document: UpgradeDocument, results: Path) -> Findings:
             unreadable.append(str(error))
             return None
 
-    names = (*document.elsewhere, *document.runs)
-    runs = (
-        known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
-    )
+    def run(name: str) -> Comparison | None:
+        return known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append))
+
+    runs = [run(name) for name in (*document.elsewhere, *document.runs)]
     return Findings(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
         tuple(run for run in runs if run is not None),
+        run(document.timed),
         tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
     )
 
@@ -410,6 +489,11 @@ def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
     for change in comparison.changes:
         if change.server == server and (change.kind not in whole or change.workload not in in_parts):
             yield change
+
+
+def _in_words(plan: ExecutionPlan) -> str:
+    steps = (" ".join((step.select, step.table, *step.extra)) for step in plan.steps)
+    return "\n".join((*steps, plan.text))
 
 
 def _place(change: CountChange) -> tuple[str, str]:

@@ -46,7 +46,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """What sysbench reports of a run, published or measured."""
+    """Sysbench's report of a run, published or measured."""
 
     server: str
     published: bool

@@ -28,7 +28,7 @@ pytest_plugins = ["tests.support.runs"]
 
 
 def asked(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    """What the command prints as JSON."""
+    """Read what the command prints as JSON."""
     code = cli.main(["coverage", *arguments, "--json"])
     printed = capsys.readouterr()
     assert code == 0, printed.err

@@ -16,7 +16,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def a_repository(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> Path:
-    """A repository whose tags `before` and `after` have these files."""
+    """Make a repository whose tags `before` and `after` have these files."""
     folder.mkdir(exist_ok=True)
     git(folder, "init", "--quiet")
     for tag, files in (("before", before), ("after", after)):

@@ -17,7 +17,7 @@ GOLDEN = Path(__file__).parent / "golden" / "answer.txt"
 
 
 def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
-    """Of changes that are executed in part, by none, and outside of functions; and of a map."""
+    """Changes are executed in part, by none, and outside of functions; there is a map, too."""
     names = ("fts_sync", "flush", "Item::second", "n::C::one")
     functions = tuple(Touched(name, f"{name[0]}.cc", "changed") for name in names)
     macros = (("TWICE", "a.h"),)

@@ -29,7 +29,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
     }
 
 
-# What reaches beyond the window, outside of boxes that scroll and say so.
+# Elements that reach beyond the window, outside of boxes that scroll and say so.
 OVERFLOWING = """[...document.querySelectorAll("main *")].filter(element =>
     element.getBoundingClientRect().right > document.documentElement.clientWidth + 1
     && !element.closest(".scroll, .flames, svg, .unseen") && getComputedStyle(element).position !== "absolute"

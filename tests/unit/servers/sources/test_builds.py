@@ -61,7 +61,7 @@ def source(repository: Repository) -> Source:
 
 
 def count(cache: Path) -> int:
-    """How many builds succeeded."""
+    """Count the builds that succeeded."""
     path = cache / builds.WORK_TREES / "count"
     return path.read_text().count("built") if path.exists() else 0
 
