@@ -165,7 +165,8 @@ def covered(server: MapServer) -> str:
 def _named(server: MapServer) -> str:
     if server.named is None:
         return ""
-    return f"; {share(round(server.named, 2))} of all its functions have a name, and the others are not known"
+    others = ", and the others are not known" if server.named < NAMED_MIN else ""
+    return f"; {share(round(server.named, 2))} of all its functions have a name{others}"
 
 
 def of_map(document: MapDocument) -> Answer:
