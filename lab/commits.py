@@ -25,7 +25,7 @@ _MAKEFILE = """all:
 def repository(
     folder: Path, pairs: Sequence[int | None], server: str = "mysql-5.7.22", *, differing: bool = False
 ) -> list[str]:
-    """A repository with a commit for each number of pairs of instructions; None: it does not compile.
+    """Make a repository with a commit for each number of pairs of instructions; None: it does not compile.
 
     `differing`: the files of all builds differ, though they do the same. Returns the commits, the oldest
     first.
@@ -54,7 +54,7 @@ def commit(folder: Path, subject: str, pairs: int | None, differing: object = ""
 
 
 def git(folder: Path, *arguments: str) -> str:
-    """What git says, as some engineer."""
+    """Run git as some engineer."""
     who = {f"GIT_{role}_{what}": text for role in ("AUTHOR", "COMMITTER") for what, text in _WHO.items()}
     return subprocess.run(
         ["git", "-C", str(folder), *arguments],

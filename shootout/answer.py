@@ -1,19 +1,21 @@
-"""What is said to people: sentences, tables and charts in topics, with every figure as a value.
+"""Answers to people: sentences, tables and charts in topics, with every figure as a value.
 
 A judged result becomes one Answer; terminal, Markdown, pages, JSON and CSV write it and compute nothing.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
+from shootout import figures
 from shootout.chart import Chart, Series
-from shootout.figures import NONE, counted
+from shootout.figures import MULTIPLE, NONE, counted, is_multiple
 from shootout.model.verdict import Interval, Verdict
-from shootout.numbers import SPACE, grouped, number, percent_places
+from shootout.numbers import SPACE, grouped, number, percent_places, significant
 
 SYMBOLS = {
     Verdict.REGRESSED: "▼",
@@ -24,6 +26,7 @@ SYMBOLS = {
     Verdict.UNJUDGED: "○",
 }
 
+SEEN = 0.0005  # a change that is printed as more than 0.0 %
 ROWS_MAX = 12  # of a table in terminal and Markdown; the page has all
 
 Form = Literal["number", "signed", "change", "times"]  # 0.76 as 0.76, as +0.76, as −24 %, as ×0.76
@@ -73,18 +76,38 @@ class Figure:
 
 
 def change(ratio: Interval | float, places: int | None = None) -> Figure:
-    """A ratio as a change, at its interval's precision: 0.76 is −24 %."""
+    """Show a ratio as a change, at its interval's precision: 0.76 is −24 %."""
     if not isinstance(ratio, Interval):
         return Figure(ratio, places=places, form="change")
     rounded = percent_places(ratio.low, ratio.high) if places is None else places
     return Figure(ratio.estimate, places=rounded, form="change", low=ratio.low, high=ratio.high)
 
 
-def factor(ratio: Interval, places: int | None = None) -> Figure:
-    """A ratio as a change; as a multiple from 3 on, and to a third."""
-    if 1 / 3 < ratio.estimate < 3:
+def factor(ratio: Interval | float, places: int | None = None) -> Figure:
+    """Show a ratio as a change; as a multiple from 3 on."""
+    if not isinstance(ratio, Interval):
+        return Figure(ratio, form="times") if ratio >= MULTIPLE else change(ratio, places)
+    if not is_multiple(ratio):
         return change(ratio, places)
     return Figure(ratio.estimate, form="times", low=ratio.low, high=ratio.high)
+
+
+def throughput(tps: float) -> Figure:
+    """Transactions per second, as `figures.throughput` has them."""
+    return Figure(tps, places=significant(tps, figures.DIGITS))
+
+
+def beside(
+    base: float | None, head: float | None, digits: int = 3, seen: float = SEEN
+) -> tuple[Figure | None, Figure | None]:
+    """Show two figures with so many digits that their change shows, if it is at least `seen`."""
+    if base and head and seen <= abs(head / base - 1) < 0.01:
+        digits = max(digits, 2 - math.floor(math.log10(abs(head / base - 1))))
+    return _figure(base, digits), _figure(head, digits)
+
+
+def _figure(value: float | None, digits: int) -> Figure | None:
+    return None if value is None else Figure(value, places=significant(value, digits))
 
 
 @dataclass(frozen=True)
@@ -135,7 +158,7 @@ Field = str | Figure | Range | Whole | Mark | Link | None  # None: there is no f
 
 
 def text(value: Field) -> str:
-    """A field of a table in plain text."""
+    """Return a field of a table in plain text."""
     match value:
         case None:
             return NONE
@@ -179,7 +202,7 @@ class Table:
 
 
 def filled(table: Table) -> Table:
-    """The table without the columns that no row fills."""
+    """Drop the columns that no row fills."""
     kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
     return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
@@ -238,6 +261,8 @@ class Topic:
     drawing: Drawing | None = None  # the page has it in place of the tables
     page_only: bool = False
     is_problem: bool = False  # something failed
+    folded: bool = False  # Markdown shows it after a click on its title
+    is_paired: bool = False  # a page has room for charts and tables side by side
 
 
 @dataclass(frozen=True)
@@ -253,9 +278,10 @@ class Answer:
     footer: str = ""  # when it was measured, by which version
     listed: tuple[Field, ...] = ()  # in a list of all answers of its kind, before the headline
     description: str = field(default="", kw_only=True)  # of the page, for search and previews
+    brief: Topic | None = field(default=None, kw_only=True)  # what the site's first page shows of it
 
     def at(self, document: Path, page: Path | None = None) -> Answer:
-        """The same with its files: the last line says where the page is or, without one, the document.
+        """Add the files: the last line says where the page is or, without one, the document.
 
         Its value must be a mapping.
         """
@@ -265,12 +291,12 @@ class Answer:
 
 
 def joined(parts: Iterable[Topic | None]) -> tuple[Topic, ...]:
-    """The topics that there are."""
+    """Drop missing topics."""
     return tuple(part for part in parts if part is not None)
 
 
 def shown(answer: Answer) -> Iterator[Topic]:
-    """The topics that terminal and Markdown have, without empty tables."""
+    """Yield the topics that terminal and Markdown have, without empty tables."""
     for topic in answer.topics:
         if not topic.page_only:
             tables = tuple(each for each in topic.tables if each.rows and not each.page_only)

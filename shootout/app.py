@@ -9,13 +9,15 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from shootout import capability, files, steps
 from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.coverage.remarks import remarks
 from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
-from shootout.explain import changed_cells
+from shootout.explain import changed_cells, perf
 from shootout.inputs import matrix
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.measure import campaign
@@ -23,8 +25,8 @@ from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
 from shootout.model.run import Observe, Progress
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.report import headlines, judged_runs, site, wording
-from shootout.report.github import markdown, regressions
+from shootout.report import headlines, judged_runs, run_answer, site, wording
+from shootout.report.github import regressions
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.runner import doctor
@@ -33,6 +35,7 @@ from shootout.servers.sources import installations
 from shootout.servers.sources.catalogue import Fetched
 from shootout.servers.sources.fetch.packages import no_progress
 from shootout.servers.sources.trees import Tree
+from shootout.writers import markdown
 
 JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
@@ -49,12 +52,16 @@ def prepare(
     `report` receives what is fetched, `skip` why documents are left out. Raises InputError.
     """
     acknowledged = load_acknowledged(request.acknowledged)
+    with files.writing(request.out / "results"):
+        files.require_folder(request.out / "results")
     for file in filter(None, (request.markdown, request.junit_xml)):
         with files.writing(file):
             files.require_writable(file)
     planned = steps.plan(request.selection, report)
     *_, head = planned.servers
     told = [*planned.told.get(head, ())]
+    if request.explain is not None and (lack := perf.lack()):
+        skip(f"profiles of the explanations: {lack}")
     if request.coverage is not None:
         told += remarks(planned, request.coverage, request.out / "results", skip)
     return Prepared(request, replace(planned, told={**planned.told, head: told}), acknowledged)
@@ -74,8 +81,9 @@ def run(
     if prepared.request.explain is not None:
         explain(conclusion, prepared.request.explain, observe, skip)
     conclusion = replace(conclusion, sections=sections(path, conclusion.comparison, skip))
-    text = markdown.summary(conclusion.comparison, conclusion.sections)
-    prepared.request.write_markdown(text, skip)
+    prepared.request.write_markdown(markdown.write(conclusion.answer), skip)
+    suite = run_answer.suite(conclusion.document, conclusion.comparison, conclusion.claims)
+    prepared.request.write_junit(suite, skip)
     page = published(prepared.request.out, prepared.acknowledged, skip)
     whole = planned.cells == prepared.plan.cells
     return replace(conclusion, page=page, prepared=prepared if whole else None)
@@ -182,14 +190,14 @@ def accept(
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
-    """Every cell's ratio to the anchor over all runs in a folder."""
+    """Build every cell's ratio to the anchor over all runs in a folder."""
     return history.series(run.comparison for run in _runs(results, anchor, (), skip))
 
 
 def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
-    """The regressions that history confirms and that have not recovered since.
+    """List the regressions that history confirms and that have not recovered since.
 
     Raises InputError if there is no run.
     """
@@ -214,7 +222,8 @@ def examine(out: Path, data: Path, profile: str, policy: Policy | None, skip: Sk
     `skip` receives why results are left out.
     """
     loaded = matrix.load_profile(profile)
-    return doctor.examine(data, out / "results", policy or loaded.policy, loaded.settings, skip)
+    gates = structs.replace(loaded, policy=policy or loaded.policy)
+    return doctor.examine(data, out / "results", gates, skip)
 
 
 def calibrate_noise(request: Request, measure: Callable[[Request], int]) -> int:
@@ -259,6 +268,6 @@ def _said_before(reason: str) -> None:
 
 
 def nothing(results: Path, base: str | None = None) -> InputError:
-    """What to say where there is no run; `base`: with that server."""
+    """Make the error for a folder without runs; `base`: without runs of that server."""
     which = f" with the server {base!r}" if base else ""
     return InputError(f"{results}: no run document{which} found; `shootout run` makes one")

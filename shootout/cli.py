@@ -10,10 +10,11 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 
 from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
-from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.parser import Parser
 from shootout.signals import interrupting, put_off
 
@@ -34,6 +35,13 @@ JUDGING = {
     "profiles": "list what runs can measure",
     "workloads": "list the load that servers can be put under",
 }
+GROUPS = {
+    "compare": ("run", "gate", "upgrade", "soak", "compare", "merge"),
+    "explain": ("explain", "count", "bisect", "coverage"),
+    "keep watch": ("baseline", "history", "site", "github"),
+    "servers and data": ("doctor", "servers", "cache", "profiles", "workloads", "learn"),
+}
+USAGE = 2  # exit code without a command
 _MODULES = {
     "measuring": MEASURING,
     "judging": ("merge", "compare", "baseline", "history", "site"),
@@ -46,15 +54,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     chosen = next((each for each in given if not each.startswith("-")), "")
+    if not given:
+        print(parser("").format_help(), end="")
+        return USAGE
     try:
         renamed.refuse("command", chosen)
         with interrupting(signal.SIGTERM, signal.SIGHUP):
             with put_off():  # a module that is imported by halves stays so
                 args, unknown = parser(chosen).parse_known_args(given)
                 if unknown:
-                    args.parser.reject(unknown)
+                    args.parser.reject(unknown, given)
                 late.finish()
-            code: int = args.run(args)
+            with of_places():
+                code: int = args.run(args)
     except (InputError, MeasureError) as error:
         _fail(error)
         return error.exit_code
@@ -68,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(chosen: str | None = None) -> Parser:
-    """All commands, with their options, or with those of one: to declare them imports the command."""
+    """Make the parser of all commands, or of one: to declare its options imports the command."""
     top = Parser(
         prog="shootout",
         description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",
@@ -77,6 +89,11 @@ def parser(chosen: str | None = None) -> Parser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
+    grouped = {
+        group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
+    }
+    others = helps.keys() - set(chain.from_iterable(GROUPS.values()))
+    top.groups = grouped | ({"others": {name: helps[name] for name in others}} if others else {})
     for name, help in helps.items():
         command = arguments_of.add(commands, name, help)
         if chosen in (None, name):

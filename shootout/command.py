@@ -53,12 +53,12 @@ def declare(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
 
 
 def group(parser: Parser) -> Commands:
-    """The commands of a command that has some of its own."""
+    """Add the commands of a command that has some of its own."""
     return parser.add_subparsers(metavar="ACTION", required=True)
 
 
 def add(commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Parser:
-    """One of them, which `run` runs."""
+    """Add one of them, which `run` runs."""
     parser = arguments_of.add(commands, name, help)
     declare(parser, run)
     return parser
@@ -71,7 +71,7 @@ def add_options(parser: Parser, options: Iterable[Option], **changes: Any) -> No
 
 
 def below(parser: Parser, heading: str) -> argparse._ActionsContainer:
-    """The options below a heading of --help; without a heading, the parser."""
+    """Return the options below a heading of --help; without a heading, the parser."""
     if not heading:
         return parser
     if not any(group.title == heading for group in parser._action_groups):
@@ -96,7 +96,7 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
 
 
 def request(args: argparse.Namespace, **changed: Any) -> Request:
-    """The request that options make, parsed by argparse or pytest; `changed` replaces some.
+    """Make the request that options make, parsed by argparse or pytest; `changed` replaces some.
 
     Raises InputError.
     """
@@ -117,7 +117,7 @@ def _parsed(option: Option, args: argparse.Namespace) -> Any:
 
 
 def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
-    """Everything decided before a server starts; says what it fetches. Raises InputError."""
+    """Decide everything before a server starts; says what it fetches. Raises InputError."""
     return app.prepare(request(args, **changed), preparing, left_out)
 
 
@@ -126,14 +126,14 @@ def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
 
 @contextmanager
 def progress() -> Iterator[Observe]:
-    """What shows progress on standard error; nothing else reaches standard output inside the block."""
+    """Show progress on standard error; nothing else reaches standard output inside the block."""
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         yield display.show
 
 
 @contextmanager
 def fetching() -> Iterator[Callable[[str], None]]:
-    """What shows the current step on standard error; all output goes there inside the block."""
+    """Show the current step on standard error; all output goes there inside the block."""
     with redirect_stdout(sys.stderr), terminal.fetching(Console(stderr=True)) as report:
         yield report
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import msgspec
-
 from shootout import files
-from shootout.analysis import gate, ledger, remaining
+from shootout.analysis import gate, remaining
+from shootout.answer import Answer
 from shootout.document import resume
 from shootout.errors import Skip, leaving_out
 from shootout.inputs.options import ACKNOWLEDGED, Selection
@@ -18,8 +17,9 @@ from shootout.measure.plan import Plan
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, ClaimResult, Comparison
-from shootout.report import commands, headlines
+from shootout.report import commands, run_answer
 from shootout.report.sections import Section
+from shootout.writers import junit
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,23 @@ class Request:
     out: Path
     acknowledged: Path = ACKNOWLEDGED.default
     markdown: Path | None = None  # file for the verdicts as Markdown
-    junit_xml: Path | None = None  # file for pytest's report
+    junit_xml: Path | None = None  # file for the verdicts as a test report
     explain: float | None = None  # minutes to find out why cells changed
     coverage: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
 
     def write_markdown(self, text: str, skip: Skip) -> None:
         """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
-        if self.markdown is not None:
-            with leaving_out(skip):
-                files.write(self.markdown, text)
+        _write(self.markdown, text, skip)
+
+    def write_junit(self, suite: junit.Suite, skip: Skip) -> None:
+        """Write the verdicts as a test report, likewise."""
+        _write(self.junit_xml, junit.write(suite), skip)
+
+
+def _write(file: Path | None, text: str, skip: Skip) -> None:
+    if file is not None:
+        with leaving_out(skip):
+            files.write(file, text)
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Prepared:
         return self.request.out / "results"
 
     def resuming(self, **changed: str) -> str:
-        """The command that continues the run, with other values for some options."""
+        """Write the command that continues the run, with other values for some options."""
         places = {"--out": str(self.request.out)}
         if self.request.acknowledged != ACKNOWLEDGED.default:
             places["--acknowledged"] = str(self.request.acknowledged)
@@ -92,24 +100,7 @@ class Conclusion:
         return self.prepared.resuming(budget=str(minutes))
 
     @property
-    def json(self) -> bytes:
-        """The conclusion as JSON."""
-        return as_json(self.comparison, self.claims, document=self.path, page=self.page)
-
-
-def as_json(comparison: Comparison, results: Sequence[ClaimResult] = (), **places: Path | None) -> bytes:
-    """Encode a comparison as JSON; `places`: its files, by key, without those that there are not."""
-    value = {
-        "run": comparison.header.run,
-        "rule": comparison.rule,
-        "says": [headline.text for headline in headlines.of_heads(comparison)],
-        **{key: str(path) for key, path in places.items() if path is not None},
-        "standing": gate.judge_false_alarms(comparison),
-        "failing": [cell.cell for cell in comparison.cells if gate.counts(cell, comparison)],
-        "unmeasured": [cell.cell for cell in gate.unmeasured(comparison)],
-        "aa_cells_wanting": ledger.cells_needed(comparison.false_alarms, comparison.policy),
-        "cells": comparison.cells,
-        "curves": comparison.curves,
-        "false_alarms": comparison.false_alarms,
-    }
-    return msgspec.json.encode(value | ({"claims": results} if results else {}))
+    def answer(self) -> Answer:
+        """The conclusion in words."""
+        said = run_answer.answer(self.comparison, self.sections, self.claims, self.more_starts)
+        return said.at(self.path, self.page)

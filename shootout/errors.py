@@ -1,5 +1,6 @@
 """The faults that shootout reports, each with its exit code."""
 
+import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +20,24 @@ class MeasureError(Exception):
     exit_code = 3
 
 
+# Faults of a place that a user names or owns, not of this program.
+_OF_PLACES = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO),
+    *(errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.ESTALE),
+}
+
+
+@contextmanager
+def of_places() -> Iterator[None]:
+    """Raise InputError for a file or a folder that nobody expected to be out of reach."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or error.errno not in _OF_PLACES:
+            raise
+        raise InputError(f"{error.filename}: {error.strerror}") from None
+
+
 INTERRUPTED = 130  # the exit code after Ctrl-C
 
 
@@ -31,7 +50,7 @@ def leaving_out(skip: Skip) -> Iterator[None]:
         skip(str(error))
 
 
-# What a server's message quotes of data, up to the key, column or place that it names after that.
+# Data quoted in a server's message, up to the key, column or place that it names after that.
 _LEAD = (
     r"(?P<lead>(?:Duplicate entry|[Vv]alue:?|near|out of range in|Invalid \w+ text:?) )(?P<quote>['\"])(?!…)"
 )
@@ -40,7 +59,7 @@ _VALUES = [re.compile(rf"{_LEAD}.*(?=(?P=quote){tail})", re.DOTALL) for tail in 
 
 
 def without_values(message: str) -> str:
-    """A server's message without the values that it quotes: they may be somebody's data."""
+    """Strip a server's message of the values that it quotes: they may be somebody's data."""
     for values in _VALUES:
         message = values.sub(r"\g<lead>\g<quote>…", message)
     return message
@@ -56,7 +75,7 @@ _LITERAL = re.compile(
 
 
 def without_literals(text: str) -> str:
-    """A statement, or a server's plan of one, with `?` for each literal: they may be somebody's data."""
+    """Replace each literal of a statement, or of a plan of one, with `?`: it may be somebody's data."""
     return _LITERAL.sub(lambda found: found["kept"] or "?", text)
 
 
@@ -64,5 +83,5 @@ QUOTED_MAX = 500  # characters; MySQL's own messages are shorter
 
 
 def quoted(text: str) -> str:
-    """What others wrote, for a message: on one line, printable, and not endless."""
+    """Quote foreign text for a message: on one line, printable, and not endless."""
     return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text[:QUOTED_MAX])

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -15,12 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import pytest
 
-from shootout import app, capability
+from shootout import app, capability, figures
 from shootout.analysis import claims, gate
 from shootout.command import left_out, progress, warn
 from shootout.conclusion import Conclusion, Prepared
 from shootout.document import resume
-from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.inputs import published
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
@@ -29,7 +30,7 @@ from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
-from shootout.report import lines, wording
+from shootout.report import run_answer, wording
 from shootout.writers import terminal
 
 if TYPE_CHECKING:
@@ -46,23 +47,14 @@ class SuiteResult(NamedTuple):
 def show(conclusion: Conclusion, *, json: bool) -> None:
     """Print a conclusion."""
     if json:
-        print(conclusion.json.decode())
-        return
-    terminal.show(
-        terminal.console(sys.stdout),
-        [
-            *lines.verdicts(conclusion.comparison, conclusion.sections),
-            *lines.claims(conclusion.claims),
-            *lines.places(conclusion.path, conclusion.page, conclusion.more_starts),
-            *lines.sections(conclusion.sections),
-        ],
-    )
+        print(msgspec.json.encode(conclusion.answer.value).decode())
+    else:
+        terminal.write(terminal.console(sys.stdout), conclusion.answer)
 
 
 def run(prepared: Prepared) -> SuiteResult:
     """Run the suites on a plan, with the verdict table instead of pytest's report."""
     reporter = _Reporter(prepared)
-    junit_xml = prepared.request.junit_xml
     options = [
         "-c",
         str(ROOT / "pyproject.toml"),
@@ -72,18 +64,9 @@ def run(prepared: Prepared) -> SuiteResult:
         "-p",
         "no:terminal",
     ]
-    if junit_xml is not None:
-        options.append(f"--junit-xml={junit_xml}")
-    code: int
-    try:
-        with pytest.MonkeyPatch.context() as patched:
-            patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
-            code = pytest.main([str(SUITES), *options], plugins=[reporter])
-    except OSError as error:  # of --junit-xml, which pytest writes last
-        if reporter.conclusion is None:
-            raise
-        left_out(f"{junit_xml}: cannot be written: {error.strerror}")
-        code = reporter.conclusion.exit_code
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delenv("PYTEST_ADDOPTS", raising=False)  # options for a user's own tests
+        code: int = pytest.main([str(SUITES), *options], plugins=[reporter])
     return SuiteResult(reporter.exit_code(code), reporter.conclusion)
 
 
@@ -121,30 +104,33 @@ class Suites:
 
     @pytest.fixture
     def run(self, request: pytest.FixtureRequest) -> Conclusion:
-        """The run: measures every block that a selected item needs, once, and publishes it."""
+        """Measure every block that a selected item needs, once, and publish the run."""
         if self.conclusion is not None:
             return self.conclusion
         cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
         with _uncaptured(request.config):
             try:
-                with progress() as observe:
+                with of_places(), progress() as observe:
                     # Without items for cells, only claims were selected: they need all cells.
                     self.conclusion = app.run(self.prepared, observe, left_out, cells or None)
             except (InputError, MeasureError) as error:
                 pytest.exit(str(error), returncode=error.exit_code)
+            except Exception as error:  # a defect, which each item would tell again
+                traceback.print_exc()
+                pytest.exit(f"{type(error).__name__}: {error}", returncode=MeasureError.exit_code)
         return self.conclusion
 
     @pytest.fixture
     def cell(
         self, request: pytest.FixtureRequest, run: Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
     ) -> CellComparison:
-        """The item's judged cell; pytest-benchmark gets the durations of its slices.
+        """Return the item's judged cell; pytest-benchmark gets the durations of its slices.
 
         JUnit files get the columns of the verdict table. A regression that fails nothing is an expected
         failure; a cell that was not measured is skipped.
         """
         compared = next(each for each in run.comparison.cells if each.cell == request.param)
-        request.node.user_properties.extend(wording.properties(compared).items())
+        request.node.user_properties.extend(run_answer.properties(compared).items())
         if compared in gate.unmeasured(run.comparison):
             pytest.skip(compared.reason)
         if compared.verdict is Verdict.REGRESSED and (
@@ -159,16 +145,17 @@ class Suites:
 
     @pytest.fixture
     def claim(self, request: pytest.FixtureRequest, run: Conclusion) -> ClaimResult:
-        """The item's claim, tested on the run."""
+        """Test the item's claim on the run."""
         return claims.evaluate(request.param, run.document, run.comparison.policy)
 
     @pytest.fixture
     def clock(self, request: pytest.FixtureRequest) -> ReplayClock:
-        """The replaying timer, installed before pytest-benchmark makes its fixture."""
+        """Install the replaying timer before pytest-benchmark makes its fixture."""
         replay = ReplayClock()
         compared = _cell(request.node)
         assert compared is not None
-        group = f"{compared.workload}, {compared.threads} threads"
+        threads = figures.threads(compared.threads)
+        group = f"{compared.workload}, {threads}: each server alone; verdicts compare slices in pairs"
         request.node.add_marker(pytest.mark.benchmark(timer=replay, group=group, disable_gc=False))
         return replay
 
@@ -235,7 +222,7 @@ class _Reporter(Suites):
 
 
 def suites_of(config: pytest.Config) -> Suites | None:
-    """The plugin that has the plan, once there is one."""
+    """Find the plugin that has the plan, once there is one."""
     return next((each for each in config.pluginmanager.get_plugins() if isinstance(each, Suites)), None)
 
 
@@ -258,7 +245,7 @@ def _id(cell: Cell) -> str:
 
 
 def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:
-    """What `-m` selects by: whose tables the workload runs on, and whether it changes them."""
+    """Mark a cell for `-m`: whose tables its workload runs on, and whether it changes them."""
     return (
         pytest.mark.tpcc if plan.workloads[cell.workload].dataset.kind == "tpcc" else pytest.mark.oltp,
         pytest.mark.write if plan.workloads[cell.workload].program.writes else pytest.mark.read,

@@ -24,29 +24,33 @@ def number(value: float, places: int | None = None, digits: int = 3) -> str:
     if value == 0:
         return "0"
     if places is None:
-        magnitude = math.floor(math.log10(abs(value)))
-        if magnitude < -5:
+        if abs(value) < 1e-5:
             return f"{value:.1e}".replace("-", MINUS)
-        places = max(digits - 1 - magnitude, 0)
+        places = significant(value, digits)
     return grouped(round(value, places), places)
 
 
+def significant(value: float, digits: int) -> int:
+    """Decimal places that show so many significant digits."""
+    return max(digits - 1 - math.floor(math.log10(abs(value))), 0) if value else 0
+
+
 def grouped(rounded: float, places: int) -> str:
-    """A rounded value with grouped digits."""
+    """Format a rounded value with grouped digits."""
     text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
     return text.replace(",", SPACE).replace("-", MINUS)
 
 
 def percents(part: float) -> str:
-    """A fraction in percent, to one decimal."""
+    """Format a fraction in percent, to one decimal."""
     return f"{number(part * 100, 1)}{SPACE}%"
 
 
 def plain_percent(part: float, places: int = 1) -> str:
-    """A fraction in percent, with a plain space, for the sentences of a comparison."""
+    """Format a fraction in percent, with a plain space, for the sentences of a comparison."""
     return f"{number(100 * part, places)} %"
 
 
 def share(part: float) -> str:
-    """A fraction such as a margin, in percent with as many digits as the user wrote."""
+    """Format a fraction such as a margin, in percent with as many digits as the user wrote."""
     return f"{part * 100:g}{SPACE}%"

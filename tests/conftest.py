@@ -1,4 +1,4 @@
-"""What holds for all tests of the library."""
+"""Fixtures and rules for all tests of the library."""
 
 from __future__ import annotations
 

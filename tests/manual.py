@@ -49,7 +49,7 @@ def _command(command: argparse.ArgumentParser) -> Iterator[str]:
         return
     positional = [action for action in options if not action.option_strings]
     operands = "".join(f" {each.metavar}{'…' if each.nargs == '+' else ''}" for each in positional)
-    description = (command.description or "").rstrip("?")
+    description = (command.description or "").rstrip("?.")
     yield f"## {command.prog}{operands}\n\n{description[:1].upper()}{description[1:]}.\n"
     rows = [_row(each) for each in options if each.option_strings or each.help]
     if command.prog in ("shootout gate", "shootout doctor"):

@@ -77,7 +77,7 @@ def _samples(sample: Samples, label: str, logs: NDArray[np.float64]) -> Samples:
 
 
 class Outcome(NamedTuple):
-    """What a search answered, and its cost."""
+    """A search's answer, and its cost."""
 
     answer: str  # "step", "none", "several" or "open"
     right: bool

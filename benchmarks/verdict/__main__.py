@@ -129,7 +129,7 @@ class Records:
         return not self.recorded or (RECORDED / f"{name}.jsonl.xz").exists()
 
     def file(self, name: str) -> Path:
-        """A small file beside the runs."""
+        """Find a small file beside the runs."""
         published, measured = RECORDED / name, FOLDER / name
         measured.parent.mkdir(parents=True, exist_ok=True)
         if self.publish and measured.exists():
@@ -160,7 +160,7 @@ def against_themselves(records: Records, name: str, profile: str, runs: int) -> 
 
 
 def false_alarms(documents: Iterable[RunDocument]) -> Iterator[str]:
-    """How often a server was called slower or faster than itself."""
+    """Count how often a server was called slower or faster than itself."""
     gates = [
         judging.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
         for document in documents
@@ -181,7 +181,7 @@ def false_alarms(documents: Iterable[RunDocument]) -> Iterator[str]:
 
 
 def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
-    """What limits the width of intervals: standard deviations of the log-ratio."""
+    """List what limits the width of intervals: standard deviations of the log-ratio."""
     yield ""
     yield from head("", "threads", "one round", "all rounds of a start", "the restart", "a start")
     for (workload, threads), budgets in sorted(judging.budgets(gates).items()):
@@ -209,7 +209,7 @@ def power_documents(records: Records) -> Iterator[tuple[RunDocument, dict[str, f
 
 
 def power(records: Records) -> Iterator[str]:
-    """How often a real loss is found, and whether the interval covers it."""
+    """Count how often a real loss is found, and whether the interval covers it."""
     found: dict[tuple[float, float], list[bool]] = {}
     covered: dict[float, list[bool]] = {}
     estimates: dict[float, list[float]] = {}
@@ -287,7 +287,7 @@ def replay(records: Records) -> Iterator[str]:
 
 
 def new_runner(records: Records) -> Iterator[str]:
-    """How many regressions fail the gate of a runner whose false-alarm rate is not known."""
+    """Count the regressions that fail the gate of a runner whose false-alarm rate is not known."""
     yield from head("", "cells", "regressed", "fail the gate")
     aa = [gate for document in aa_documents(records) for gate in judging.heads(document)]
     paused = [gate for document in paused_documents(records) for gate in judging.heads(document)]

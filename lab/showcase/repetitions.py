@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def runs() -> list[RunDocument]:
-    """The newest recorded run of each comparison, by its name."""
+    """Read the newest recorded run of each comparison, by its name."""
     with tempfile.TemporaryDirectory() as folder:
         every = map(journal.read, record.unpacked(Path(folder)))
         found = {run.header.profile.published: run for run in every if run.header.profile.published}
@@ -46,7 +46,7 @@ def tables(every: list[RunDocument]) -> tuple[list[str], list[str]]:
 
 
 def summary(every: list[RunDocument]) -> Iterator[str]:
-    """How many claims of each comparison hold here, do not, or cannot be told."""
+    """Count the claims of each comparison that hold here, do not, or cannot be told."""
     outcomes = (Outcome.HOLDS, Outcome.FAILS, Outcome.INCONCLUSIVE)
     yield f"| comparison | {' | '.join(outcomes)} |"
     yield f"|---|{'--:|' * len(outcomes)}"

@@ -57,7 +57,7 @@ class Gate(NamedTuple):
 
 
 def _counted(starts: NDArray[np.float64], sampling: Sampling, confidence: float) -> list[int]:
-    """How many of each cell's starts are made: until its interval is narrow enough."""
+    """Count how many of each cell's starts are made: until its interval is narrow enough."""
     counts = np.arange(sampling.starts_min, sampling.starts_max + 1)
     sums, squares = (np.cumsum(starts**power, axis=1)[:, counts - 1] for power in (1, 2))
     errors = np.sqrt((squares - sums**2 / counts) / (counts - 1) / counts)
@@ -77,7 +77,7 @@ def gates(
     known: bool = False,
     of_rounds: float | Sequence[float] = 1.0,
 ) -> Iterator[Gate]:
-    """So many gates whose cells have lost these shares of their throughput.
+    """Simulate so many gates whose cells have lost these shares of their throughput.
 
     `spread`: by how much their starts differ, which A/A cells have shown where it is `known`; either server
     has such noise, as each has restarts. `of_rounds`: how much of it the noise of rounds explains; for all
@@ -110,7 +110,7 @@ def _judged(
     of_a_a: float | None,
     of_rounds: Sequence[float],
 ) -> tuple[MetricVerdict, ...]:
-    """By what the starts of each cell gave: those that came first, and those that were to confirm it."""
+    """Judge by what the starts of each cell gave: those that came first, and those to confirm it."""
     effects = _effects([[*first, *again] for first, again in cells], of_rounds, policy)
     changes = [
         Change(THROUGHPUT, effect, len(again) or None)
@@ -158,7 +158,7 @@ NOISES = (
     ("gate", 0.03, two_modes), ("gate", 0.08, two_modes), ("gate", 0.04, wild), ("gate", 0.08, wild),
     ("quick", 0.02, normal), ("quick", 0.04, normal),
 )  # fmt: skip
-# What the noise of rounds explains of that of starts, in each cell.
+# The share of starts' noise that the noise of rounds explains, in each cell.
 EXPLAINED = ([0.0] * CELLS, [0.7] * CELLS, [1.0] * CELLS, [0.3] + [1.0] * (CELLS - 1))
 
 
@@ -190,7 +190,7 @@ def tables(runs: int = 300) -> Iterator[str]:
 
 
 def slow_starts(runs: int = 300) -> Iterator[str]:
-    """What a run of seven cells says of one whose starts are in two states: per cent of runs."""
+    """Table what a run of seven cells says of one whose starts are in two states: per cent of runs."""
     margin = math.log1p(GATE.policy.margin)
     yield "| rounds, restart | slow starts | by | estimate | slower | warned | silent | equivalent |"
     yield "|---|---|---|---|---|---|---|---|"

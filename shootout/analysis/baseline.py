@@ -31,7 +31,7 @@ _VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
 
 
 def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
-    """The baselines from a run, one for each runner and workload; by default its first server is the anchor.
+    """Make a run's baselines, one for each runner and workload; by default its first server is the anchor.
 
     They leave out cells that failed, were steady in fewer than two starts or have another base. Raises
     InputError if no cell is left.
@@ -60,7 +60,7 @@ def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple
 
 
 def ratio_text(cell: BaselineCell, anchor: str) -> str:
-    """A cell's ratio to the anchor, and the figures of the newest run behind it."""
+    """Write a cell's ratio to the anchor, and the figures of the newest run behind it."""
     run = cell.runs[-1]
     of_several = "" if len(cell.runs) == 1 else f", the mean of {len(cell.runs)} runs; the newest"
     return (
@@ -156,7 +156,7 @@ def _cell(cell: CellComparison, comparison: Comparison) -> BaselineCell:
 def _then(
     header: RunHeader, cell: CellComparison, stored: Mapping[RunnerWorkload, Baseline]
 ) -> BaselineCell | str:
-    """What a cell was in its baseline, or why it cannot be compared with it."""
+    """Find a cell in its baseline, or why it cannot be compared with it."""
     place = cell.cell
     baseline = stored.get((header.part(place).runner.fingerprint, place.workload))
     if baseline is None:
@@ -191,6 +191,18 @@ def _without_verdict(cell: CellComparison) -> CellComparison:
     return structs.replace(cell, warnings=warnings, metrics=(), statements=(), causes=())
 
 
+def advising(then: BaselineCell) -> str:
+    """Say why a baseline fails no gate; empty: it does."""
+    if len(then.runs) >= RUNS_MIN:
+        return ""
+    why = f"days differ, and {RUNS_MIN} accepted runs show by how much"
+    return f"a baseline of {_runs(then)} only advises: {why}"
+
+
+def _runs(then: BaselineCell) -> str:
+    return "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
+
+
 def _compared(
     comparison: Comparison,
     cell: CellComparison,
@@ -206,17 +218,14 @@ def _compared(
     measured, anchor = _without_verdict(cell), cell.base.server
     reason += f": it was {ratio_text(then, anchor)} in run {newest.run}, and is {ratio_text(now, anchor)}"
     leaning: Literal["slower", "faster"] | None = None
-    made = "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
-    if len(then.runs) < RUNS_MIN and judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
+    if (advises := advising(then)) and judged.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
         leaning = "slower" if judged.verdict is Verdict.REGRESSED else "faster"
         judged = structs.replace(judged, verdict=Verdict.INCONCLUSIVE)
-        reason += (
-            f"; a baseline of {made} only advises: days differ, and {RUNS_MIN} accepted runs show by how much"
-        )
+        reason += f"; {advises}"
     return structs.replace(
         measured,
         warnings=(*measured.warnings, *warnings.of_change(judged)),
-        base=structs.replace(cell.cell, server=f"its baseline ({made})"),
+        base=structs.replace(cell.cell, server=f"its baseline ({_runs(then)})"),
         verdict=judged.verdict,
         reason=reason,
         ratio=judged.ratio,

@@ -28,7 +28,7 @@ def of_cell(
     cpus: int,
     cells: int,
 ) -> tuple[Cause, ...]:
-    """What changed significantly and by the margin or more, the largest share of a transaction's time first.
+    """Find what changed significantly and by at least the margin, the largest share of the time first.
 
     A regressed cell lists what increased, an improved one what decreased. Where throughput decides nothing,
     only costs count, and must be significant among the metrics of all `cells` of the run. The metric that

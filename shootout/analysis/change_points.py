@@ -37,7 +37,7 @@ def cuts(values: Sequence[float], penalty: float) -> tuple[int, ...]:
 
 
 def find(values: Sequence[float]) -> tuple[int, ...]:
-    """The cuts under the penalty with which about the share `FALSE_ALARM` of unchanged series still get one.
+    """Find cuts under the penalty with which about the share `FALSE_ALARM` of unchanged series get one.
 
     Shuffling blocks of neighbouring values breaks up any change of level, but preserves the noise and its
     short memory (Künsch 1989 for the blocks; Edgington, "Randomization Tests", for the rest). The penalty is
@@ -74,12 +74,12 @@ def _smaller(of_values: Sequence[float], of_noise: Sequence[float], length: int)
 
 
 def _saved(values: Sequence[float], orders: list[list[int]]) -> list[float]:
-    """What the best single cut takes off the absolute deviations, for each order of the values."""
+    """Find what the best single cut takes off the absolute deviations, for each order of the values."""
     return _engine.saved(list(values), orders, PIECE_MIN)
 
 
 def _noise(values: Sequence[float]) -> list[float]:
-    """What is left beside the levels that the first cut divides, each of at least `CLEAR_MIN` values."""
+    """Subtract the level of each value: levels that the first cut divides, of at least `CLEAR_MIN` values."""
     (most,) = _engine.saved(list(values), [[*range(len(values))]], CLEAR_MIN)
     edges = (0, *_engine.cuts(list(values), max(0.0, most - RESOLUTION), CLEAR_MIN), len(values))
     levels = [values[begin:end] for begin, end in pairwise(edges)]

@@ -63,7 +63,7 @@ def _evaluate(claim: Claim, publication: Published, document: RunDocument, polic
 
 
 def _stand_ins(claim: Claim, publication: Published, document: RunDocument) -> Iterator[str]:
-    """Which servers were measured in place of those that the claim names."""
+    """Name the servers that were measured in place of those that the claim names."""
     for name in dict.fromkeys((claim.head.server, claim.base.server)):
         server = publication.server(name)
         record = published.record_of(server, document.header)
@@ -72,7 +72,7 @@ def _stand_ins(claim: Claim, publication: Published, document: RunDocument) -> I
 
 
 def published_ratio(claim: Claim, publication: Published) -> Interval | None:
-    """The ratio in the published figures; None if they do not have both throughputs."""
+    """Compute the ratio in the published figures; None if they do not have both throughputs."""
     throughputs = []
     for point in (claim.head, claim.base):
         if len(point.threads) > 1:
@@ -115,7 +115,7 @@ def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> 
 
 
 def _curve(point: DataPoint, publication: Published, document: RunDocument) -> Curve:
-    """The throughputs of a published server or its stand-in, from steady samples only.
+    """Compute the throughputs of a published server or its stand-in, from steady samples only.
 
     Raises _UntestedError if there are none.
     """

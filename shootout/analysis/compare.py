@@ -70,7 +70,7 @@ def compare(
 
 
 def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base: Set[int]) -> CellComparison:
-    """The cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
+    """Complete a cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
     header, (pair, decision) = document.header, decided
     rested_on = pairs.rested_on(pair)
     costs = metrics.compare(*rested_on, policy.trim, policy.confidence)
@@ -82,12 +82,9 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base
             figures.of_cell(starts, used.keys(), policy)
             for starts, used in zip((pair.base_starts, pair.starts), rested_on, strict=True)
         )
-    if base_figures is not None:  # its throughput is the same beside every head
-        base_tps = figures.tps(figures.only(pair.base_starts, of_base), policy)
-        base_figures = structs.replace(base_figures, tps=base_tps)
-        if figures_ is not None and pair.throughput is not None:
-            cpu = next((each for each in costs if each.name == "server_cpu"), None)
-            figures_ = figures.as_compared(figures_, base_tps, pair.throughput.ratio, cpu)
+    if figures_ is not None and base_figures is not None:
+        figures_ = figures.as_compared(figures_, {each.name: each.head for each in costs})
+        base_figures = figures.as_compared(base_figures, {each.name: each.base for each in costs})
     place = header.part(pair.cell).runner.placement
     return structs.replace(
         decisions.as_cell(decided, policy),

@@ -55,7 +55,7 @@ def of_run(
 
 
 def as_cell(decided: Decided, policy: Policy) -> CellComparison:
-    """What was decided on a cell, without figures and evidence."""
+    """Return what was decided on a cell, without figures and evidence."""
     pair, decision = decided
     return CellComparison(
         cell=pair.cell,

@@ -1,4 +1,4 @@
-"""What fails a gate: the exit code, and which regressions count while a runner's noise is not known."""
+"""The gate: its exit code, and which regressions count while a runner's noise is not known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Standing = Literal["proven", "provisional", "refuted"]
 
 
 def exit_code(comparison: Comparison) -> int:
-    """The exit code of a comparison; undecided cells count if the policy says so."""
+    """Return the exit code of a comparison; undecided cells count if the policy says so."""
     undecided = any(
         cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
         for cell in comparison.cells
@@ -33,7 +33,7 @@ def has_failed(comparison: Comparison) -> bool:
 
 
 def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
-    """The cells that the run did not get to, though their servers were there; bases among them."""
+    """List the cells that the run did not get to, though their servers were there; bases among them."""
     absent = {server.label for server in comparison.header.servers if server.absent}
     return tuple(
         cell
@@ -43,12 +43,12 @@ def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
 
 
 def judge_false_alarms(comparison: Comparison) -> Standing:
-    """What the runner's A/A cells say of how many gates alarm falsely."""
+    """Judge by the runner's A/A cells how many gates alarm falsely."""
     return judge_rate(comparison.false_alarms, comparison.policy)
 
 
 def judge_rate(known: FalseAlarms, policy: Policy) -> Standing:
-    """What these false alarms say of how many gates alarm falsely.
+    """Judge by these false alarms how many gates alarm falsely.
 
     Proven: it is at most the policy's, as the upper end of its interval is. Refuted: it is higher, as the
     lower end is. Provisional: they cannot tell yet.

@@ -17,7 +17,7 @@ Side = Literal["higher", "lower"]
 def place(
     value: Interval, bounds: tuple[float, float], unchanged: tuple[float, float]
 ) -> Side | Literal["within", "unclear"]:
-    """Where a value lies; `unchanged`: the least and the most that are no change."""
+    """Place a value; `unchanged`: the least and the most that are no change."""
     low, high = bounds
     if value.low > unchanged[1] and value.estimate >= high:
         return "higher"
@@ -27,12 +27,12 @@ def place(
 
 
 def interval_verdict(ratio: Interval, margin: float, *, worse: Side) -> Verdict:
-    """The verdict on a ratio of head to base, of which higher or lower values are worse."""
+    """Judge a ratio of head to base, of which higher or lower values are worse."""
     return _verdict(place(ratio, (1 / (1 + margin), 1 + margin), (1, 1)), worse)
 
 
 def difference_verdict(difference: Interval, bar: float, *, worse: Side) -> Verdict:
-    """The verdict on head less base, likewise."""
+    """Judge head less base, likewise."""
     return _verdict(place(difference, (-bar, bar), (0, 0)), worse)
 
 

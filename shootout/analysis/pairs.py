@@ -84,7 +84,7 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
 
 
 def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
-    """The block's A/A cell: its base beside a second instance of it; None if there was none."""
+    """Pair the block's base with a second instance of it, its A/A cell; None if there was none."""
     records = [
         record for record in document.starts if record.block == block.key and record.aa_control is not None
     ]
@@ -106,19 +106,19 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
 
 
 def aa_cell(block: Block, base: str) -> Cell:
-    """The block's A/A cell. No server has its name: it is a second instance of the base."""
+    """Name the block's A/A cell. No server has its name: it is a second instance of the base."""
     return block.cell(f"{base} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
-    """Metrics that verdicts are about: the policy's, with a latency for throughput at a fixed rate."""
+    """List metrics that verdicts are about: the policy's, with a latency for throughput at a fixed rate."""
     if header.profile.load.rate is None:
         return policy.judged
     return tuple(dict.fromkeys("latency_p95" if name == THROUGHPUT else name for name in policy.judged))
 
 
 def of_server(records: Sequence[StartRecord], server: str) -> Starts:
-    """One server's samples by start."""
+    """Select one server's samples by start."""
     return {r.start: samples for r in records for samples in r.samples if samples.server == server}
 
 
@@ -195,19 +195,19 @@ def start_log_tps(samples: Samples) -> float:
 
 
 def both_steady(base: Starts, head: Starts) -> tuple[Starts, Starts]:
-    """Both servers' samples in the starts in which both were steady, in order of the starts."""
+    """Select both servers' samples in the starts in which both were steady, in order of the starts."""
     starts = [s for s in sorted(base.keys() & head.keys()) if base[s].steady and head[s].steady]
     return {start: base[start] for start in starts}, {start: head[start] for start in starts}
 
 
 def rested_on(pair: Pair) -> tuple[Starts, Starts]:
-    """The base's and the head's samples that a verdict rests on; none where nothing is compared."""
+    """Select the base's and the head's samples that a verdict rests on; none where nothing is compared."""
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     return both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
 
 
 def unsteady(pair: Pair) -> str:
-    """Which servers did not become steady, and in which starts; empty if all did."""
+    """Say which servers did not become steady, and in which starts; empty if all did."""
     parts = []
     for server, starts in {pair.base.server: pair.base_starts, pair.cell.server: pair.starts}.items():
         numbers = [str(start) for start, samples in starts.items() if not samples.steady]
@@ -245,7 +245,7 @@ def _effect(name: str, base: Starts, head: Starts, policy: Policy) -> stats.Effe
 
 
 def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -> str | None:
-    """Why the cell failed: its own reason, or its server's if nothing at all was measured of that.
+    """Find why the cell failed: its own reason, or its server's if nothing at all was measured of that.
 
     In a merged run only the cell's own reason counts: the server may have worked on another runner.
     """
@@ -258,7 +258,7 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
 
 
 def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
-    """Why a server that returns more or fewer rows than the base has no result; None if it does not."""
+    """Say why a server that returns more or fewer rows than the base has no result; None if it does not."""
     first, *others = returned.differing_rows(of_base, of_head) or (None,)
     if first is None:
         return None
@@ -270,7 +270,7 @@ def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
 
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
-    """Why the document has no start of a server in a block, where it did not fail."""
+    """Say why the document has no start of a server in a block, where it did not fail."""
     cell = block.cell(server)
     if document.header.runner_of(cell) is None:
         return "not measured: its shard is missing"

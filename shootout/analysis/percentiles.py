@@ -101,7 +101,7 @@ def of_draws(
 
 @cache
 def _resamples(starts: int) -> Counts:
-    """How often each resample (a row) has each start.
+    """Draw how often each resample (a row) has each start.
 
     The seed is fixed, so that a document's verdicts are reproducible.
     """

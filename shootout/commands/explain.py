@@ -13,7 +13,7 @@ from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.document import journal
 from shootout.errors import Skip, leaving_out
-from shootout.explain import cells, changed_cells, judge, measure
+from shootout.explain import cells, changed_cells, judge, measure, perf
 from shootout.explain.documents import EXPLANATIONS
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
@@ -24,7 +24,13 @@ from shootout.parser import Parser
 if TYPE_CHECKING:
     from shootout.report.site.page import Listing
 
-BUDGET = replace(EXPLAIN, name="budget", help="minutes (default: 4)", default=4.0)
+MINUTES = 4.0
+BUDGET = replace(
+    EXPLAIN,
+    name="budget",
+    help="minutes; measures again what is explained already (default: 4)",
+    default=None,
+)
 SUSPECTS = ""  # in place of a setting to try
 
 
@@ -59,8 +65,14 @@ class Explain(Capability):
         else:
             cell = cells.named(document, args.cell)
         question = measure.Question(document, cell, path.parent, tuple(args.try_ or ()))
-        with command.progress() as observe:
-            file = _answered(question, args.budget, observe)
+        file = None if args.budget is not None or question.trials else changed_cells.known(question)
+        if file is None:
+            if lack := perf.lack():
+                command.left_out(f"profiles: {lack}")
+            with command.progress() as observe:
+                file = _answered(question, args.budget or MINUTES, observe)
+        else:
+            command.warn(f"{cell.name} is explained already; --budget MIN measures it again")
         judged = changed_cells.answer(file, args.out)
         with leaving_out(command.left_out):
             site = app.publish(path.parent, out / "site", acknowledged, command.left_out)
@@ -72,7 +84,7 @@ class Explain(Capability):
         return changed_cells.answer(path)
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """None: explanations are sections of cells. Those that cannot be read are named here, once."""
+        """Return None: explanations are sections of cells. Unreadable ones are named here, once."""
         for _ in EXPLANATIONS.newest_first(results, skip):
             pass
         return None

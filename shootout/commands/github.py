@@ -20,6 +20,7 @@ from shootout.inputs.options import (
 from shootout.model.history import Regression
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
+from shootout.report import run_answer
 from shootout.report.github import http, issues, markdown, request
 from shootout.report.github.repository import Repository
 from shootout.writers.markdown import write
@@ -42,8 +43,9 @@ def _github_comment(args: argparse.Namespace) -> int:
     else:
         runs, others = capability.by_owner(args.documents)
         pairs = [(path, steps.judge(path, args.acknowledged, left_out)) for path in runs]
-        summaries = [markdown.summary(each, app.sections(path, each, left_out)) for path, each in pairs]
-        summaries += [write(owner.judge(path)) for owner, paths in others.items() for path in paths]
+        said = [run_answer.answer(each, app.sections(path, each, left_out)) for path, each in pairs]
+        said += [owner.judge(path) for owner, paths in others.items() for path in paths]
+        summaries = map(write, said)
         body = markdown.comment(summaries, args.into, link)
     written = repository.comment(
         args.pull, request.MARKER, lambda old: markdown.beside(old, body, args.run_id)

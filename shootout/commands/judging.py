@@ -9,10 +9,9 @@ from typing import Any
 
 import msgspec
 
-from shootout import app, capability, command, figures, harness, steps
-from shootout.analysis import baseline, exit_codes, gate
+from shootout import app, capability, command, figures, steps
+from shootout.analysis import baseline, exit_codes
 from shootout.command import console, left_out, show, warn
-from shootout.conclusion import as_json
 from shootout.count import answer as count_answer
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS, joined
@@ -27,7 +26,7 @@ from shootout.inputs.options import (
 )
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
-from shootout.report import lines, listings
+from shootout.report import listings, run_answer
 from shootout.writers import terminal
 from shootout.writers.judged import Line
 
@@ -49,8 +48,7 @@ def _merge(args: argparse.Namespace) -> int:
 
 def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
     merged = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
-    harness.show(merged, json=args.json)
-    return merged.exit_code
+    return show(merged.answer, args)
 
 
 def _compare(args: argparse.Namespace) -> int:
@@ -59,14 +57,11 @@ def _compare(args: argparse.Namespace) -> int:
     judged = [owner.judge(path, args.base).at(path) for owner, paths in others.items() for path in paths]
     codes = [show(each, args) for each in judged]
     comparisons = [steps.judge(path, args.acknowledged, left_out, args.base, args.baseline) for path in runs]
+    same = args.base is None and args.baseline is None  # as what its explanations explain
     for path, comparison in zip(runs, comparisons, strict=True):
-        if args.json:
-            print(as_json(comparison, document=path).decode())
-        else:
-            same = args.base is None and args.baseline is None  # as what its explanations explain
-            known = app.sections(path, comparison, left_out) if same else {}
-            terminal.show(console(), lines.verdicts(comparison, known))
-    return exit_codes.worst([*codes, *map(gate.exit_code, comparisons)])
+        known = app.sections(path, comparison, left_out) if same and not args.json else {}
+        codes.append(show(run_answer.answer(comparison, known).at(path), args))
+    return exit_codes.worst(codes)
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
@@ -78,6 +73,7 @@ def _baseline_accept(args: argparse.Namespace) -> int:
         for cell in accepted.cells:
             name = f"{accepted.workload.name}, {figures.threads(cell.threads)}: {cell.server}"
             lines_of.append(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
+            lines_of += [f"    {baseline.advising(cell)}"] if baseline.advising(cell) else []
         terminal.show(console(), map(Line, lines_of))
     return 0
 

@@ -30,7 +30,7 @@ TURNS = Option(
     "seconds of load on each server in turn, while the others are stopped; 0: one after the other "
     "(default: 1)",
     "S",
-    partial(texts.decimal, maximum=3600, minimum=0),
+    partial(texts.decimal, maximum=3600, minimum=0, unit="seconds"),
     "turns",
     1.0,
 )
@@ -69,7 +69,7 @@ class Soak(Capability):
         return answer.answer(judge.judge(SOAKS.read(path)))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All soaks."""
+        """List all soaks."""
         for each in SOAKS.newest_first(results, skip):
             yield each.header.soak, answer.answer(judge.judge(each))
 

@@ -38,14 +38,13 @@ WITHOUT = Option("parts to leave out, such as time,data", "PART,…", texts.item
 
 
 class Upgrade(Capability):
-    """What an upgrade will do, and what to set."""
+    """An upgrade's effect, and what to set."""
 
     name = "upgrade"
     store = UPGRADES
     folder = "upgrades"
     title = "Upgrades"
     about = "What a new version does to speed, statements and settings."
-    lead = "upgrade/lead"
     columns = ("servers", "asked")
 
     def command(self, parser: Parser) -> None:
@@ -99,7 +98,7 @@ class Upgrade(Capability):
         return answer.answer(judge.read(UPGRADES.read(path), path.parents[1]))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All upgrades."""
+        """List all upgrades."""
         for each in UPGRADES.newest_first(results, skip):
             yield each.upgrade, answer.answer(judge.read(each, results))
 
@@ -117,7 +116,7 @@ def _again(args: argparse.Namespace) -> str:
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
-    """What was asked, and what is answered already. Raises InputError."""
+    """Take what was asked, and what is answered already. Raises InputError."""
     unknown = [part for part in args.without if part not in get_args(Part)]
     if unknown:
         raise InputError(f"--without {','.join(unknown)}: expected some of {', '.join(get_args(Part))}")
@@ -140,7 +139,7 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
 
 
 def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
-    """The newest upgrade of the same question. Raises InputError without one."""
+    """Find the newest upgrade of the same question. Raises InputError without one."""
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each

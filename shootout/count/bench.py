@@ -52,7 +52,7 @@ Key = tuple[str, str]  # workload and kind
 
 @dataclass
 class ServerCounts:
-    """What one server gave."""
+    """The counts of one server."""
 
     record: ServerRecord
     counts: list[KindCount] = field(default_factory=list)

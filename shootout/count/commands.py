@@ -13,7 +13,7 @@ NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on t
 
 
 def count_command(header: RunHeader) -> str | None:
-    """What counts the instructions of a run's first two servers; None if they cannot be counted.
+    """Write the command that counts a run's first two servers; None if they cannot be counted.
 
     Under the run's settings and with its statements, on the tables of the profile `count`.
     """

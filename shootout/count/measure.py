@@ -132,7 +132,7 @@ def measure(
 
 @dataclass(frozen=True)
 class _Starts:
-    """What starts have to do."""
+    """The work of starts."""
 
     chunks: Sequence[Sequence[Unit]]  # kinds in the order in which they are counted
     done: int  # starts of an earlier process
@@ -217,7 +217,7 @@ def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
 
 
 def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace, starts: _Starts) -> None:
-    """As many starts as are planned, or as fit into the budget; each is kept."""
+    """Count as many starts as are planned, or as fit into the budget; each is kept."""
     sampling, began_s = plan.profile.sampling, time.monotonic()
     for start in range(starts.done + 1, sampling.starts_min + 1):
         batches = [*_batches(benches, len(os.sched_getaffinity(0)))]
@@ -241,7 +241,7 @@ def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace, starts: _S
 
 
 def _batches(benches: Sequence[Bench], size: int) -> Iterator[Sequence[Bench]]:
-    """As many servers at a time as there are CPUs: Valgrind runs one thread of each."""
+    """Batch as many servers as there are CPUs: Valgrind runs one thread of each."""
     for first in range(0, len(benches), size):
         yield benches[first : first + size]
 
@@ -331,7 +331,7 @@ def _attempt(work: Callable[[Session], None], session: Session) -> None:
 
 
 def _costs(benches: Sequence[Bench]) -> dict[Key, int]:
-    """What an execution of each kind takes on the first server that knows it."""
+    """Take the cost of an execution of each kind from the first server that knows it."""
     return {key: cost for bench in reversed(benches) for key, cost in bench.counted.costs.items()}
 
 
@@ -403,7 +403,7 @@ def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocumen
 
 
 def _executed(bench: Bench) -> Iterator[Executed]:
-    """What a server executed; nothing if it was not counted."""
+    """Yield what a server executed; nothing if it was not counted."""
     counted, program = bench.counted, bench.server.program
     if counted.shares and isinstance(program, Tree):
         yield Executed(counted.record, program.files.mysqld, counted.shares, counted.beside)

@@ -32,7 +32,7 @@ class CountedKind(Value):
 
 
 class KindCount(Value):
-    """What one server executed for one kind after one start."""
+    """The instructions that one server executed for one kind after one start."""
 
     server: str  # label
     workload: str
@@ -140,7 +140,7 @@ class CountComparison(Value):
 
 
 class CountPoint(Value):
-    """What one document counted for a kind on a server."""
+    """The count of a kind on a server in one document."""
 
     run: str
     started: str  # ISO 8601, UTC

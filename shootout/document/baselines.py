@@ -12,7 +12,7 @@ from msgspec import structs
 from shootout import files
 from shootout.document import compatibility, formats
 from shootout.errors import InputError
-from shootout.model.history import Baseline
+from shootout.model.history import Baseline, BaselineCell
 from shootout.model.run import RunHeader
 from shootout.paths import file_stem
 
@@ -21,7 +21,7 @@ RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's nam
 
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
-    """The file for a runner and workload."""
+    """Return the file for a runner and workload."""
     return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
@@ -38,7 +38,7 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
-    """The run's baselines in `place`: a file, or the folder of all runners, which the first `accept` makes.
+    """Find a run's baselines in `place`: a file, or all runners' folder, which the first `accept` makes.
 
     A workload without a baseline on its runner gets another runner's, so that the refusal can name what
     differs. Raises InputError if a baseline cannot be read, or if the place does not exist.
@@ -61,7 +61,7 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
 
 
 def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
-    """Store baselines; returns them by file.
+    """Store baselines; returns their cells, with earlier runs, by file.
 
     A cell keeps its earlier runs, and cells that were not measured anew are preserved. Raises InputError if a
     file cannot be read or written, or if its runs cannot be compared with the new ones; then nothing changes.
@@ -70,7 +70,16 @@ def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
     merged = {path: _merged(path, new) for path, new in accepted.items()}
     for path, baseline in merged.items():
         _write(path, baseline)
-    return accepted
+    return {path: _of_cells(merged[path], new) for path, new in accepted.items()}
+
+
+def _of_cells(baseline: Baseline, new: Baseline) -> Baseline:
+    wanted = {_key(cell) for cell in new.cells}
+    return structs.replace(baseline, cells=tuple(cell for cell in baseline.cells if _key(cell) in wanted))
+
+
+def _key(cell: BaselineCell) -> tuple[str, str, int]:
+    return cell.dataset, cell.server, cell.threads
 
 
 def _merged(path: Path, new: Baseline) -> Baseline:
@@ -78,9 +87,9 @@ def _merged(path: Path, new: Baseline) -> Baseline:
         return new
     if (different := next(compatibility.baselines(old, new), None)) is not None:
         raise InputError(f"{path}: the new run does not fit: {different}; delete the file to begin anew")
-    cells = {(cell.dataset, cell.server, cell.threads): cell for cell in old.cells}
+    cells = {_key(cell): cell for cell in old.cells}
     for cell in new.cells:
-        key = (cell.dataset, cell.server, cell.threads)
+        key = _key(cell)
         again = {run.run for run in cell.runs}
         kept = [run for run in cells[key].runs if run.run not in again] if key in cells else []
         cells[key] = structs.replace(cell, runs=(*kept, *cell.runs)[-RUNS_MAX:])

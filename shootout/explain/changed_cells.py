@@ -62,6 +62,16 @@ def measured(
     return measure.explain(question, planned, observe)
 
 
+def known(question: measure.Question) -> Path | None:
+    """Find the file of an explanation that the cell has already; None if there is none to be read."""
+    path = EXPLANATIONS.path_of_cell(question.results, question.document.header.run, question.cell.name)
+    try:
+        explained = judge.read(path).explanation
+    except InputError:
+        return None
+    return path if explained.cell == question.cell else None
+
+
 def answer(path: Path, out: Path | None = None) -> Answer:
     """Answer why a cell changed; `out`: the folder that commands name. Raises InputError."""
     explained = judge.read(path)
@@ -85,7 +95,7 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
 
 
 def _section(results: Path, run: str, cell: Cell) -> Section | None:
-    """What explains a cell's change, with what was counted of its servers."""
+    """Explain a cell's change, with what was counted of its servers."""
     path = EXPLANATIONS.path_of_cell(results, run, cell.name)
     if not path.exists():
         return None

@@ -14,7 +14,7 @@ from shootout.model.plan import ProfileFile
 
 
 def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
-    """The profile that options name, at its scale; the other options win over both.
+    """Read the profile that options name, at its scale; the other options win over both.
 
     Raises InputError for what the profile cannot have, and for options that exclude each other.
     """
@@ -41,7 +41,7 @@ def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
 
 
 def _changes(selection: Selection) -> dict[str, Any]:
-    """What options change in a profile's tables."""
+    """List what options change in a profile's tables."""
     if selection.budget == 0:
         raise InputError("--budget 0: expected a number above 0")
     tables: dict[str, Any] = {}

@@ -21,7 +21,7 @@ _UPRIGHT = re.compile(r"^ *Variable_name: (\w+)\s+Value: ", re.MULTILINE)
 
 
 def read(file: Path) -> tuple[str, ...]:
-    """What the file says of flushing, each as NAME=VALUE. Raises InputError."""
+    """Read the file's settings of flushing, each as NAME=VALUE. Raises InputError."""
     with opened(file) as content:
         text = content.read().decode(errors="replace")
     if _GROUP.search(text):
@@ -36,7 +36,7 @@ def read(file: Path) -> tuple[str, ...]:
 
 
 def unknown(fidelity: Fidelity) -> Iterator[str]:
-    """What is missing without such a file."""
+    """Warn of what is missing without such a file."""
     if fidelity.commits is not None and fidelity.commits >= COMMITS_MIN:
         share = f"COMMIT and the like take {100 * fidelity.commits:.0f} % of the log's time"
         yield (

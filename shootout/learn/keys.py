@@ -1,4 +1,4 @@
-"""Which keys are new: those that a log's statements insert, and the values that repeat them."""
+"""New keys: those that a log's statements insert, and the values that repeat them."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Inserted:
         return value_hash(value) in self.hashes
 
     def share(self, slot: Slot) -> float:
-        """The share of a slot's different values that are among them."""
+        """Compute the share of a slot's different values that are among them."""
         limits = [limit for limit in (self.most, _most(slot)) if limit is not None]
         known = [hash for hash in slot.hashes if not limits or hash <= min(limits)]
         return sum(hash in self.hashes for hash in known) / len(known) if known else 0.0
 
 
 def inserted(templates: Sequence[Template], bound: Sequence[Bound]) -> dict[str, Inserted]:
-    """What the log inserts, by column."""
+    """Find the keys that the log inserts, by column."""
     slots: dict[str, list[Slot]] = {}
     few: dict[str, bool] = {}
     for template, one in zip(templates, bound, strict=True):
@@ -85,7 +85,7 @@ def is_child(binding: Binding) -> bool:
 
 
 def numbered(template: Template, bindings: Sequence[Binding], tables: Sequence[str], schema: Schema) -> str:
-    """The column whose number the server gives to the one row that a statement inserts; empty: none."""
+    """Find the column whose number the server gives to the one row that a statement inserts; empty: none."""
     if not tables or not adds_rows(template) or any(slot.sizes for slot in template.slots):
         return ""
     column = next((each for each in schema.tables[tables[0]].values() if each.automatic), None)
@@ -100,7 +100,7 @@ def numbered(template: Template, bindings: Sequence[Binding], tables: Sequence[s
 def without_parents(
     sequence: LogSequence, templates: Sequence[Template], bound: Sequence[Bound], schema: Schema
 ) -> set[int]:
-    """The statements that write a unique foreign key whose parent their transaction does not insert."""
+    """Find the statements that write a unique foreign key whose parent their transaction does not insert."""
     lacking = set()
     links: Mapping[tuple[int, int], Link] = {
         (link.statement, link.slot): link

@@ -30,7 +30,7 @@ FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
 
-# What a workload cannot send again and again, by its first word, and why.
+# Statements that a workload cannot send again and again, by their first words, and why.
 _UNSENT = {
     "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
     "reads a file": "LOAD",
@@ -38,7 +38,7 @@ _UNSENT = {
     "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER",
 }
 
-# What drivers say when they take a connection, again and again, and what no other statement depends on.
+# Statements that drivers send when they take a connection, and that no other statement depends on.
 _SETS_UP = re.compile(
     r"SET\s+(?:NAMES|(?:SESSION\s+)?TRANSACTION\s+ISOLATION|(?:@@)?(?:SESSION[\s.]+)?CHARACTER_SET_RESULTS)\b",
     re.IGNORECASE,
@@ -60,7 +60,7 @@ class LearnedStatement(Value):
 
 
 class LearningReport(Value):
-    """What was learned, and what was left out."""
+    """Everything learned from a log, and what was left out."""
 
     logs: tuple[str, ...]
     server: str  # that loaded the dump
@@ -80,7 +80,7 @@ class LearningReport(Value):
 
 
 def values_of(instance: Running, schema: str) -> Callable[[str], Values]:
-    """What reads the values of TABLE.COLUMN, each column once. It raises MeasureError."""
+    """Make a reader of the values of TABLE.COLUMN, each column once. It raises MeasureError."""
 
     @cache
     def values(name: str) -> Values:
@@ -105,7 +105,7 @@ def learn(
     settings: Sequence[str] = (),
     refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
-    """The workload file's text and the report, from a log, its bound templates, and the dump's columns.
+    """Write the workload file and the report, from a log, its bound templates, and the dump's columns.
 
     `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason.
 
@@ -229,7 +229,7 @@ def _label(slot: Slot, binding: Binding) -> str:
 
 
 def _unsent(template: Template, bound: Bound) -> str:
-    """Why a workload cannot have this statement; empty: it can."""
+    """Say why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
     word = re.match(r"[\s(]*(\w*)", template.sql)
@@ -291,7 +291,7 @@ def _sequences(
 
 
 def warnings(log: Log) -> Iterator[str]:
-    """Why a workload learned from the log may not be what the server ran."""
+    """Say why a workload learned from the log may not be what the server ran."""
     if log.kind == "slow" and log.fastest_s > FASTEST_MAX_S:
         fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
         yield f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
@@ -333,13 +333,13 @@ def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transactio
 
 
 def mean_statements(sequences: Sequence[LogSequence]) -> float:
-    """Statements of a transaction."""
+    """Count the statements of a transaction."""
     count = max(1, sum(sequence.count for sequence in sequences))
     return sum(sequence.count * len(sequence.statements) for sequence in sequences) / count
 
 
 def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
-    """What the log says of each statement, frequent ones first."""
+    """Sum up what the log says of each statement, frequent ones first."""
     whole = max(1, sum(statement.template.count for statement in statements))
     said = []
     for statement, one in zip(statements, bound, strict=True):

@@ -1,4 +1,4 @@
-"""What a loaded dump says: tables, columns, keys, and the values of columns."""
+"""The schema in a loaded dump: tables, columns, keys, and the values of columns."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Schema:
     keys: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     def key_of(self, column: Column) -> str:
-        """The column whose values a foreign key repeats, through all parents; or the column itself."""
+        """Find the column whose values a foreign key repeats, through all parents; or the column itself."""
         seen = {column.full_name}
         while column.parent and column.parent not in seen:
             seen.add(column.parent)

@@ -1,4 +1,4 @@
-"""What a log of statements says: templates, their parameters' values, and transactions. It holds literals."""
+"""A log of statements: templates, their parameters' values, and transactions. It holds literals."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class LogSequence(Value):
 
 
 class LeftOut(Value):
-    """What no template has, and why."""
+    """Statements that have no template, and why."""
 
     reason: str
     statements: Count

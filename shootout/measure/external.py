@@ -137,7 +137,7 @@ class ExternalServer:
                 raise
 
     def record(self, template: Loaded | None = None, instance: Running | None = None) -> ServerRecord:
-        """What is known of the server so far."""
+        """Record what is known of the server so far."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
         warnings += (*slow_builds.warnings(self.server.version, self.comment, variables, ""),)
@@ -178,7 +178,7 @@ def _is_as_loaded(server: External, tables: Dataset) -> bool:
 
 
 def _warnings(server: External, instance: Running) -> tuple[Warning, ...]:
-    """How this server differs from those that the suite starts."""
+    """Warn of how this server differs from those that the suite starts."""
     restarted = "It was running before and is not restarted: its figures lack the effect of a restart."
     placed = "It runs on its own CPUs, not on those that servers started here are pinned to."
     stopped = "It keeps running during the turns of others: what it still writes then affects their figures."

@@ -1,4 +1,4 @@
-"""What loads one server for long: servers that are ours to start, and one block's load on them."""
+"""Long load on one server: servers that are ours to start, and one block's load on them."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Send = Callable[[float], Slice]
 
 @dataclass(frozen=True)
 class LongLoad:
-    """What long load takes of a plan: one block, and servers that are ours to start."""
+    """The part of a plan that long load takes: one block, and servers that are ours to start."""
 
     plan: Plan
     block: Block
@@ -49,7 +49,7 @@ class LongLoad:
     def prepared(
         self, name: str, observe: Observe
     ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]], dict[str, str]]]:
-        """A directory for instances, the servers, found and loaded, and why others could not be loaded.
+        """Prepare a directory for instances, the servers, loaded, and why others could not be loaded.
 
         Raises InputError as a run does.
         """
@@ -66,7 +66,7 @@ class LongLoad:
 
     @contextmanager
     def connected(self, instance: Instance, place: Placement, seed: str) -> Iterator[tuple[Send, Hooks]]:
-        """What sends the block's load for so many seconds, from the client's CPUs. Raises MeasureError."""
+        """Connect; then the block's load can be sent, from the client's CPUs. Raises MeasureError."""
         bound = self.plan.workloads[self.block.workload]
         client, cpus = place.cpus(self.block.threads, writes=bound.program.writes)
         if instance.pid is not None:

@@ -42,7 +42,7 @@ CONNECTION_LIMITS = {
 }
 # Status variables that count work, as opposed to gauges, which report a current level.
 COUNTERS = ("Created_tmp", "Handler_", "Innodb_", "Rows_read", "Select_", "Sort_", "Table_locks_")
-# What SHOW GLOBAL STATUS raises itself, in MySQL 5.6 to 8.0 and MariaDB 10.1 to 11.4, after it has read: one
+# Counters that SHOW GLOBAL STATUS raises after it has read, in MySQL 5.6 to 8.0, MariaDB 10.1 to 11.4: one
 # reading always falls between two, and to fewer transactions on a slower server. So does Bytes_sent.
 RAISED_BY_READING = {
     *("Created_tmp_tables", "Handler_external_lock", "Handler_read_rnd_next", "Handler_tmp_write"),
@@ -73,7 +73,7 @@ class ServerUnderTest(Protocol):
         """Start the server on what `load` gave, and read its pages. Raises MeasureError."""
 
     def record(self, template: Any = None, instance: Running | None = None) -> ServerRecord:
-        """What is known of the server so far."""
+        """Record what is known of the server so far."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class ManagedServer:
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
-        """The datasets on this server, from the cache or loaded now. Raises MeasureError.
+        """Take the datasets on this server from the cache, or load them. Raises MeasureError.
 
         They stay in the cache until `held` is closed; loading may evict others.
         """
@@ -144,7 +144,7 @@ class ManagedServer:
         return instance
 
     def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
-        """The running server; before its first start, what its files say."""
+        """Describe the running server; before its first start, what its files say."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
         comment = variables.get("version_comment", "")
@@ -175,7 +175,7 @@ class ManagedServer:
 
 
 def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
-    """The record of an optional server that is not available here."""
+    """Make the record of an optional server that is not available here."""
     return ServerRecord(
         label=label,
         reference=reference.text,
@@ -192,7 +192,7 @@ def absent_record(label: str, reference: ServerReference, settings_name: str) ->
 
 
 def engine(program: Program, schema: str, instance: Running, seed: int, workers: int = 1) -> Engine:
-    """What sends a program to this server, with the values that its columns have. Raises MeasureError."""
+    """Make the engine for a program on this server, with the values of its columns. Raises MeasureError."""
     filled = columns.continued(columns.filled(program, schema, instance), schema, instance)
     return Engine(msgspec.json.encode(filled), seed, workers)
 
@@ -221,7 +221,7 @@ def connect(engine: Engine, instance: Running, schema: str, connections: int) ->
 
 
 def handle(label: str, instance: Running, *, control: bool = False) -> ServerHandle:
-    """What measuring needs of a running server."""
+    """Make a running server's handle for measuring."""
     of_host = machine.counters(instance.pid)
     flushes = machine.flushes(instance.directory) if isinstance(instance, Instance) else None
     waits = WAITS

@@ -28,7 +28,7 @@ Failed = Callable[[str, str], None]  # receives a server's label and the reason
 
 
 def now() -> str:
-    """The time as documents write it: ISO, UTC."""
+    """Write the time as documents write it: ISO, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
@@ -73,7 +73,7 @@ class Recorder:
 
     @property
     def spent_s(self) -> float:
-        """Of the budget, so far."""
+        """The part of the budget spent so far."""
         return time.monotonic() - self.budget_began_s
 
     def add_server(self, record: ServerRecord) -> None:

@@ -62,7 +62,7 @@ def running(reference: ServerReference, settings_name: str, port: int | None) ->
 
 
 def endpoint(instance: Instance) -> Endpoint:
-    """How to reach the server as root; writes a client option file with the password."""
+    """Return how to reach the server as root; writes a client option file with the password."""
     file = instance.directory / _CLIENT
     account = {"socket": quoted(instance.socket), "user": "root", "password": f'"{instance.password}"'}
     accounts.write(file, ["[client]", *(f"{name} = {value}" for name, value in account.items())])

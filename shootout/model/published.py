@@ -19,7 +19,7 @@ class PublishedPeak(Value):
 
 
 class PublishedReport(Value):
-    """What sysbench prints after a run, beside the transactions/s."""
+    """The rest of sysbench's report after a run, beside the transactions/s."""
 
     requests_per_s: float  # reads and writes
     other_per_s: float
@@ -56,7 +56,7 @@ class DataPoint(Value):
 
     @property
     def words(self) -> str:
-        """It in words: `5.5 at 64 threads, oltp_read_only`."""
+        """The figure in words: `5.5 at 64 threads, oltp_read_only`."""
         return f"{self.server} at {threads_text(self.threads)}" + (
             f", {self.workload}" if self.workload else ""
         )
@@ -74,7 +74,7 @@ class Claim(Value):
 
     @property
     def ratio_words(self) -> str:
-        """What is divided by what."""
+        """The ratio's two sides, in words."""
         alike = (self.head.threads, self.head.workload) == (self.base.threads, self.base.workload)
         return f"{self.head.server if alike else self.head.words} over {self.base.words}"
 
@@ -96,11 +96,11 @@ class Published(Value):
     notes: tuple[str, ...] = ()  # what a reader should know about the figures
 
     def server(self, name: str) -> PublishedServer:
-        """The server of that name. Raises StopIteration."""
+        """Find the server of that name. Raises StopIteration."""
         return next(server for server in self.servers if server.name == name)
 
     def figure(self, server: str, workload: str, threads: int | None) -> float | Literal["error"] | None:
-        """A server's throughput at a thread count or, for None, its peak. None: not published."""
+        """Find a server's throughput at a thread count or, for None, its peak. None: not published."""
         published = self.server(server)
         if threads is None:
             return published.peaks[workload].tps if workload in published.peaks else None
@@ -111,7 +111,7 @@ class Published(Value):
 
 
 def threads_text(threads: tuple[int, ...]) -> str:
-    """The thread counts of a DataPoint, in words."""
+    """Put the thread counts of a DataPoint in words."""
     match threads:
         case (first, last):
             return f"{first} to {last} threads"

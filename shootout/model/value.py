@@ -63,7 +63,7 @@ def decoded(data: bytes, type: type[T]) -> T:
 
 
 def fault_of(error: Exception) -> str:
-    """What decoding found wrong, on one line of printable text: it may quote anything."""
+    """Describe what decoding found wrong, on one line of printable text: it may quote anything."""
     text = str(error).removeprefix("Object contains ").removeprefix("Object missing required ")
     return quoted(text if text == str(error) or text.startswith("unknown") else f"missing {text}")
 

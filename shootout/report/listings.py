@@ -1,16 +1,16 @@
-"""What commands without verdicts show: servers, the cache, the runner, the history."""
+"""Results of commands without verdicts: servers, the cache, the runner, the history."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from shootout.answer import SYMBOLS
 from shootout.figures import NONE, counted, moment, percent, size
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.verdict import Verdict
 from shootout.numbers import percents
-from shootout.report.wording import SYMBOLS
-from shootout.runner.doctor import Report
+from shootout.runner.doctor import CHANGES, Report
 from shootout.servers.sources.cache import Cleared, Contents, Entry
 from shootout.servers.sources.catalogue import Fetched, Offer
 from shootout.writers.judged import STYLES, Judged, Line, Table
@@ -44,7 +44,7 @@ def _change(change: ChangePoint) -> Line:
 
 
 def descriptions(by_name: Mapping[str, str]) -> Judged:
-    """What comes with shootout, by name."""
+    """List what comes with shootout, by name."""
     return Judged((Table(("name", "description"), tuple(by_name.items())),), by_name)
 
 
@@ -71,12 +71,12 @@ def _state(offer: Offer) -> str:
 
 
 def fetched(server: Fetched) -> Line:
-    """Where a server is."""
+    """Say where a server is."""
     return Line(f"{server.reference}  {server.family} {server.version}  {server.directory}")
 
 
 def access(server: str, endpoint: Endpoint) -> Judged:
-    """How to reach a running server."""
+    """Say how to reach a running server."""
     lines = {
         "server": f"{server}, version {endpoint.version}, running until Ctrl-C",
         "client": endpoint.command,
@@ -96,6 +96,8 @@ def doctor(report: Report) -> Judged:
 
 
 def _doctor(report: Report) -> Iterator[Line | Table]:
+    yield _fitness(report)
+    yield Line()
     findings: list[tuple[str | Line, ...]] = []
     for finding in report.findings:
         sign = Line("✓", "green") if finding.fit else Line("!", "yellow")
@@ -107,11 +109,9 @@ def _doctor(report: Report) -> Iterator[Line | Table]:
     yield Table(("", "", ""), tuple(findings))
     yield Line()
     yield Line(f"runner {report.runner.fingerprint}; doctor changes nothing: run the commands yourself")
-    yield Line()
     if not report.noise:
-        remedy = "run shootout doctor --calibrate or any larger run"
-        yield Line(f"no A/A cells measured on this runner yet: {remedy}")
         return
+    yield Line()
     yield _noise(report)
     alarms = report.false_alarms
     share = f"{percents(alarms.share.low)} to {percents(alarms.share.high)}"
@@ -123,6 +123,21 @@ def _doctor(report: Report) -> Iterator[Line | Table]:
             f"until {counted(wanting, 'more A/A cell')} show no false alarm, "
             "only confirmed regressions beyond the margin fail a gate"
         )
+
+
+def _fitness(report: Report) -> Line:
+    """The losses that this machine can show, in one sentence."""
+    marked = sum(not finding.fit for finding in report.findings)
+    disturb = f"; {counted(marked, 'disturbance')}, marked ! below" if marked else ""
+    if not report.noise:
+        remedy = "`shootout doctor --calibrate`, or any larger run, tells which losses it can see"
+        return Line(f"no A/A cells measured on this runner yet: {remedy}{disturb}", "yellow")
+    if report.visible is None:
+        return Line(
+            f"unfit: one of five runs, or more, would miss a loss of {100 * CHANGES[-1]:g} %{disturb}", "red"
+        )
+    minutes = f" in {report.budget_min:g} minutes" if report.budget_min is not None else ""
+    return Line(f"fit to see losses of {100 * report.visible:g} %{minutes}{disturb}", "green")
 
 
 def _noise(report: Report) -> Table:

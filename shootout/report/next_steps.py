@@ -1,4 +1,4 @@
-"""What follows a regression: what it was measured on, how to measure it again, how to acknowledge it."""
+"""Next steps after a regression: what it was measured on, how to measure it again, how to acknowledge it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from datetime import date, timedelta
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
+from shootout.paths import IS_CHECKOUT
 from shootout.report import commands, wording
 
 DAYS = 90  # for which a suggested acknowledgement holds
 DIGITS = 12  # of a commit or a build
-FILE = "fixtures/acknowledged.toml"
+FILE = "fixtures/acknowledged.toml" if IS_CHECKOUT else "a file for --acknowledged"
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
-from shootout.analysis.warnings import OTHER_BASE
-from shootout.characters import visible
+from shootout.answer import SYMBOLS
 from shootout.figures import (
     NONE,
     amount,
@@ -17,10 +16,10 @@ from shootout.figures import (
     change_range,
     counted,
     factor,
+    is_multiple,
     percent,
     signed_to,
     threads,
-    throughput,
 )
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import (
@@ -37,20 +36,8 @@ from shootout.numbers import MINUS, SPACE, number, percents, share
 from shootout.report import commands, evidence
 from shootout.report.sections import Section
 
-# Of the table of verdicts, for terminal and comments; `#` before a column's name: numbers.
-VERDICT_COLUMNS = (
-    "workload", "#threads", "server", "#base, tps", "#tps", "#change", "interval", "#detectable", "verdict",
-)  # fmt: skip
 ALONE = "Measured alone, with nothing to compare it with"
 
-SYMBOLS = {
-    Verdict.REGRESSED: "▼",
-    Verdict.IMPROVED: "▲",
-    Verdict.EQUIVALENT: "=",
-    Verdict.INCONCLUSIVE: "?",
-    Verdict.FAILED: "✕",
-    Verdict.UNJUDGED: "○",
-}
 MEANINGS = {
     Verdict.REGRESSED: "Significantly slower than the base: the whole interval lies below zero, "
     "and the change is at least the margin.",
@@ -65,7 +52,6 @@ MEANINGS = {
 LEANINGS = {"slower": "▽", "faster": "△"}  # of inconclusive cells: hollow, for unproven
 CAUSES_SHOWN = 2
 UNTOLD = 0.9  # an interval of a share that is wider tells nothing
-FACTOR_MIN = 2.0  # from here on a sentence has a factor
 LITTLE = 0.25  # of a change: a cause of less explains little
 OUTCOME_SYMBOLS = {Outcome.HOLDS: "✓", Outcome.FAILS: "✗", Outcome.INCONCLUSIVE: "?"}
 WORST_FIRST = (
@@ -83,20 +69,6 @@ def first_line(text: str) -> str:
     return next(iter(text.splitlines()), "")
 
 
-def detectable(cell: CellComparison) -> str:
-    """The smallest loss that the cell's run would have detected, `−1.4 %`; empty if unknown."""
-    loss = next((metric.detectable for metric in cell.judged if metric.detectable is not None), None)
-    if loss is None:
-        return ""
-    sign = MINUS if cell.judged[0].metric == THROUGHPUT else "+"
-    return f"{sign}{percents(loss)}"
-
-
-def verdict(cell: CellComparison) -> str:
-    mark = " (acknowledged)" if cell.acknowledged else ""
-    return f"{symbol(cell)} {reading(cell)}{mark}"
-
-
 def symbol(cell: CellComparison) -> str:
     return LEANINGS[cell.leaning] if cell.leaning else SYMBOLS[cell.verdict]
 
@@ -107,23 +79,11 @@ def reading(cell: CellComparison) -> str:
 
 
 def far_from_baseline(cells: Sequence[CellComparison]) -> str:
-    """Which cells are how far from their baselines, the worst first."""
+    """Say which cells are how far from their baselines, the worst first."""
     first, *others = worst_first(cells)
     more = f", and {counted(len(others), 'other cell')}" if others else ""
     name = f"{first.cell.workload}, {threads(first.cell.threads)}: {first.cell.server}"
     return f"{name} is {decided_change(first)} from its accepted runs{more}"
-
-
-def verdict_rows(cells: Sequence[CellComparison]) -> Iterator[tuple[str, ...]]:
-    """These cells below VERDICT_COLUMNS."""
-    for c in cells:
-        base_tps, tps = (
-            throughput(each.tps.estimate) if each else NONE for each in (c.base_figures, c.figures)
-        )
-        if any(warning.code == OTHER_BASE for warning in c.warnings):
-            base_tps += f" ({c.base.server})"
-        cell = (c.cell.workload, str(c.cell.threads), c.cell.server)
-        yield (*cell, base_tps, tps, decided_change(c), decided_range(c), detectable(c), verdict(c))
 
 
 def comment(text: str) -> str:
@@ -135,7 +95,7 @@ def comment(text: str) -> str:
 
 
 def more_minutes(comparison: Comparison) -> str:
-    """How many more minutes would decide undecided cells; empty if none likely would."""
+    """Say how many more minutes would decide undecided cells; empty if none likely would."""
     wanting = remaining(comparison)
     if wanting is None:
         return ""
@@ -146,7 +106,7 @@ def more_minutes(comparison: Comparison) -> str:
 
 
 def explain_gate(comparison: Comparison) -> str:
-    """Which regressions fail a gate, and why; empty if all do."""
+    """Say which regressions fail a gate, and why; empty if all do."""
     state = gate.judge_false_alarms(comparison)
     if state == "proven" or not heads(comparison):
         return ""
@@ -173,7 +133,7 @@ def explain_gate(comparison: Comparison) -> str:
 
 
 def false_alarms(known: FalseAlarms, of: str) -> str:
-    """What A/A cells tell of the runs `of` a kind."""
+    """Say what A/A cells tell of the runs `of` a kind."""
     seen = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
     low, high = known.share.low, known.share.high
     told = f"{percents(low)} to {percents(high)} of" if high - low <= UNTOLD else "too few to say how many"
@@ -181,22 +141,10 @@ def false_alarms(known: FalseAlarms, of: str) -> str:
 
 
 def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
-    """Why a regression does not fail the gate; empty if it does."""
+    """Say why a regression does not fail the gate; empty if it does."""
     if (accepted := c.acknowledged) is not None:
         return f"acknowledged by {accepted.owner} until {accepted.expires}: {accepted.reason}"
     return "" if gate.counts(c, comparison) else explain_gate(comparison)
-
-
-def properties(c: CellComparison) -> dict[str, str]:
-    """A cell's properties for a test report; `detectable` qualifies a pass."""
-    texts = {
-        "verdict": verdict(c),
-        "change": decided_change(c) if c.cell != c.base else "",
-        "why": visible(change_sentence(c)),
-        "detectable": detectable(c),
-        "reason": visible(c.reason),
-    }
-    return {name: words for name, words in texts.items() if words}
 
 
 def causes_title(c: CellComparison) -> str:
@@ -229,11 +177,17 @@ def change_sentence(c: CellComparison) -> str:
     if decided is not None and decided[0] == THROUGHPUT:
         ratio = decided[1].estimate
         word, times = ("slower", 1 / ratio) if ratio < 1 else ("faster", ratio)
-        size = (
-            f"× {number(times, digits=2)}" if times >= FACTOR_MIN else change(decided[1]).lstrip(f"+{MINUS}")
-        )
+        size = f"×{number(times)}" if is_multiple(decided[1]) else size.lstrip(f"+{MINUS}")
         size = f"{size} {word}"
     return "; ".join((size, *evidence.evidence(c)))
+
+
+def undecided(c: CellComparison) -> str:
+    """Say what is missing for a verdict on an undecided cell whose interval lies beyond zero; else empty."""
+    _, ratio = decisive(c) or ("", None)
+    if c.verdict is not Verdict.INCONCLUSIVE or ratio is None or ratio.low <= 1 <= ratio.high:
+        return ""
+    return c.reason.partition(": ")[2] or c.reason
 
 
 def leading_causes(
@@ -255,7 +209,7 @@ def leading_causes(
 
 
 def cause(cause: Cause) -> str:
-    """What changed per transaction, and its approximate share of the transaction's time."""
+    """Say what changed per transaction, and its approximate share of the transaction's time."""
     metric = metrics.BY_NAME.get(cause.name) if cause.kind == "work" else None
     title, unit = (metric.title, metric.unit) if metric else (cause.name, "s")
     base, head = amount(cause.base, unit), amount(cause.head, unit)
@@ -287,7 +241,7 @@ def measured(cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
 
 
 def unconfirmed(changed: Sequence[CellComparison]) -> str:
-    """How many of these changes no fresh starts have confirmed, `, 2 of them unconfirmed`; empty if none."""
+    """Count the changes that no fresh starts have confirmed, `, 2 of them unconfirmed`; empty if none."""
     count = sum(not any(metric.confirmed for metric in c.judged[:1]) for c in changed)
     if not count:
         return ""
@@ -295,7 +249,7 @@ def unconfirmed(changed: Sequence[CellComparison]) -> str:
 
 
 def failures(comparison: Comparison) -> Iterator[str]:
-    """Why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
+    """Say why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
     servers: dict[tuple[str, int, str], list[str]] = {}
     for c in comparison.cells:
         if c.verdict is Verdict.FAILED:
@@ -312,7 +266,7 @@ def failures(comparison: Comparison) -> Iterator[str]:
 
 
 def unmeasured(comparison: Comparison) -> Iterator[str]:
-    """Which cells were not measured, each reason once; a base only where nothing is compared with it."""
+    """Say which cells were not measured, each reason once; a base only where nothing is compared with it."""
     alone = not heads(comparison)
     reasons: dict[str, list[str]] = {}
     for c in gate.unmeasured(comparison):
@@ -341,7 +295,7 @@ def decisive(c: CellComparison) -> tuple[str, Interval] | None:
 
 
 def worsening(metric: str, ratio: float) -> float:
-    """How much worse a metric is than the base's, as a fraction; negative: better."""
+    """Compute how much worse a metric is than the base's, as a fraction; negative: better."""
     return 1 - ratio if metric == THROUGHPUT else ratio - 1
 
 
@@ -358,12 +312,6 @@ def decided_change(c: CellComparison) -> str:
         return NONE
     metric, ratio = decided
     return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
-
-
-def decided_range(c: CellComparison) -> str:
-    """The interval of the decisive change, `−25.3 to −22.9 %`; empty if nothing was compared."""
-    decided = decisive(c)
-    return change_range(decided[1]) if decided else ""
 
 
 def finding(result: ClaimResult) -> str:
@@ -398,13 +346,13 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     within = share(margin(c, policy))
     if metric == THROUGHPUT:
         decided = {
-            Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
-            Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+            Verdict.REGRESSED: f"{size} slower than {base}",
+            Verdict.IMPROVED: f"{size} faster than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{within}",
         }
         what = ""
         if c.leaning:
-            return f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven"
+            return f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven: {undecided(c)}"
     else:
         title = metrics.TITLES[metric]
         titled = title[0].upper() + title[1:]
@@ -414,5 +362,5 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
             Verdict.EQUIVALENT: f"{titled} the same as on {base}, within ±{within}",
         }
         what = f" in {title}"
-    undecided = f"Inconclusive: the difference{what} from {base} may be anywhere from {change_range(ratio)}"
-    return decided.get(c.verdict, undecided)
+    open_ = f"Inconclusive: the difference{what} from {base} may be anywhere from {change_range(ratio)}"
+    return decided.get(c.verdict) or "; ".join(filter(None, (open_, undecided(c))))

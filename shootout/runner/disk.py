@@ -27,7 +27,7 @@ WRITES_MIN = 2000.0  # per second
 
 
 class Speed(Value):
-    """What fio measured."""
+    """The disk's speed, by fio."""
 
     flush_p50_s: float
     flush_p99_s: float

@@ -1,4 +1,4 @@
-"""What to know about a runner before trusting its verdicts: machine, noise, false alarms."""
+"""Facts to know about a runner before trusting its verdicts: machine, noise, false alarms."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shootout.analysis import ledger, stats
 from shootout.analysis.power import flagged
 from shootout.document import ledgers
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import THROUGHPUT, Policy
+from shootout.model.plan import THROUGHPUT, Policy, Profile
 from shootout.model.run import Finding, Runner
 from shootout.model.value import Value
 from shootout.model.verdict import FalseAlarms
@@ -22,6 +22,7 @@ from shootout.servers.processes import children
 
 CHANGES = (0.01, 0.02, 0.03, 0.05, 0.10)  # losses on the power curve
 STARTS = 6  # of the run that it describes
+POWER_MIN = 0.8  # share of runs that flag a loss which can be seen
 
 
 class CellNoise(Value):
@@ -38,35 +39,43 @@ class CellNoise(Value):
 
 
 class Report(Value):
-    """What `shootout doctor` reports."""
+    """The report of `shootout doctor`."""
 
     runner: Runner
     findings: tuple[Finding, ...]
     noise: tuple[CellNoise, ...]
     false_alarms: FalseAlarms  # with the profile's settings, in gates like the newest run's
     aa_cells_wanting: int  # without a false alarm, until the rate is known to satisfy the policy
+    budget_min: float | None  # of the gates; None: without limit
+
+    @property
+    def visible(self) -> float | None:
+        """The smallest of CHANGES that can be seen in every kind of cell; None: not even the largest."""
+        losses = (loss for loss in CHANGES if all(c.power[f"{loss:g}"] >= POWER_MIN for c in self.noise))
+        return next(losses, None)
 
 
-def examine(data: Path, results: Path, policy: Policy, settings: str, skip: Callable[[str], None]) -> Report:
+def examine(data: Path, results: Path, gates: Profile, skip: Callable[[str], None]) -> Report:
     """Examine this machine for some seconds, and the ledger of its runs in `results`.
 
-    `data`: where the servers' data will lie. `settings`: of the gates whose false alarms count. `skip`
+    `data`: where the servers' data will lie. `gates`: their settings, policy and budget count. `skip`
     receives why lines of the ledger are left out. Raises InputError.
     """
-    runner = machine.inspect(data)
+    runner, policy = machine.inspect(data), gates.policy
     entries = ledgers.read(results / ledgers.FOLDER, runner.fingerprint, skip)
-    false_alarms = ledger.false_alarms_of_gates(entries, policy, settings)
+    false_alarms = ledger.false_alarms_of_gates(entries, policy, gates.settings)
     return Report(
         runner=runner,
         findings=tuple(_findings(data)),
         noise=noise(entries, policy),
         false_alarms=false_alarms,
         aa_cells_wanting=ledger.cells_needed(false_alarms, policy),
+        budget_min=None if gates.sampling.budget_s is None else gates.sampling.budget_s / 60,
     )
 
 
 def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
-    """The noise of each kind of cell in the ledger, by settings."""
+    """List the noise of each kind of cell in the ledger, by settings."""
     grouped: dict[tuple[ledger.Kind, str], list[LedgerEntry]] = {}
     for entry in entries:
         grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
@@ -91,7 +100,7 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
 
 
 def power(loss: float, noise: ledger.Noise, margin: float, policy: Policy) -> float:
-    """The share of runs that flag a loss of throughput beside A/A cells with such noise.
+    """Compute the share of runs that flag a loss of throughput beside A/A cells with such noise.
 
     From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
     included.

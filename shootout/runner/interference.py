@@ -118,6 +118,5 @@ def _process(host: Host, pid: str) -> tuple[tuple[int, str], Process] | None:
 
 
 def _mend(process: Process) -> str:
-    if process.kernel:
-        return ""
-    return f"sudo systemctl stop {process.unit}" if process.unit else f"kill {process.pid}"
+    """The command that stops a service; whose any other process is, and what for, we do not know."""
+    return f"sudo systemctl stop {process.unit}" if process.unit and not process.kernel else ""

@@ -1,4 +1,4 @@
-"""What newer versions do for a statement or its plan, and the value that turns it off.
+"""Behaviours of newer versions on a statement or its plan, and the values that turn them off.
 
 Source: the manuals' pages of these variables. A pattern says how a plan shows that the server did it.
 """
@@ -23,7 +23,7 @@ class Behaviour(NamedTuple):
     shown: str = ""  # pattern of a plan; empty: no plan shows it
 
 
-# What the planner of a newer version does.
+# Behaviours of a newer planner.
 PLANNED: Mapping[str, Behaviour] = {
     "range_optimizer_max_mem_size": Behaviour("0"),  # MySQL 5.7.9; 0: no limit
     "in_predicate_conversion_threshold": Behaviour("0", r"<subquery"),  # MariaDB 10.3.18; 0: never
@@ -53,7 +53,7 @@ _DERIVED = "<derived"
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the servers themselves say of a change."""
+    """The servers' own words on a change."""
 
     warnings: tuple[str, ...] = ()  # those of the head alone, of a plan or of a start
     plans: tuple[tuple[str, str], ...] = ()  # changed ones, in words: the base's and the head's

@@ -16,7 +16,7 @@ from shootout.settings.table import FOR_WRITES, NOTABLE, PLANNING, RENAMED, SETT
 COSTLY = len(SUSPECTED)  # ranks of settings that are known to cost are below it
 Origin = Literal["requested", "default", "only one has it"]
 
-# What no two instances share, and what only names or describes a server.
+# Variables that no two instances share, or that only name or describe a server.
 _IDENTITY = re.compile(
     r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|version.*|pid_file|log_file|file_name)"
     r"|(?!gtid_mode|enforce_).*gtid_.*"
@@ -40,7 +40,7 @@ class VariableDifference:
 def differences(
     base: Mapping[str, str], head: Mapping[str, str], requested: Collection[str] = ()
 ) -> list[VariableDifference]:
-    """What differs between two servers' variables: notable ones first, then by name.
+    """List what differs between two servers' variables: notable ones first, then by name.
 
     `requested`: variables that either server's settings profile sets. A renamed variable has its name on the
     head. Values that mean the same differ in nothing, such as an empty one and its default.
@@ -65,7 +65,7 @@ def differences(
 
 
 def of_behaviour(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """A server's variables without those that only name or describe it, or its folders."""
+    """List a server's variables without those that only name or describe it, or its folders."""
     return ((name, value) for name, value in variables.items() if not _IDENTITY.fullmatch(name))
 
 
@@ -118,7 +118,7 @@ def _flags(text: str | None) -> dict[str, str]:
 
 
 def renamed(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
-    """The head's names of the base's variables that it has under another one."""
+    """Find the head's names of the base's variables that it has under another one."""
     names = dict(RENAMED)
     for setting in SETTINGS.values():
         readings = [setting.reading(variables) for variables in (base, head)]
@@ -163,7 +163,7 @@ def is_known(server: ServerRecord) -> bool:
 
 
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
+    """Name the settings that differ between two servers: those asked for, and those nobody asked for."""
     of_base, of_head = ({record.name: record for record in server.settings} for server in (base, head))
     asked: list[str] = []
     unasked: list[str] = []
@@ -184,7 +184,7 @@ def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None
 
 
 def rank(name: str) -> int:
-    """A setting's place among those that are known to cost most."""
+    """Find a setting's place among those that are known to cost most."""
     variables = SETTINGS[name].variables if name in SETTINGS else {name}
     return next((place for place, suspected in enumerate(SUSPECTED) if suspected in variables), COSTLY)
 

@@ -1,4 +1,4 @@
-"""What a server reference adds to the settings of its run: `@NAME`, `@FILE`, `@VARIABLE=VALUE`."""
+"""Settings that a server reference adds to those of its run: `@NAME`, `@FILE`, `@VARIABLE=VALUE`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _VARIABLE = re.compile(r"[\w.-]+ *=")
 
 
 def combine(run: str, added: str | None = None) -> SettingsProfile:
-    """The settings of a server, from those of its run and what follows the `@` of its reference.
+    """Combine a server's settings, from those of its run and what follows the `@` of its reference.
 
     `added` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE
     adds to it; `only:FILE` is that file alone. Raises as `load` does.
@@ -30,7 +30,7 @@ def combine(run: str, added: str | None = None) -> SettingsProfile:
 
 
 def name_of(run: str, added: str | None = None) -> str:
-    """What the settings are called in records and on pages."""
+    """Name the settings as records and pages do."""
     parts = [run]
     for part in _parts(added):
         parts = [*parts, part] if _adds(part) else [part.removeprefix(ONLY)]
@@ -38,7 +38,7 @@ def name_of(run: str, added: str | None = None) -> str:
 
 
 def _parts(added: str | None) -> list[str]:
-    """What `+` joins; within a value it joins only what can be a part."""
+    """Split at `+`; within a value it joins only what can be a part."""
     if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
         return [] if added is None else [added]
     parts: list[str] = []
@@ -59,7 +59,7 @@ def _replaces(part: str) -> bool:
 
 
 def _one_option(text: str) -> SettingsProfile:
-    """The profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
+    """Make the profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:

@@ -37,7 +37,7 @@ MEASURES: dict[Measure, str] = {
     "shutdown": "shutdown",
 }
 OTHERS_BAR = 0.05  # CPUs
-# Of a finding: the factor to the unit in which it is printed, decimals, that unit, and the form.
+# A finding's form: the factor to the unit in which it is printed, decimals, that unit, and the form.
 UNITS: dict[FindingKind, tuple[float, int, str, Form]] = {
     "level": (100.0, 1, "%", "signed"),
     "slope": (100.0, 2, "%", "signed"),
@@ -55,7 +55,7 @@ EXPLAINED = (
 
 
 def answer(result: SoakResult) -> Answer:
-    """What became of each server under load."""
+    """Describe what became of each server under load."""
     header, failures = result.document.header, result.document.failures
     lasted = figures.duration(header.duration_s)
     return Answer(
@@ -89,7 +89,7 @@ def answer(result: SoakResult) -> Answer:
 
 
 def headline(result: SoakResult) -> str:
-    """The result in one sentence for each head."""
+    """Sum up the result in one sentence for each head."""
     said = [_sentence(pair) for pair in result.comparisons if pair.head != pair.base]
     return " ".join(said) or "One server under load, compared with none."
 
@@ -129,7 +129,7 @@ def _finding(finding: Finding) -> Row:
 
 
 def _footprint(comparison: SoakComparison) -> Topic | None:
-    """What the head took beside the base."""
+    """Compare the head's footprint with the base's."""
     if not comparison.footprint or comparison.base == comparison.head:
         return None
     rows = tuple(
@@ -171,7 +171,7 @@ def _servers(result: SoakResult) -> Topic:
 
 
 def remarks(comparison: SoakComparison) -> Iterator[str]:
-    """What such a soak can find, and whether the machine was the same for both servers."""
+    """Say what such a soak can find, and whether the machine was the same for both servers."""
     if comparison.detectable is not None:
         loss = number(100 * comparison.detectable, 0)
         yield f"Of five such soaks, four would find a loss of {loss}{SPACE}% that begins midway."
@@ -184,7 +184,7 @@ def remarks(comparison: SoakComparison) -> Iterator[str]:
 
 
 def conditions(header: SoakHeader) -> str:
-    """What was loaded, how, and for how long."""
+    """Describe what was loaded, how, and for how long."""
     pace = "closed loop" if header.load.rate is None else f"{number(header.load.rate)} transactions/s"
     return ", ".join(
         (

@@ -1,4 +1,4 @@
-"""What is read beside a load: a server's levels, and the CPU time that others take."""
+"""Gauges read beside a load: a server's levels, and the CPU time that others take."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Gauges:
         (self._runs.clear if paused else self._runs.set)()
 
     def taken(self) -> dict[Gauge, float]:
-        """What was read since the last call."""
+        """Hand over the gauges read since the last call."""
         taken, self._newest = self._newest, {}
         return taken
 
@@ -86,7 +86,7 @@ class Gauges:
 
 
 def innodb_gauges(text: str) -> dict[Gauge, float]:
-    """Those in the text of SHOW ENGINE INNODB STATUS; before 5.1's plugin, positions are two words each."""
+    """Read the gauges in SHOW ENGINE INNODB STATUS; before 5.1's plugin, positions are two words each."""
     gauges: dict[Gauge, float] = {}
     if dirty := re.search(r"^Modified db pages\s+(\d+)", text, re.MULTILINE):
         gauges["dirty_pages"] = float(dirty[1])
@@ -103,7 +103,7 @@ def innodb_gauges(text: str) -> dict[Gauge, float]:
 
 
 def _sizes(folder: Path) -> Iterator[int]:
-    """What each file below takes on the disk; files come and go."""
+    """List the disk space of each file below; files come and go."""
     for top, _, files in os.walk(folder):
         for name in files:
             try:

@@ -183,7 +183,7 @@ class _Loaded:
 
 @dataclass
 class _Seen:
-    """What is told while a soak runs: how far it is, and after a minute what it can find."""
+    """Slices seen by a running soak, to tell how far it is, and after a minute what it can find."""
 
     servers: Sequence[_Loaded]
     header: SoakHeader

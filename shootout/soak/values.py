@@ -63,7 +63,7 @@ class SoakSlice(Value, tag="slice", tag_field="record"):
 
 
 class SoakEnd(Value, tag="end", tag_field="record"):
-    """What one server took for its soak."""
+    """A server's footprint at the end of its soak."""
 
     server: str
     footprint: dict[Measure, Quantity]  # what is visible of it: bytes, ratios, seconds

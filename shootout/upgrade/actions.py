@@ -1,4 +1,4 @@
-"""What to do about an upgrade: one list, the first thing that is read."""
+"""Actions for an upgrade: one list, the first thing that is read."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def todo(found: Findings) -> Topic | None:
 
 
 def _start(found: Findings) -> Iterator[str]:
-    """What the new server needs before it starts, and before applications send statements."""
+    """Say what the new server needs before it starts, and before applications send statements."""
     fates = found.document.options
     if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
         them = "it" if len(stops) == 1 else "them"
@@ -92,7 +92,7 @@ def _tried(found: Findings, change: CountChange) -> str:
 
 
 def _open(found: Findings) -> Iterator[str]:
-    """What is not known yet, and the command that adds it."""
+    """Say what is not known yet, and the command that adds it."""
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (

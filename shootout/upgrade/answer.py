@@ -17,6 +17,7 @@ from shootout.model.verdict import Comparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.report import circumstances, differing
 from shootout.report.site.names import page_of, run_folder
+from shootout.report.site.svg import Forest
 from shootout.upgrade import actions, configuration, configured, settable
 from shootout.upgrade.judge import CHANGED, Findings
 from shootout.upgrade.values import LARGE
@@ -24,6 +25,7 @@ from shootout.upgrade.words import difference, end, instructions, instructions_o
 
 KINDS = "kinds of statement"
 KINDS_MAX = 8  # that a line names
+FOREST_ENDS = 3  # of the worst and of the best cells on the first page
 MEANING = ", ".join(
     f"{SYMBOLS[verdict]} {meaning}"
     for verdict, meaning in (
@@ -34,7 +36,7 @@ MEANING = ", ".join(
 
 
 def answer(found: Findings) -> Answer:
-    """What an upgrade does, in the order in which people ask."""
+    """Describe an upgrade, in the order in which people ask."""
     document = found.document
     return Answer(
         name=f"{found.old} to {found.new}",
@@ -44,7 +46,26 @@ def answer(found: Findings) -> Answer:
         exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
         footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
         listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
+        brief=brief(found),
     )
+
+
+def brief(found: Findings) -> Topic:
+    """The worst and the best of what changed, how many plans did, and what to set."""
+    cells = found.cells
+    shown = (*cells[:FOREST_ENDS], *cells[max(FOREST_ENDS, len(cells) - FOREST_ENDS) :])
+    rows = tuple(
+        (cell.cell.workload, f"{figures.threads(cell.cell.threads)}, {settings_of(run)}", ratio, cell.verdict)
+        for run, cell in shown
+        if (ratio := cell.ratio) is not None
+    )
+    lines = [] if rows else [sentence(found)]
+    if found.plans_compared:
+        kinds = counted(found.plans_compared, "kind of statement", KINDS)
+        lines.append(f"{len(found.plans) or 'None'} of {kinds} planned in another way")
+    if useful := [each.setting for each in found.restorations if each.restores]:
+        lines.append(f"Set {', '.join(map(settable.named, useful))}")
+    return Topic(lines=tuple(lines), drawing=Forest(rows) if rows else None)
 
 
 def value(found: Findings) -> dict[str, object]:
@@ -80,7 +101,7 @@ def headline(found: Findings) -> str:
 
 
 def sentence(found: Findings) -> str:
-    """What could not be measured, and why; then the worst and the best change."""
+    """Say what could not be measured, and why; then the worst and the best change."""
     parts: dict[str, list[str]] = {}
     for part, why in found.unmeasured.items():
         parts.setdefault(configuration.cause(why), []).append(part)
@@ -127,7 +148,7 @@ def _undecided(verdicts: Sequence[Verdict]) -> str:
 
 
 def _on(found: Findings, machine: str) -> str:
-    """What became of throughput on a machine."""
+    """Say what became of throughput on a machine."""
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [end(*each) for each in here if each[1].verdict in CHANGED]:
@@ -181,7 +202,7 @@ def _workloads(found: Findings) -> Topic | None:
 def _conditions(run: Comparison) -> str:
     effective = {each.name: each.effective for each in run.header.servers[-1].settings}
     size, flush = effective.get("buffer_pool_bytes") or "", effective.get("flush_method")
-    pool = [f"a buffer pool of {figures.size(int(size))}"] * size.isdecimal()
+    pool = [f"a buffer pool of {figures.setting(size, 'buffer_pool_bytes')}"] * size.isdecimal()
     pool += [f"flush method {flush}"] * bool(flush)
     setup = circumstances.setup(run).partition(": ")[2]
     return f"{settings_of(run)}: {', '.join((setup, *pool))}"
@@ -252,7 +273,7 @@ def _news(change: PlanChange) -> Iterator[str]:
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
-    """How each plan comes to its rows, or else what it does with the tables, if that is what changed."""
+    """Say how each plan comes to its rows, or what it does with the tables, if that is what changed."""
     plans = (change.base, change.head)
     said = tuple(map(differing.access, plans))
     if len(set(said)) > 1:

@@ -1,4 +1,4 @@
-"""What two servers make of a my.cnf: each is started with it, and asked."""
+"""A my.cnf on two servers: each is started with it, and asked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 # Before a server has its log, its name stands in place of a level.
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
-# What servers warn of on every machine, or only in an instance directory of ours.
+# Warnings of servers on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(
     r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode"
     r"|ib_buffer_pool",
@@ -49,7 +49,7 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    Of `sql_mode` only the modes that it lacks are left out. A server may ignore what it does not know:
+    Only the modes that it lacks are left out of `sql_mode`. A server may ignore what it does not know:
     `loose`. Call this from the main thread. Raises MeasureError where nothing can be blamed.
     """
     given = dict(options)
@@ -109,7 +109,7 @@ def halved(options: Mapping[str, str], starts: Callable[[Mapping[str, str]], boo
 
 @contextmanager
 def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -> Iterator[Instance]:
-    """A server that was initialised and started with these options. Raises MeasureError."""
+    """Start a server that was initialised with these options. Raises MeasureError."""
     shutil.rmtree(directory, ignore_errors=True)
     instances.initialise(program, directory, options)
     with instances.start(program, directory, options) as instance:
@@ -117,7 +117,7 @@ def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -
 
 
 def _lacking(program: Installation, directory: Path, modes: Iterable[str]) -> list[str]:
-    """The modes that the server refuses one by one."""
+    """Find the modes that the server refuses one by one."""
 
     def is_refused(mode: str) -> bool:
         try:
@@ -146,7 +146,7 @@ def loose(option: str) -> str:
 def fates(
     options: tuple[Mapping[str, str], Mapping[str, str]], old: Probe, new: Probe
 ) -> Iterator[OptionFate]:
-    """What becomes of each option, of those that each server reads."""
+    """Find what becomes of each option, of those that each server reads."""
     called = differences.renamed(old.variables, new.variables)
     by_old, by_new = (each.items() for each in options)
     for option, value in dict.fromkeys((*by_old, *by_new)):
@@ -177,7 +177,7 @@ def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
 
 
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
-    """Why a server does not start with an option that it reads."""
+    """Say why a server does not start with an option that it reads."""
     refused = old.refused.get(option, "")
     if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
         refused = old.told[option]  # a variable, and no option: the old server runs without it
@@ -261,7 +261,7 @@ def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
-    """What the last error that names options, or else their values, says of them."""
+    """Find the options that the last error names, or else their values, and its words on them."""
     for text in reversed(_messages(log, _ERROR)):
         by_name = [option for option in options if _names(text, variable(option))]
         by_value = [

@@ -26,14 +26,16 @@ def refused(found: Findings) -> Topic | None:
         for failure in lacking
         if failure.server == found.new
     ]
-    if old := [failure.kind for failure in lacking if failure.server == found.old]:
-        lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
-    if document.results is not None:
-        lines += document.results or ["Every statement that was compared returns the same rows."]
+    lines += document.results or []
     if found.counted:
         lines += modes_dropped(found.counted.document)
-    rows = (*(_fate(fate, found) for fate in found.fates), *_meanings(found))
+    if document.results == ():
+        lines.append("Every statement that was compared returns the same rows.")
+    fates = sorted(found.fates, key=lambda fate: not fate.refused)
+    rows = (*(_fate(fate, found) for fate in fates), *_meanings(found))
     lines += _file(found)
+    if old := [failure.kind for failure in lacking if failure.server == found.old]:
+        lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
     if not (lines or rows):
         return None
     columns = ("option", "value", found.old, found.new, "what happens")

@@ -1,4 +1,4 @@
-"""What an upgrade's parts say together: cells, statements, plans, settings, and what restores the old."""
+"""Findings of an upgrade's parts together: cells, statements, plans, settings, and what restores the old."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDo
 
 T = TypeVar("T")
 LOG_WRITERS = "innodb_log_writer_threads"
-# What a new server may do beside the statement, and how to have it not do that.
+# Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
     "performance_schema": "OFF",
     LOG_WRITERS: "OFF",
@@ -112,7 +112,7 @@ class Findings:
         }
 
     def plan(self, change: CountChange) -> str:
-        """Whether the plan of a kind is the same."""
+        """Say whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
             return "changed"
@@ -192,7 +192,7 @@ class Findings:
         return tuple(found)
 
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
-        """Those of the trials that have features off which the old server has on, too."""
+        """Select the trials that have features off which the old server has on, too."""
         old = self.document.variables.get(self.old, {})
         every = (trial.partition("=") for trial in trials)
         return tuple(
@@ -250,7 +250,7 @@ class Findings:
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
-        """What each old value does, the most helpful first."""
+        """The effect of each old value, the most helpful first."""
         return tuple(
             sorted(
                 self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))

@@ -1,6 +1,6 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-What needs no quiet machine comes first: settings, the data directory, statements, results. Time comes last,
+Settings, the data directory, statements and results need no quiet machine, and come first. Time comes last,
 with the workloads that changed most in their statements first.
 """
 
@@ -317,7 +317,7 @@ class _Session:
 
 
 def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
-    """What happens when a server starts on another one's data directory."""
+    """Start a server on another one's data directory."""
     began_s = time.monotonic()
     same, reason = False, ""
     try:

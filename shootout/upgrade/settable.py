@@ -1,4 +1,4 @@
-"""What to set: what each old value restores, saves and costs."""
+"""Settings to set: what each old value restores, saves and costs."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def settable(found: Findings) -> Topic | None:
     ]
     measured = [setting for setting, _ in found.timings]
     untimed = [each for each in useless if _by_time(each) and each not in measured]
-    if without := [_named(each) for each in useless if not _by_time(each)]:
+    if without := [named(each) for each in useless if not _by_time(each)]:
         lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
     if untimed:
         lines.append(
-            f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
+            f"Not tested in time, and instructions do not show it: {', '.join(map(named, untimed))}."
         )
-    lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
+    lines += [f"{named(each.setting)}: {each.failed}" for each in every if each.failed]
     lines += _explained(found)
     improved = [setting for setting, cell in found.timings if cell.verdict is Verdict.IMPROVED]
     chosen = [*improved, *(each.setting for each in useful)]
@@ -64,7 +64,7 @@ def settings_to_set(found: Findings) -> Iterator[str]:
         if each.restores:
             best = min(each.restores, key=_estimate)
             costs = f"; costs {_worst(each)}" if each.cost else ""
-            yield f"Set {_named(each.setting)}: {instructions(best)} for {best.kind}{costs}."
+            yield f"Set {named(each.setting)}: {instructions(best)} for {best.kind}{costs}."
 
 
 def _lost(worst: Worst) -> str:
@@ -75,10 +75,10 @@ def _lost(worst: Worst) -> str:
 
 
 def _tried(found: Findings, worst: Worst) -> str:
-    """What restores the headline's loss, as far as that was tested."""
+    """Say what restores the headline's loss, as far as that was tested."""
     said = "no tested setting certainly restores it"
     if worst.restored_by:
-        said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
+        said = f"{', '.join(map(named, worst.restored_by))} restores instructions of {worst.workload}"
         said += ", not tested in time" * bool(worst.throughput)
     elif not worst.tested:
         why = found.document.left_out.get("restoring")
@@ -96,12 +96,12 @@ def _tried(found: Findings, worst: Worst) -> str:
 def _timed(setting: str, cell: CellComparison) -> str:
     """Throughput without and with a setting."""
     if cell.ratio is None or cell.figures is None or cell.base_figures is None:
-        return f"{_named(setting)}: not tested in time ({cell.reason})"
+        return f"{named(setting)}: not tested in time ({cell.reason})"
     before, after = (number(each.tps.estimate, 0) for each in (cell.base_figures, cell.figures))
     change = f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)})"
     said = "" if cell.verdict in CHANGED else f", {cell.verdict}"
     where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}"
-    return f"{_named(setting)}: {before} tps without it, {after} with it, {change}{said} ({where})."
+    return f"{named(setting)}: {before} tps without it, {after} with it, {change}{said} ({where})."
 
 
 def _by_time(setting: str) -> bool:
@@ -109,7 +109,7 @@ def _by_time(setting: str) -> bool:
 
 
 def _restores(found: Findings, restored: Restored) -> str:
-    """What a setting restores, by the kind that it helps most."""
+    """Say what a setting restores, by the kind that it helps most."""
     best = min(restored.restores, key=_estimate)
     lost = next(
         loss.change
@@ -120,7 +120,7 @@ def _restores(found: Findings, restored: Restored) -> str:
     more = f", and for {', '.join(others)}" if others else ""
     costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
     return (
-        f"{_named(restored.setting)}: {instructions(best)} for {best.kind}, which needs {amount(lost)} "
+        f"{named(restored.setting)}: {instructions(best)} for {best.kind}, which needs {amount(lost)} "
         f"on {found.new}{more}; {costs}."
     )
 
@@ -131,28 +131,28 @@ def _replans(found: Findings, restored: Restored) -> str:
     counts = {each.kind: each for each in (*restored.restores, *restored.saves, *restored.cost)}
     said = [f"{instructions(counts[kind])} for {kind}" for kind in kinds if kind in counts]
     why = ", ".join(said) or "instructions are the same, or undecided"
-    return f"{_named(restored.setting)} restores {found.old}'s plan of {', '.join(kinds)}: {why}."
+    return f"{named(restored.setting)} restores {found.old}'s plan of {', '.join(kinds)}: {why}."
 
 
 def _saves(found: Findings, restored: Restored) -> str:
-    """Why a setting with which kinds need fewer instructions is not recommended."""
+    """Say why a setting with which kinds need fewer instructions is not recommended."""
     best = min(restored.saves, key=_estimate)
     others = len(restored.saves) - 1
     more = f" and {counted(others, 'other kind')}" if others else ""
     has_it = restored.setting in found.document.trials.get(OFF, "").split("+")
     why = f"{found.old} has it on, too" if has_it else "none of them costs more"
     said = f"{instructions(best)} for {best.kind}{more}, but {why}"
-    return f"{_named(restored.setting)} is not known to restore a loss: {said}."
+    return f"{named(restored.setting)} is not known to restore a loss: {said}."
 
 
 def _explained(found: Findings) -> Iterator[str]:
-    """What is left of the losses with all settings, and how much of them these explain."""
+    """Say what is left of the losses with all settings, and how much of them these explain."""
     left = [loss for loss in found.losses if loss.left is not None]
     if not left:
         return
     worst = left[0]
     off = found.document.trials[OFF].split("+") if found.document.trials[OFF] else []
-    own = [_named(each.setting) for each in found.restorations if each.setting not in off]
+    own = [named(each.setting) for each in found.restorations if each.setting not in off]
     where = [(off, "both servers"), (own, found.new)]
     said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
     if worst.left:
@@ -168,7 +168,8 @@ def _explained(found: Findings) -> Iterator[str]:
         )
 
 
-def _named(setting: str) -> str:
+def named(setting: str) -> str:
+    """Name the options of a setting."""
     return ", ".join(setting.split("+"))
 
 

@@ -18,7 +18,7 @@ Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
 
 
 class OptionFate(Value):
-    """What the two servers make of one option of the user's my.cnf."""
+    """The fate of one option of the user's my.cnf on the two servers."""
 
     option: str  # as written
     value: str
@@ -77,5 +77,5 @@ class UpgradeDocument(Value):
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What its parts measured, below the results."""
+        """The files that its parts measured, below the results."""
         return tuple(filter(None, (self.statements, self.restoring, self.timed, *self.runs, *self.elsewhere)))

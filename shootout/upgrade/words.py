@@ -20,10 +20,10 @@ def difference(change: CountChange | None) -> Whole | None:
 
 
 def amount(change: CountChange) -> str:
-    """How many more instructions, or fewer."""
+    """Say how many more instructions, or fewer."""
     ratio = change.ratio
     assert ratio is not None  # of what is judged
-    if not 1 / 3 < ratio.estimate < 3:
+    if figures.is_multiple(ratio):
         return f"{factor(ratio).whole} as many"
     if ratio.low <= 1 <= ratio.high:
         return factor(ratio).whole

@@ -1,4 +1,4 @@
-"""What a command found: lines and tables for people, a value for machines, an exit code for scripts."""
+"""A command's findings: lines and tables for people, a value for machines, an exit code for scripts."""
 
 from __future__ import annotations
 

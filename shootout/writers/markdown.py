@@ -2,45 +2,55 @@
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from shootout import answer as answers
-from shootout.answer import Answer, Field, Link, Point, Table, Topic
+from shootout.answer import ROWS_MAX, Answer, Field, Link, Point, Table, Topic
 from shootout.characters import visible
+from shootout.figures import counted
 
-# What starts a mention, a reference, an emoji or an address. GitHub decodes entities before it looks for
-# these, so a zero-width space has to break them (github/cmark-gfm#181).
-_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)", re.IGNORECASE)
-# That space, characters that could start markup, and the bar of tables.
-_MARKUP = re.compile(r"([\u200b\\`*_{}\[\]<>()#!|~@&:$^])")
+# Beginnings of mentions, references, emoji, addresses and markers of ours. GitHub decodes entities before it
+# looks for these, so a zero-width space has to break them (github/cmark-gfm#181).
+_LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)|<(?=!--)", re.IGNORECASE)
+# Starts of markup: anywhere, underscores outside of words, and of blocks at the start of a line.
+_MARKUP = re.compile(r"[\\`*\[\]<#|~&]|(?<![^\W_])_+|_+(?![^\W_])|^[-+](?=[-+\s]|$)|^>|(?<=^\d)[.)](?=\s|$)")
+_MATHS = "&#36;"  # GitHub looks for formulas before Markdown unescapes
 
 
 def write(answer: Answer) -> str:
     """Write an answer for a step summary or a ticket."""
     lines = [f"**{escaped(answer.headline)}**", ""]
+    if answer.conditions:
+        lines += [escaped(answer.conditions), ""]
     for topic in answers.shown(answer):
         lines += _topic(topic)
     return "\n".join(lines).rstrip() + "\n"
 
 
 def _topic(topic: Topic) -> Iterator[str]:
+    if topic.folded:
+        yield from folded(topic.title, _content(topic))
+        return
     if topic.title:
         yield from (f"### {escaped(topic.title)}", "")
+    yield from _content(topic)
+
+
+def _content(topic: Topic) -> Iterator[str]:
     if topic.lines:
         yield from (*(f"- {escaped(line)}" for line in topic.lines), "")
     if topic.points:
         yield from (*points(topic.points), "")
     for each in topic.tables:
-        yield from (*table_lines(each), "")
-        if each.more:
-            yield from (each.more, "")
+        yield from table_lines(each)
     if topic.commands:
         yield from (*code("\n".join(topic.commands)), "")
 
 
 def points(every: Iterable[Point]) -> Iterator[str]:
-    """A list of sentences, with what they introduce."""
+    """Write a list of sentences, with what they introduce."""
     for point in every:
         yield f"- {escaped(point.text)}"
         yield from (f"  - {escaped(item)}" for item in point.items)
@@ -48,11 +58,16 @@ def points(every: Iterable[Point]) -> Iterator[str]:
 
 
 def table_lines(shown: Table) -> Iterator[str]:
-    """Draw an answer's table."""
+    """Write an answer's table; a whole one's rows beyond the first are folded."""
     columns = [
         f"{'#' * is_number}{name}" for name, is_number in zip(shown.columns, shown.numeric, strict=True)
     ]
-    return table(columns, (map(_field, row) for row in shown.first))
+    rows = [[*map(_field, row)] for row in shown.first]
+    yield from (*table(columns, rows[:ROWS_MAX]), "")
+    if more := rows[ROWS_MAX:]:
+        yield from folded(counted(len(more), "more row"), table(columns, more))
+    if shown.more:
+        yield from (shown.more, "")
 
 
 def _field(value: Field) -> str:
@@ -63,15 +78,24 @@ def _field(value: Field) -> str:
 
 
 def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that a click shows."""
-    yield from (f"<details><summary>{escaped(title)}</summary>", "", *lines, "", "</details>", "")
+    """Fold lines until a click shows them."""
+    summary = html.escape(_broken(title))  # in HTML, no backslash escapes
+    content = "\n".join(lines).rstrip("\n")
+    yield from (f"<details><summary>{summary}</summary>", "", content, "", "</details>", "")
 
 
 def escaped(text: str) -> str:
     """Any text on one line, escaped so that it cannot form markup, links or mentions."""
-    one_line = " ".join(visible(text).split())
-    broken = _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", one_line)
-    return _MARKUP.sub(lambda match: f"&#{ord(match[1])};", broken)
+    return _MARKUP.sub(_escape, _broken(text)).replace("$", _MATHS)
+
+
+def _broken(text: str) -> str:
+    """Any text on one line, without mentions and links."""
+    return _LINKED.sub("\\g<0>\N{ZERO WIDTH SPACE}", " ".join(visible(text).split()))
+
+
+def _escape(match: re.Match[str]) -> str:
+    return "".join(f"\\{character}" for character in match[0])
 
 
 class Markup(str):
@@ -90,7 +114,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def code(text: str) -> Iterator[str]:
-    """A code block that `text` cannot close."""
+    """Write a code block that `text` cannot close."""
     fence = _fence(text, 3)
     yield from (fence, _shown(text), fence)
 

@@ -75,7 +75,7 @@ class Display:
 
 
 def _live_line(progress: Progress, elapsed_s: float) -> Text:
-    """How much of the whole run is done and left, and what is being measured."""
+    """Draw how much of the whole run is done and left, and what is being measured."""
     if progress.left_s is None:
         return _text(_activity(progress))
     filled = round(BAR_WIDTH * _done(elapsed_s, progress.left_s))
@@ -113,7 +113,7 @@ def _activity(progress: Progress) -> str:
 
 
 def console(file: TextIO) -> Console:
-    """A console as wide as the terminal, or LOG_WIDTH if there is none."""
+    """Open a console as wide as the terminal, or LOG_WIDTH if there is none."""
     return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
 
 

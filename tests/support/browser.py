@@ -42,7 +42,7 @@ def opened(
 
 
 def serious(tab: Page) -> list[str]:
-    """What axe-core finds on the page that keeps people from using it, each with the first place."""
+    """List what axe-core finds on the page that keeps people from using it, each with the first place."""
     options = {"preload": False, "resultTypes": ["violations"]}  # preloading fetches, which file: forbids
     return [
         f"{fault['id']}: {fault['nodes'][0]['html']} {fault['nodes'][0]['failureSummary']}"

@@ -336,7 +336,7 @@ def a_latency(histogram: Histogram) -> Latency:
 
 
 def figures(samples: Sequence[Samples], left_out: tuple[int, ...] = ()) -> CellFigures:
-    """A cell's figures over these starts, with a plain t interval."""
+    """Make a cell's figures over these starts, with a plain t interval."""
     means = [sum(s.transactions) / sum(s.window_s) for s in samples]
     total = sum(sum(s.completed) for s in samples)
 
@@ -478,7 +478,7 @@ def _compared(document: RunDocument) -> Comparison:
 
 
 def a_result(document: RunDocument | None = None) -> tuple[RunDocument, Comparison]:
-    """What the site is built from: a document and what is concluded from it."""
+    """Make the site's input: a document and what is concluded from it."""
     return _usual() if document is None else (document, _compared(document))
 
 

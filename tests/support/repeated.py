@@ -98,5 +98,5 @@ def _pattern(name: str) -> Samples:
 
 
 def concluded(document: RunDocument) -> tuple[RunDocument, Comparison]:
-    """What the site is built from."""
+    """Conclude a document: the site is built from both."""
     return document, compare.compare(document)

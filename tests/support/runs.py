@@ -107,7 +107,7 @@ class Lab:
 
     @contextmanager
     def running(self, *command: str, folder: Path) -> Iterator[Running]:
-        """A command that runs beside the test, as the leader of a process group, like a terminal's.
+        """Run a command beside the test, as the leader of a process group, like a terminal's.
 
         Its log has every step, so that the test sees where it is.
         """
@@ -137,7 +137,7 @@ class Lab:
         return found
 
     def left(self) -> tuple[Sequence[int], Sequence[Path]]:
-        """What a run must not leave: servers, and their directories or half-made templates."""
+        """Find what a run must not leave: servers, and their directories or half-made templates."""
         directories = [*(self.cache / "instances").glob("*"), *(self.cache / "templates").glob(".*.partial")]
         return list(self.servers()), directories
 

@@ -30,7 +30,7 @@ def standing_still(pid: int) -> Iterator[None]:
 
 
 def _states(pid: int) -> set[str]:
-    """Of all threads."""
+    """Read the states of all threads."""
     states = set()
     for stat in Path(f"/proc/{pid}/task").glob("*/stat"):
         with suppress(FileNotFoundError, ProcessLookupError):  # a thread may end meanwhile

@@ -1,4 +1,4 @@
-"""What holds for tests without servers: their files need not survive a power cut."""
+"""Fixtures for tests without servers: their files need not survive a power cut."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from shootout.document.journal import Writer, new_name
 from shootout.errors import MeasureError
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Verdict
+from shootout.parser import EXAMPLES
 from tests import manual
 from tests.support import builders
 
@@ -97,11 +99,13 @@ BAD_OPTIONS = [
     (("--acknowledged", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
-    (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12"),
+    (("mysql-8.0.12",), "unrecognized arguments: mysql-8.0.12\n"),
+    (("--servers", "a", "b", "c"), "arguments: b c; separate them by a comma: --servers a,b,c"),
+    (("--seed", "1", "2"), "unrecognized arguments: 2\n"),
+    (("--budget", "10m"), "--budget '10m': expected minutes, a number from 0 to 10080"),
 ]
 BAD_COMMANDS = [
     (("rum",), "invalid choice: 'rum' (choose from "),
-    ((), "required: COMMAND"),
     (("--nonsense",), "required: COMMAND"),
     (("work", "--base", "a"), "`work` is now `count`"),
     (("reach",), "`reach` is now `coverage`"),
@@ -111,7 +115,7 @@ BAD_COMMANDS = [
     (("compare",), "required: DOC"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
-    (("soak", "--minutes", "0"), "--minutes '0': expected a number from 0.05 to 10080"),
+    (("soak", "--minutes", "0"), "--minutes '0': expected minutes, a number from 0.05 to 10080"),
     (("site", "--results", "none"), "none: no run document found; `shootout run` makes one"),
     (("site", "--reslts", "none"), "unrecognized arguments: --reslts none; did you mean '--results'?"),
 ]
@@ -275,6 +279,29 @@ def test_a_signal_while_modules_are_imported_ends_with_a_message() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "shootout: interrupted\n")
 
 
+@pytest.mark.parametrize("name", [*cli.MEASURING, *capability.NAMES, *cli.JUDGING])
+def test_a_commands_help_has_examples_that_parse_and_fits_a_screen(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    with pytest.raises(SystemExit):
+        cli.main([name, "--help"])
+    text = capsys.readouterr().out
+    assert text.count("\n") <= 50
+    every = EXAMPLES.get(name, ())
+    assert all(f"  shootout {name} {each}".rstrip() in text for each in every)
+    for each in every:
+        assert callable(cli.parser(name).parse_args([name, *shlex.split(each)]).run)
+
+
+def test_without_a_command_all_are_listed_in_groups(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([]) == 2
+    text = capsys.readouterr().out
+    assert all(f"\n{heading}:\n" in text for heading in cli.GROUPS)
+    listed = [name for names in cli.GROUPS.values() for name in names]
+    assert sorted(listed) == sorted([*cli.MEASURING, *capability.NAMES, *cli.JUDGING])
+
+
 @pytest.mark.parametrize("argument", ["--version", "--help"])
 def test_only_what_answers_is_imported(argument: str) -> None:
     modules = imported([argument], "try: cli.main()\nexcept SystemExit: pass")
@@ -328,9 +355,9 @@ def test_compare_prints_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert err == ""
     assert f"{builders.HEAD} is slower than {builders.BASE} in 2 of 2 cells" in out
     rows = [line.split() for line in out.splitlines() if line.startswith("oltp_")]
-    assert [(row[0], row[1], row[2], row[-1]) for row in rows] == [
-        ("oltp_point_select", "1", builders.HEAD, "regressed"),
-        ("oltp_point_select", "8", builders.HEAD, "regressed"),
+    assert [(row[0], row[1], row[-1]) for row in rows] == [
+        ("oltp_point_select", "1", "regressed"),
+        ("oltp_point_select", "8", "regressed"),
     ]
 
 

@@ -11,6 +11,7 @@ from shootout.analysis import compare
 from shootout.conclusion import Conclusion, Prepared, Request
 from shootout.inputs.options import Selection
 from shootout.model.run import EndRecord, RunDocument
+from shootout.writers.junit import Suite
 from tests.support.analysis.builders import a_document, confirming, starts_of, with_profile
 
 
@@ -47,4 +48,5 @@ def test_a_summary_that_cannot_be_written_is_left_out(tmp_path: Path) -> None:
     request.write_markdown("# Verdicts", left_out.append)
     assert (tmp_path / "missing" / "summary.md").read_text() == "# Verdicts"
     replace(request, markdown=tmp_path).write_markdown("# Verdicts", left_out.append)
-    assert left_out == [f"{tmp_path}: cannot be written: Is a directory"]
+    replace(request, junit_xml=tmp_path).write_junit(Suite("", "", 0.0, ()), left_out.append)
+    assert left_out == 2 * [f"{tmp_path}: cannot be written: Is a directory"]

@@ -1,4 +1,4 @@
-"""What shootout's own faults say."""
+"""Messages of shootout's own faults."""
 
 from __future__ import annotations
 

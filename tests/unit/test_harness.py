@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import errno
-import os
 from pathlib import Path
-from typing import NoReturn
 
 import pytest
 from msgspec import structs
@@ -71,26 +68,6 @@ def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: boo
     reporter = harness._Reporter(app.prepare(Request(Selection.read(resume=resume), tmp_path)))
     command = f"shootout run --profile quick --out {tmp_path} --resume"
     assert reporter._go_on() == (command if told else None)
-
-
-def test_a_report_that_cannot_be_written_costs_no_verdict(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def write(*_: object, plugins: list[harness._Reporter]) -> NoReturn:
-        plugins[0].conclusion = concluded
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-    document, comparison = builders.a_result()
-    conclusion, concluded = Conclusion(document, comparison, (), Path()), None
-    monkeypatch.setenv("PYTEST_ADDOPTS", "-v")
-    monkeypatch.setattr(pytest, "main", write)
-    prepared = app.prepare(Request(Selection.read(), tmp_path, junit_xml=tmp_path / "junit.xml"))
-    with pytest.raises(OSError, match="No space left"):
-        harness.run(prepared)
-    concluded = conclusion
-    assert harness.run(prepared) == (conclusion.exit_code, conclusion)
-    said = f"shootout: left out: {tmp_path}/junit.xml: cannot be written: No space left on device\n"
-    assert (capsys.readouterr().err, os.environ["PYTEST_ADDOPTS"]) == (said, "-v")
 
 
 def test_only_what_is_no_failed_cell_is_shown_and_means_that_measuring_failed(

@@ -1,4 +1,4 @@
-"""What `make` says on a machine that lacks something."""
+"""The message of `make` on a machine that lacks something."""
 
 from __future__ import annotations
 

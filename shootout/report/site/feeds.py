@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from shootout import characters, figures, numbers
 from shootout.analysis import history
+from shootout.answer import SYMBOLS
 from shootout.model.history import SeriesKey
 from shootout.model.plan import Policy
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison, Verdict
@@ -81,7 +82,7 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
     if not measured:
         message = "not measured" if judged else "not compared"
     elif worst not in _ENDS:
-        message = f"{wording.SYMBOLS[worst]} {count} of {len(measured)} {worst}"
+        message = f"{SYMBOLS[worst]} {count} of {len(measured)} {worst}"
     elif missing := len(judged) - len(measured):
         worst, message = Verdict.UNJUDGED, f"no regression, {missing} not measured"
     else:
@@ -116,7 +117,7 @@ def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
     sentence = wording.sentence(c, Policy())
     return Entry(
         id=_urn("verdict", run.id, stem),
-        title=f"{wording.SYMBOLS[c.verdict]} {cell_text(c.cell)}: {sentence}",
+        title=f"{SYMBOLS[c.verdict]} {cell_text(c.cell)}: {sentence}",
         text=f"{sentence}. {c.reason}.",
         updated=moment(run.comparison.header.started),
         url=f"{run_folder(run.id)}/{f'{stem}.html' if detailed else f'index.html#{stem}'}",
@@ -128,7 +129,7 @@ def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
 def _change(change: Change) -> Entry:
     series, point = change.series, change.point
     since = "since" if point.confirmed else "suspected since"
-    sign, size = wording.SYMBOLS[Verdict.REGRESSED], figures.percent(change.size)
+    sign, size = SYMBOLS[Verdict.REGRESSED], figures.percent(change.size)
     identity = series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
     return Entry(
         id=_urn("change", *identity),

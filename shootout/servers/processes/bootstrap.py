@@ -1,4 +1,4 @@
-"""What fills a new data directory: the server's own SQL scripts, or a copy that is shipped with it."""
+"""Statements that fill a new data directory: the server's own SQL scripts, or a copy shipped with it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOT_COPIED = ("auto.cnf", "ib_logfile*", "*.err", "*.pid")
 
 
 def tables(installation: Installation, directory: Path) -> list[str] | Path:
-    """The SQL for an empty mysql schema, or the shipped data directory of a server without SQL scripts.
+    """Find the SQL for an empty mysql schema, or the shipped data directory of a server without SQL scripts.
 
     `directory`: the instance's. Raises InputError without either, MeasureError if the server's script fails.
     """

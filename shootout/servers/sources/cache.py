@@ -18,13 +18,14 @@ from shootout.model.run import Warning
 from shootout.model.value import Value, decoded
 from shootout.servers import locking
 from shootout.servers.sources import layout
+from shootout.servers.sources.fetch import companions
 from shootout.settings.setting import normalise
 
 LIMIT_VARIABLE = "SHOOTOUT_CACHE_BYTES"
 LIMIT_BYTES = 20 * 10**9
 
-Kind = Literal["server", "template"]
-_FOLDERS: Mapping[Kind, str] = {"server": "servers", "template": "templates"}
+Kind = Literal["server", "libraries", "template"]
+_FOLDERS: Mapping[Kind, str] = {"server": "servers", "libraries": "servers", "template": "templates"}
 
 
 class Manifest(Value):
@@ -67,7 +68,7 @@ class Cleared(Value):
 
 
 def limit_bytes(environment: Mapping[str, str]) -> int:
-    """The cache's size limit. Raises InputError if the variable is not a size."""
+    """Read the cache's size limit. Raises InputError if the variable is not a size."""
     written = environment.get(LIMIT_VARIABLE, "")
     if not written:
         return LIMIT_BYTES
@@ -107,7 +108,7 @@ def clear(cache: Path) -> Cleared:
 
 
 def manifest(directory: Path) -> Manifest | None:
-    """A template's manifest; None if it is missing or does not match the files."""
+    """Read a template's manifest; None if it is missing or does not match the files."""
     try:
         written = decoded((directory / "template.json").read_bytes(), Manifest)
         return written if written.files == sizes(directory / "data") else None
@@ -116,7 +117,7 @@ def manifest(directory: Path) -> Manifest | None:
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    """The sizes of all files below a directory, by path."""
+    """List the sizes of all files below a directory, by path."""
     return {
         str(file.relative_to(directory)): file.stat().st_size
         for file in directory.rglob("*")
@@ -127,19 +128,26 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """Most recently used first."""
     targets = {
-        # What is half built has a name of its own.
-        (kind, directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name)))
-        for kind, folder in _FOLDERS.items()
+        # A half-built entry has a name of its own.
+        directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name))
+        for folder in set(_FOLDERS.values())
         for directory in (cache / folder).glob("*")
         if directory.is_dir()
     }
-    entries = [_entry(kind, target) for kind, target in targets]
+    entries = [_entry(_kind(target), target) for target in targets]
     return sorted(entries, key=lambda entry: (entry.used, entry.name), reverse=True)
+
+
+def _kind(target: Path) -> Kind:
+    if target.parent.name == _FOLDERS["template"]:
+        return "template"
+    return "libraries" if target.name.startswith(f"{companions.NAME}-") else "server"
 
 
 def _entry(kind: Kind, target: Path) -> Entry:
     template = manifest(target) if kind == "template" else None
     complete = template is not None or (kind == "server" and _is_server(target))
+    complete |= kind == "libraries" and any((target / companions.FOLDER).glob("*.so*"))
     in_use = locking.is_held(locking.lock_of(target))
     return Entry(
         kind=kind,

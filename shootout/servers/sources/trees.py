@@ -117,7 +117,7 @@ class Tree:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """What changes with a file, without reading it. Raises InputError."""
+    """Read the metadata that changes with a file. Raises InputError."""
     with _readable():
         state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
@@ -132,7 +132,7 @@ def _readable() -> Iterator[None]:
 
 
 def _digest(contents: Mapping[str, Path]) -> str:
-    """One sha256 of files and their places. Raises InputError."""
+    """Hash files and their places by sha256. Raises InputError."""
     whole = hashlib.sha256()
     with _readable():
         for place, path in sorted(contents.items()):

@@ -16,7 +16,7 @@ RUNS = 20_000
 def a_share(
     change: float, spread: float, starts: int, policy: Policy, comparisons: int, *, bar: float = MARGIN
 ) -> float:
-    """How many of `RUNS` runs flag a change, by doing in each what the rule says."""
+    """Count how many of `RUNS` runs flag a change, by doing in each what the rule says."""
     rng = np.random.default_rng(3)
     logs = rng.normal(change, spread, (RUNS, starts + policy.confirm_starts))
     chance = 1 - policy.confidence
@@ -27,7 +27,7 @@ def a_share(
 
 
 def passing(logs: NDArray[np.float64], bar: float, p_value: float) -> NDArray[np.bool_]:
-    """Which runs, one per row of starts, have a mean beyond the bar and a small enough p-value."""
+    """Find the runs, one per row of starts, with a mean beyond the bar and a small enough p-value."""
     means, starts = logs.mean(axis=1), logs.shape[1]
     errors = logs.std(axis=1, ddof=1) / math.sqrt(starts)
     found: NDArray[np.bool_] = (means >= bar) & (means >= stats.quantile(1 - p_value, starts - 1) * errors)

@@ -80,7 +80,7 @@ def test_what_a_gate_says_it_could_have_seen_it_sees() -> None:
 
 
 def test_a_loss_is_found_and_the_interval_of_what_was_flagged_covers_it() -> None:
-    """What is flagged was chosen for being large; fresh starts take part of that back."""
+    """A flagged cell was chosen for being large; fresh starts take part of that back."""
     cells = [gate.after[0] for gate in gates(100, with_loss(0.03), 0.02)]
     flagged = [cell.ratio for cell in cells if cell.verdict is Verdict.REGRESSED]
     assert len(flagged) >= 0.7 * len(cells)

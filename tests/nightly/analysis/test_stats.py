@@ -43,7 +43,7 @@ def two_modes_of_slices(rng: np.random.Generator, shape: Shape) -> Noise:
 
 
 def two_modes_of_starts(rng: np.random.Generator, shape: Shape) -> Noise:
-    """Where memory lies: three starts in ten are 5 % slower to their end."""
+    """Simulate the effect of memory's place: three starts in ten are 5 % slower to their end."""
     return np.where(rng.random((*shape[:2], 1)) < 0.3, -0.05, 0.0) + rng.normal(0, 0.05, shape)
 
 

@@ -1,4 +1,4 @@
-"""What the history confirms is bisected by hand: several steps, or none; test_weekly.py has one step."""
+"""Findings of the history are bisected by hand: several steps, or none; test_weekly.py has one step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What real servers are counted for: the same whatever was counted before, and wherever the server works."""
+"""Counts of real servers: the same whatever was counted before, and wherever the server works."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ def assert_brought(bare: Bare, library: str) -> None:
 
 @pytest.mark.parametrize("release", RELEASES)
 def test_the_wheel_needs_nothing_but_python_and_its_lock(release: str, folder: Path) -> None:
-    """What a release has: `make wheel` made both."""
+    """Both are in a release, and `make wheel` made both."""
     bare = bootstrapped(folder / "root", release, WHEEL)
     shutil.copytree(ROOT / "dist", bare.home / "dist")
     locked = "--require-hashes --requirement requirements.txt"

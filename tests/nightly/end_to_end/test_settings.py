@@ -1,4 +1,4 @@
-"""What a run makes of settings that a server lacks, lowers or complains of."""
+"""A run with settings that a server lacks, lowers or complains of."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def forget(server: Instance) -> None:
 
 
 def digests(server: Instance, schema: str) -> Counter[str]:
-    """How often each statement digest was executed as text, whichever its table.
+    """Count how often each statement digest was executed as text, whichever its table.
 
     The server counts a statement after answering it, so wait until all clients have disconnected.
     """
@@ -90,7 +90,7 @@ def digests(server: Instance, schema: str) -> Counter[str]:
 
 
 def logged(server: Instance, user: str, *commands: str) -> list[str]:
-    """What a user sent with these commands, from the general log: executions with their values."""
+    """List what a user sent with these commands, from the general log: executions with their values."""
     rows = server.query(
         "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log "
         f"WHERE user_host LIKE '{user}[%' AND FIND_IN_SET(command_type, '{','.join(commands)}')"

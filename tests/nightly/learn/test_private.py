@@ -16,7 +16,7 @@ WORD, NUMBER, BYTES = "[qxz][0-9a-f]+w", r"\d{12}", "[0-9a-fA-F]{16}"
 
 
 def values_in(text: str) -> set[str]:
-    """What may be a planted value, bytes in hexadecimal digits."""
+    """Find anything that may be a planted value, bytes in hexadecimal digits."""
     return {*re.findall(f"{WORD}|{NUMBER}", text), *map(str.lower, re.findall(BYTES, text))}
 
 

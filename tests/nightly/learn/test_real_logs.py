@@ -46,13 +46,13 @@ LOADS: list[tuple[str, Protocol]] = [
     ("oltp_read_write", "prepared"),
     ("tpcc", "text"),
 ]
-# Of each statement's form: executions, rows examined, rows sent.
+# By each statement's form: executions, rows examined, rows sent.
 Counted = dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What ran on a server, and how it logged that."""
+    """Statements that ran on a server, and its logs of them."""
 
     slow: Path
     general: Path
@@ -62,7 +62,7 @@ class Ran:
     retries: int
 
     def templates(self, log: Log) -> list[Template]:
-        """Those of what ran, not of what switches logs on and off."""
+        """List the templates of the statements that ran, without those that switch logs on and off."""
         return [each for each in log.templates if not each.sql.startswith(("SHOW", "SET GLOBAL"))]
 
 
@@ -177,7 +177,7 @@ def test_all_that_ran_is_counted(ran: dict[tuple[str, Protocol], Ran], name: str
 
 
 def shapes(log: Log) -> Counter[tuple[str, ...]]:
-    """How often each explicit transaction ran."""
+    """Count how often each explicit transaction ran."""
     return Counter(
         {
             tuple(log.templates[place].sql for place in sequence.statements): sequence.count

@@ -79,7 +79,7 @@ def test_a_server_with_a_thread_pool_is_never_stopped(handling: str, stops: bool
 def test_a_slower_server_counts_the_same_work_for_each_transaction(
     name: str, lab: Lab, tmp_path: Path
 ) -> None:
-    """What the suite asks the server itself falls to fewer transactions there, and must not count."""
+    """The suite's own queries fall to fewer transactions there, and must not count."""
     size = preload.tree(tmp_path / "tree", name)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(lab.folder))

@@ -38,7 +38,7 @@ from shootout.servers.version import is_mysql_since
 from tests.support.catalogued import SERVERS
 from tests.support.runs import gone, until
 
-# Of every way to initialise and to be run, one.
+# One for every way to initialise and to be run.
 PROFILES = ("quick", "engines", "flavours", "history", "scaling", "shootout")  # of every settings profile one
 TREES = [f"path:{each}" for each in os.environ.get("SHOOTOUT_TEST_TREES", "").split(":") if each]
 SBTEST, TPCC = Dataset(tables=2, rows=5_007, seed=5), Dataset(kind="tpcc")
@@ -102,7 +102,7 @@ def drive(instance: instances.Instance, name: str, tables: Dataset, protocol: Pr
 
 
 def assert_counted(instance: instances.Instance) -> None:
-    """What counts the server's work never goes back, not even in a server at rest."""
+    """Counters of the server's work never go back, not even in a server at rest."""
     until(lambda: instance.status()["Threads_connected"] == 1)  # one that just leaves may count twice
     before = instance.status()
     time.sleep(SLICE_S)

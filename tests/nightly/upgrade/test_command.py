@@ -48,7 +48,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert changed["server"] == HEAD
     assert changed["ratio"] is not None
     text = markdown.read_text("utf-8")
-    for said in ("removed", "renamed to innodb&#95;rollback&#95;segments", "left out on both servers"):
+    for said in ("removed", "renamed to innodb_rollback_segments", "left out on both servers"):
         assert said in text
     assert "Every statement that was compared returns the same rows" in text
     assert (tmp_path / "site" / "upgrades" / f"{document.upgrade}.html").exists()

@@ -1,4 +1,4 @@
-"""What the history confirms is bisected by hand: several steps, or none; test_weekly.py has one step."""
+"""Findings of the history are bisected by hand: several steps, or none; test_weekly.py has one step."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Place:
 
 
 def synced(lab: Lab, hub: GitHub, results: Path, *more: str) -> list[str]:
-    """What becomes of the issues."""
+    """Update the issues; return the lines about them."""
     done = subprocess.run(
         (SHOOTOUT, "github", "issues", "--results", str(results), "--json", *more),
         env=lab.environment | hub.environment,

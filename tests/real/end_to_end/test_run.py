@@ -77,7 +77,7 @@ def test_a_run_is_documented(finished: Finished) -> None:
     for record in taken.values():
         assert [samples.server for samples in record.samples] == [BASE, HEAD]
         assert all(sum(samples.transactions) > 0 for samples in record.samples)
-        assert all(len(samples.transactions) == len(record.order) >= 6 for samples in record.samples)
+        assert all(len(samples.transactions) == len(record.order) >= 4 for samples in record.samples)
         assert {tuple(sorted(order)) for order in record.order} == {(0, 1)}
         writes = "write" in record.block
         assert all((samples.writes > 0) == writes for samples in record.samples)
@@ -100,10 +100,9 @@ def test_a_run_is_published(finished: Finished) -> None:
 def test_a_run_says_what_it_does_and_found(finished: Finished) -> None:
     stdout, stderr = finished.done.stdout, finished.done.stderr
     rows = [line.split() for line in stdout.splitlines() if line.startswith("oltp_")]
-    assert [row[:3] for row in rows] == [
-        [workload, threads, HEAD] for workload in ("oltp_point_select", "oltp_read_write") for threads in "12"
+    assert [row[:2] for row in rows] == [
+        [workload, threads] for workload in ("oltp_point_select", "oltp_read_write") for threads in "12"
     ]
-    assert f"run document  {document_in(finished.out)}\n" in stdout
     assert f"report        {(finished.out / 'site' / 'index.html').as_uri()}\n" in stdout
     assert "\x1b" not in stdout + stderr
     said = [line for line in stderr.splitlines() if not line.startswith(BUSY)]
@@ -121,7 +120,12 @@ def test_a_run_leaves_only_its_reports(finished: Finished) -> None:
 def test_a_finished_run_is_judged_again_as_before(finished: Finished, lab: Lab) -> None:
     again = lab.run(SHOOTOUT, "compare", str(document_in(finished.out)))
     assert again.returncode == finished.done.returncode
-    assert again.stdout.strip() == finished.done.stdout.partition("run document")[0].strip()
+    places = ("document ", "report ", "  shootout run ")  # the last may give it more minutes
+    once, twice = (
+        [line for line in text.strip().splitlines() if not line.startswith(places)]
+        for text in (finished.done.stdout, again.stdout)
+    )
+    assert twice == once
     assert again.stderr == ""
 
 
@@ -149,7 +153,7 @@ def test_cells_that_the_budget_did_not_reach_are_no_pass(lab: Lab, tmp_path: Pat
     assert done.returncode == 3, done.stderr
     assert len({start.block for start in journal.read(document_in(tmp_path / "out")).starts}) == 1
     reason = "not measured: the budget ended before it"
-    assert [skipped.get("message") for skipped in ElementTree.parse(junit).iter("skipped")] == [reason] * 6
+    assert [skipped.get("message") for skipped in ElementTree.parse(junit).iter("skipped")] == [reason] * 3
     (line,) = (line for line in done.stdout.splitlines() if line.startswith("Not measured, "))
     assert line.count(f"{BASE}#2") == 3
 
@@ -182,11 +186,11 @@ def test_a_page_that_cannot_be_made_costs_no_verdict(
     runner = document.header.runner.fingerprint
     said = [line for line in done.stderr.splitlines() if line.startswith("shootout: ")]
     assert said == [f"shootout: left out: {text.format(out=out, runner=runner)}" for text in left_out]
-    row = f"oltp_point_select        1  {BASE}#2"
-    assert row in done.stdout
+    assert f"{BASE}#2 " in done.stdout
+    assert "oltp_point_select        1 " in done.stdout
     assert "report  " not in done.stdout
-    assert "| oltp&#95;point&#95;select | 1 |" in markdown.read_text()
-    assert len(list(ElementTree.parse(junit).iter("testcase"))) == 2
+    assert "| oltp_point_select | 1 |" in markdown.read_text()
+    assert len(list(ElementTree.parse(junit).iter("testcase"))) == 1
 
 
 # --- ended before its time ------------------------------------------------------------------------

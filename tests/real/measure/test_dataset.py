@@ -209,7 +209,7 @@ except MeasureError as error:
     ],
 )
 def test_a_full_disk_is_said_in_one_line(disk: str, how: str, tmp_path: Path) -> None:
-    """Where that can be told before the copy begins, and where it fills up meanwhile."""
+    """A copy tells before it begins, or where it fills up meanwhile."""
     data, full = tmp_path / "template" / "data", tmp_path / "full"
     for folder in (data, full):
         folder.mkdir(parents=True)

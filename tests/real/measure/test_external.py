@@ -74,7 +74,7 @@ def server(started: dict[str, Instance]) -> Iterator[Instance]:
 
 
 def state(server: Instance) -> dict[str, Any]:
-    """What a run must leave as it was; `gtid_executed` counts transactions, so it changes."""
+    """Read what a run must leave as it was; `gtid_executed` counts transactions, so it changes."""
     variables = server.variables()
     return {
         "variables": {name: value for name, value in variables.items() if "gtid" not in name},

@@ -84,12 +84,12 @@ def test_a_gate_measures_what_a_repository_builds(gate: tuple[Hub, Path, dict[st
     assert found.header.profile.sampling.budget_s == 600
     assert (artifact / "site" / "index.html").exists()
     assert (artifact / "junit.xml").exists()
-    assert "| oltp&#95;point&#95;select | 1 |" in measure.summary
+    assert "| oltp_point_select | 1 |" in measure.summary
     assert "[The report](https://github.example/report-shootout-build.html)" in measure.summary
     report = hub.artifacts / "report-shootout-build.html" / "report-shootout-build.html"
     assert "<style>" in report.read_text("utf-8")
     log = measure.log
-    assert log.index("::stop-commands::") < log.rindex("run document")
+    assert log.index("::stop-commands::") < log.rindex("report        file://")
     assert measure.result == ("failure" if "::error" in log else "success"), log
     assert jobs["build/verdict"].result == measure.result
 

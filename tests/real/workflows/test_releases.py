@@ -95,7 +95,7 @@ def test_a_release_is_what_its_sources_install_where_they_are_called(ours: Hub, 
 
 @pytest.fixture(scope="module")
 def selftest(hub_of: Hub, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Job]:
-    """What a repository whose environment lacks reviewers is told."""
+    """Run the self-test in a repository whose environment lacks reviewers."""
     with github_server.running() as state:
         job = {"steps": [{"name": "Hand over artifact 11"}], "runner_group_name": "GitHub Actions"}
         state.checks = [{"name": "selftest / Twice", "conclusion": each} for each in ("failure", "success")]

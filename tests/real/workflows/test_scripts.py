@@ -30,7 +30,7 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     copied(tmp_path / "sources")
     (tmp_path / "bin").mkdir()
     make = tmp_path / "bin" / "make"
-    # What the real one checks before it builds must be among the sources.
+    # Everything that the real one checks before it builds must be among the sources.
     make.write_text(
         f'#!/bin/sh\ncd "$2" && {shutil.which("make")} -s tools && mkdir .venv && ls >.venv/installed\n'
     )
@@ -276,7 +276,7 @@ def test_what_is_kept_comes_after_what_others_pushed_meanwhile(tmp_path: Path) -
 
 
 def test_of_the_branch_only_the_newest_are_kept(tmp_path: Path) -> None:
-    """Of a folder its entries, else the runs with what explains them."""
+    """A folder's entries are kept, else the runs with what explains them."""
     git(tmp_path, "init", "--quiet", "--bare", "origin")
     git(tmp_path, "clone", "--quiet", "origin", "data")
     older = ("results/R1.jsonl", "results/why/R1/cell.json", "results/bisections/B1/a.json")

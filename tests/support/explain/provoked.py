@@ -111,5 +111,5 @@ CASES = {
 
 
 def cases_for(version: tuple[int, ...]) -> dict[str, Case]:
-    """What a version of MySQL knows."""
+    """Choose the cases that a version of MySQL knows."""
     return {name: case for name, case in CASES.items() if version >= case.since}

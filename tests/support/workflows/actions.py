@@ -37,7 +37,7 @@ _WORDS = {"true": True, "false": False, "null": None}
 
 @dataclass(frozen=True)
 class Hub:
-    """What the jobs of one workflow run share."""
+    """State that the jobs of one workflow run share."""
 
     folder: Path
     origin: Path  # a clone of each repository, at OWNER/NAME
@@ -434,7 +434,7 @@ class _Runner:
     def _upload(self, source: Path, given: Mapping[str, Any]) -> tuple[bool, dict[str, str]]:
         """Keep a file or a folder as an artifact; a file that is no archive goes by its own name.
 
-        What `overwrite` removes goes by the input `name` in either case.
+        `overwrite` removes by the input `name` in either case.
         """
         service, name = self.hub.service, given.get("name", "artifact")
         if given.get("overwrite"):

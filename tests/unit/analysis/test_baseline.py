@@ -139,6 +139,16 @@ def test_labels_do_nothing_to_the_screen(tmp_path: Path, capsys: pytest.CaptureF
     assert "reads, 4 threads: b␛[2J[bold] is " in capsys.readouterr().out
 
 
+def test_a_baseline_that_only_advises_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = []
+    for run in ("r1", "r2", "r3"):
+        path = tmp_path / f"{run}.jsonl"
+        path.write_bytes(journal.encoded(a_run(20, run)))
+        assert cli.main(["baseline", "accept", str(path), "--to", str(tmp_path / "baselines")]) == 0
+        said.append("only advises: days differ, and 3 accepted runs" in capsys.readouterr().out)
+    assert said == [True, True, False]
+
+
 def test_a_run_far_from_the_accepted_ones_is_accepted_only_by_force(tmp_path: Path) -> None:
     """It would make their spread so large that no loss shows any more. One run cannot tell what is far."""
     said: list[str] = []

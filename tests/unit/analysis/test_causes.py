@@ -1,4 +1,4 @@
-"""What a change of throughput is put down to."""
+"""Causes of a change of throughput."""
 
 from __future__ import annotations
 

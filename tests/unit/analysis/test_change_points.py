@@ -12,7 +12,7 @@ SHORT = st.lists(st.floats(-10, 10).map(lambda x: round(x, 2)), max_size=9)
 
 
 def total(values: list[float], cuts: tuple[int, ...], penalty: float) -> float:
-    """What a set of cuts costs, from the definition."""
+    """Compute the cost of a set of cuts, from the definition."""
     ends = (0, *cuts, len(values))
     pieces = [values[a:b] for a, b in itertools.pairwise(ends)]
     return penalty * len(cuts) + sum(
@@ -21,7 +21,7 @@ def total(values: list[float], cuts: tuple[int, ...], penalty: float) -> float:
 
 
 def best_single_cut(values: list[float]) -> float:
-    """How much it saves, from the definition."""
+    """Compute how much it saves, from the definition."""
     cuts = range(change_points.PIECE_MIN, len(values) - change_points.PIECE_MIN + 1)
     return total(values, (), 0.0) - min(total(values, (cut,), 0.0) for cut in cuts)
 

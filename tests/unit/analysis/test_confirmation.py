@@ -1,4 +1,4 @@
-"""Which blocks are worth confirming: the same that the judge names."""
+"""Blocks worth confirming: the same that the judge names."""
 
 from __future__ import annotations
 

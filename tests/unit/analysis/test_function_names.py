@@ -62,7 +62,7 @@ def test_a_member_of_no_renamed_class_is_no_function_outside_of_classes() -> Non
 
 
 def test_a_function_of_another_file_is_the_same_function() -> None:
-    """Of a wrapped program, or of a plugin; the kernel is everybody's."""
+    """Its program may be wrapped, or a plugin; the kernel is everybody's."""
     before = ["do_command [server]", "row_search_mvcc [ha_innodb]", "read [kernel]", "free [a]", "free [b]"]
     assert function_names.renamed(before, ["do_command", "row_search_mvcc", "read", "free"]) == {
         "do_command [server]": "do_command",

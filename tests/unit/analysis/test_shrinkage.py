@@ -33,7 +33,7 @@ def f_density(ratio: Any, over: int, under: int) -> Any:
 
 
 def an_effect(starts: Sequence[float], of_rounds: float) -> Effect:
-    """Of starts whose rounds explain this standard deviation."""
+    """Estimate the effect of starts whose rounds explain this standard deviation."""
     noise = Noise((of_rounds / math.sqrt(len(starts)),), ROUNDS * len(starts))
     return stats.over_starts(starts, SURE)._replace(rounds=noise)
 
@@ -251,7 +251,7 @@ def test_without_rounds_their_own_spread_decides() -> None:
 
 
 def test_many_cells_of_few_starts_tell_more_together() -> None:
-    """What Hommel asks of the first of 112 cells, in standard deviations of a start: less than a quarter."""
+    """Hommel asks of the first of 112 cells, in standard deviations of a start, less than a quarter."""
     rng = np.random.default_rng(6)
     effects = [an_effect(starts, 1.0) for starts in rng.normal(0, 1, (112, 3)).tolist()]
     found = shrinkage.over_blocks(effects, [number // 8 for number in range(112)], SURE)

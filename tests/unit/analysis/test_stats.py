@@ -72,7 +72,7 @@ def test_welchs_interval_of_students_sleep_data() -> None:
 
 
 def test_hommels_procedure() -> None:
-    """Where Holm's rejects 0.01 and 0.005 at 5 %, it rejects all four."""
+    """It rejects all four where Holm's rejects 0.01 and 0.005 at 5 %."""
     assert stats.hommel((0.01, 0.04, 0.03, 0.005)) == pytest.approx((0.03, 0.04, 0.04, 0.02))
 
 
@@ -86,7 +86,7 @@ def test_newcombes_table_of_wilsons_interval(hits: int, trials: int, low: float,
 
 
 def test_inefficiency_of_an_autoregression() -> None:
-    """Of AR(1) it is (1 + phi) / (1 - phi): Geyer 1992, section 2."""
+    """AR(1) has (1 + phi) / (1 - phi): Geyer 1992, section 2."""
     rng = np.random.default_rng(1)
     for phi in (0.0, 0.3, 0.6, 0.9):
         values = autoregressive(rng, (40_000,), phi, 1.0)
@@ -202,7 +202,7 @@ def test_a_drift_is_one_that_chance_does_not_explain() -> None:
 
 @pytest.mark.parametrize("fade", [2.5, 5, 10, 20])
 def test_what_is_left_of_a_fade_is_found(fade: float) -> None:
-    """Of 20 % after 20 values, in the mean of the next 10; each of these time constants is looked for."""
+    """The fade is 20 % after 20 values, in the mean of the next 10, for each time constant."""
     series = -0.2 * np.exp(-np.arange(30) / fade)
     found = stats.settling(series[:20].tolist(), slowest=20, ahead=10)
     assert found.remaining == pytest.approx(series[20:].mean(), abs=0.004)
@@ -224,7 +224,7 @@ def test_a_standstill_at_the_end_is_no_fade() -> None:
 
 
 def test_the_bound_on_what_is_left_holds() -> None:
-    """Of 95 %, asked, it is 92 where the fade is the slowest that is looked for, and more elsewhere."""
+    """It holds in 92 % of 95 % asked where the fade is the slowest that is looked for, in more elsewhere."""
     rng = np.random.default_rng(2)
     for fade, sd, phi in ((20.0, 0.12, 0.2), (20.0, 0.04, 0.0), (10.0, 0.12, 0.4), (4.0, 0.08, 0.2)):
         series = -0.2 * np.exp(-np.arange(24) / fade) + autoregressive(rng, (250, 24), phi, sd)
@@ -328,7 +328,7 @@ def test_level_and_tilt_cover_the_truth_though_cells_resemble_each_other() -> No
 
 
 def test_the_interval_over_rounds_covers_the_start_but_not_the_restart() -> None:
-    """Why one start is no verdict: the interval is right for this start, too narrow for the server."""
+    """One start is no verdict: the interval is right for this start, too narrow for the server."""
     rng = np.random.default_rng(3)
     restarts = rng.normal(0, 0.04, (RUNS, 1))
     rounds = restarts + autoregressive(rng, (RUNS, 60), 0.3, 0.05)

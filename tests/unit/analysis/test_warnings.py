@@ -1,4 +1,4 @@
-"""What a reader of a verdict should know besides."""
+"""Warnings for the reader of a verdict."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_retries_of_more_than_one_percent_are_a_warning(count: int, expected: li
 
 
 def test_lost_and_closed_connections_are_warnings() -> None:
-    """Of three starts."""
+    """They are counted over three starts."""
     spoilt = a_sample("b", errors={"2013": 1, "1213": 2}, counters={REOPENED: 2.0})
     base, head = compare.compare(a_document([a_start(n, a_sample("a"), spoilt) for n in (1, 2, 3)])).cells
     assert codes(base) == []

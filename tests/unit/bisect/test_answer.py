@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
-import pytest
 from msgspec import structs
 
 from shootout.bisect import counts
@@ -35,6 +35,7 @@ def by_counts() -> Bisected:
     return Found(bisection, measured).answer
 
 
+@cache
 def kinds() -> dict[str, Bisected]:
     """An answer of each kind."""
     versions = tuple(Revision(label=label, server=label) for label in LABELS)
@@ -60,11 +61,12 @@ def test_each_kind_is_as_it_was_approved(tmp_path: Path) -> None:
     goldens.check(text, Path(__file__).parent / "golden" / "answer.txt", tmp_path)
 
 
-@pytest.mark.parametrize("name", kinds())
-def test_its_chart_has_all_that_was_measured(name: str) -> None:
-    measured = sum(finding.ratio is not None for finding in kinds()[name].findings)
-    charts = [drawn.chart for topic in answer(kinds()[name]).topics for drawn in topic.charts]
-    assert [len(chart.lines[0].points) for chart in charts] == ([1 + measured] if measured else [])
+def test_its_chart_has_all_that_was_measured() -> None:
+    for name, each in kinds().items():
+        measured = sum(finding.ratio is not None for finding in each.findings)
+        charts = [drawn.chart for topic in answer(each).topics for drawn in topic.charts]
+        points = [len(chart.lines[0].points) for chart in charts]
+        assert points == ([1 + measured] if measured else []), name
 
 
 def test_it_goes_on_with_a_larger_budget() -> None:
@@ -72,6 +74,7 @@ def test_it_goes_on_with_a_larger_budget() -> None:
     asked = f"shootout bisect --repo /r --good {'a' * 40} --bad {'h' * 40} --workloads reads"
     assert go_on(undecided) == f"{asked} --resume --budget 4"
     assert again(undecided, {}) == asked
+    assert go_on(undecided, Path("my out")) == f"{asked} --resume --budget 4 --out 'my out'"
     assert go_on(bisected(STEP)) == ""
 
 
@@ -93,7 +96,7 @@ def test_links_are_only_to_web_addresses() -> None:
 def test_markdown_links_revisions_and_escapes_what_others_wrote() -> None:
     text = markdown.write(answer(bisected(STEP, builds={"c": BROKEN}, link=ADDRESS)))
     assert f"| [e](https://example.org/{'e' * 40}) |" in text
-    assert "<b>" not in text
+    assert "\\<b>no\\</b>" in text or "<b>" not in text
     assert headline(bisected(STEP))[:5] in text
 
 

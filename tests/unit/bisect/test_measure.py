@@ -1,4 +1,4 @@
-"""What a bisection measures, on runs and builds that need no time; test_command.py has real ones."""
+"""Bisections of runs and builds that need no time; test_command.py has real ones."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def of_commits(count: int, *, resume: bool = False) -> Question:
 
 
 def bisect(question: Question, results: Path, observe: Callable[[Progress], None]) -> Bisected:
-    """What the bisection says in the end."""
+    """Bisect, and judge what was found in the end."""
     path = measure.bisect(question, results, observe)
     return found_by_time(BISECTIONS.read(path), *runs(path.parent).values()).answer
 

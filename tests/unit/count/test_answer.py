@@ -46,8 +46,7 @@ def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
 
 def test_markdown_is_escaped() -> None:
     text = markdown.write(answer(judge.compare(TWO)))
-    assert "<b>" not in text
-    assert "it crashed" in text
+    assert "\\<b>it crashed" in text
 
 
 def built(counted: Sequence[CountDocument], folder: Path, *, run: bool = True) -> Path:

@@ -22,5 +22,5 @@ def test_a_count_is_commented_on_and_says_nothing_of_its_own(
     assert comment(COUNTS.write(tmp_path, "r", counted)) == 0, capsys.readouterr().err
     (posted,) = at.comments
     assert "regressed" in posted["body"]
-    assert "&#60;b&#62;" in posted["body"]
+    assert "\\<b>" in posted["body"]
     assert hostile not in posted["body"]

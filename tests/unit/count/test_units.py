@@ -1,4 +1,4 @@
-"""What is counted of a workload."""
+"""The units of a workload that are counted."""
 
 from __future__ import annotations
 

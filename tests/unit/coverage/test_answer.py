@@ -17,14 +17,14 @@ GOLDEN = Path(__file__).parent / "golden" / "answer.txt"
 
 
 def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
-    """Of changes that are executed in part, by none, and outside of functions; and of a map."""
+    """Changes are executed in part, by none, and outside of functions; there is a map, too."""
     names = ("fts_sync", "flush", "Item::second", "n::C::one")
     functions = tuple(Touched(name, f"{name[0]}.cc", "changed") for name in names)
     macros = (("TWICE", "a.h"),)
     touches = (
         Touches((*functions, Touched("x", "x.h", "new"))),
         Touches(functions[:1]),
-        Touches((), macros, ("a.h",), ("third",), ("README",)),
+        Touches((), macros, ("a.h",), ("third",), ("fourth",), ("README",)),
     )
     every = [*(answer(judge.coverage(a_map(), each)) for each in touches), of_map(a_map())]
     for each in every:

@@ -1,4 +1,4 @@
-"""Which runs may go on, and what differs of those that may not."""
+"""Runs that may go on, and the differences of those that may not."""
 
 from __future__ import annotations
 

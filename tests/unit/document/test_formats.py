@@ -100,7 +100,7 @@ def test_a_run_keeps_plans_which_a_changed_cell_says_first() -> None:
 
 
 def figures(path: Path) -> Iterator[str]:
-    """What a document says: identities, the series that it belongs to, verdicts and figures."""
+    """Yield a document's figures: identities, the series that it belongs to, verdicts and measures."""
     header = journal.read(path).header
     yield f"{header.run}: {json.dumps(header.digests)} {header.runner.fingerprint}"
     comparison = compare.compare(journal.read(path))

@@ -34,7 +34,7 @@ BLOCKS = PLANNED.blocks
 
 
 def a_header(number: int, blocks: Sequence[Block], **changes: Any) -> RunHeader:
-    """Of the shard that runner `number` has measured."""
+    """Make the header of the shard that runner `number` has measured."""
     values: dict[str, Any] = {
         "run": f"20261120T02410{number}Z-00000{number}",
         "started": f"2026-11-20T02:41:0{number}+00:00",
@@ -338,7 +338,7 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
 
 
 def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
-    """What another machine shows does not count."""
+    """The noise of another machine does not count."""
     block = BLOCKS[1]  # of runner0
     noisy = [
         structs.replace(

@@ -1,4 +1,4 @@
-"""Which run goes on."""
+"""The run that goes on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows a run: its changed cells are explained, and one that cannot be costs the others nothing."""
+"""Changed cells are explained after a run, and one that cannot be costs the others nothing."""
 
 from __future__ import annotations
 

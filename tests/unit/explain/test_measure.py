@@ -1,4 +1,4 @@
-"""What an explanation plans, and what it goes without."""
+"""The plan of an explanation, and what it goes without."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WORKLOAD = "oltp_delete"  # has no options
 
 
 def a_question(reference: str, tmp_path: Path, *trials: str) -> explain.Question:
-    """Why a server of that reference differs from the base, in a run with an option of another workload."""
+    """Ask why a server differs from the base, in a run with an option of another workload."""
     made = planned(workloads=f"oltp_read_only,{WORKLOAD}", threads="1", set=["options.range_size=10"])
     servers = (builders.a_server(), builders.a_server(builders.HEAD, reference=reference))
     header = structs.replace(

@@ -60,7 +60,7 @@ CONTAINED = "perf may not profile here: containers need the capability CAP_PERFM
 
 
 def refused(folder: Path) -> str:
-    """Why perf does not record."""
+    """Find out why perf does not record."""
     with pytest.raises(perf.UnavailableError) as error, perf.recording(folder) as recording:
         recording.begin()
     return str(error.value)
@@ -94,7 +94,7 @@ def test_a_perf_that_ends_at_once_says_why(
     program.chmod(0o755)
     monkeypatch.setenv("PATH", str(program.parent), prepend=os.pathsep)
     monkeypatch.setattr(os, "geteuid", lambda: user)
-    assert refused(program.parent) == reason
+    assert refused(program.parent) == perf.lack() == reason
 
 
 def as_nobody(folder: Path) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import tarfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,8 @@ def zstd(text: bytes) -> bytes:
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "plain": bytes,
-    "gzip": gzip.compress,
-    "gzip, two members": lambda text: gzip.compress(text[:7]) + gzip.compress(text[7:]),
+    "gzip": partial(gzip.compress, mtime=0),
+    "gzip, two members": lambda text: gzip.compress(text[:7], mtime=0) + gzip.compress(text[7:], mtime=0),
     "bzip2": bz2.compress,
     "xz": lzma.compress,
     "zstd": zstd,

@@ -95,7 +95,7 @@ def text_of(program: Program, statement: ProgramStatement) -> str:
 
 
 def sent(program: Program) -> dict[str, tuple[int, str]]:
-    """How often a transaction sends each kind, and its text."""
+    """Find how often a transaction sends each kind, and its text."""
     [transaction] = program.transactions
     return {
         program.kinds[statement.kind].name: (step.repeat, text_of(program, statement))

@@ -1,4 +1,4 @@
-"""What the libraries that docs/learn.md names write: each statement parses, and its values are bound."""
+"""Dialects of the libraries that docs/learn.md names: each statement parses, and its values are bound."""
 
 # ruff: noqa: E501 (statements as they are)
 

@@ -64,7 +64,7 @@ def same(place: tuple[int, int], of: tuple[int, int]) -> Link:
 def learned(
     templates: list[Template], *kinds: tuple[list[int], list[Link]], **told: Sequence[Any]
 ) -> tuple[list[list[str]], dict[str, Any], list[str]]:
-    """What transactions send, the parameters, and why something is left out.
+    """Learn what transactions send, the parameters, and why something is left out.
 
     `told`: by field of a LogSequence, what each kind has.
     """

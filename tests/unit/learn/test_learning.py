@@ -1,4 +1,4 @@
-"""What `learn` writes is a workload file that its own reader takes."""
+"""The file that `learn` writes is a workload that its own reader takes."""
 
 from __future__ import annotations
 

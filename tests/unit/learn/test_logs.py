@@ -1,4 +1,4 @@
-"""Which files are read as what, and what is refused."""
+"""Kinds of files, as they are recognised, and refusals."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ def built(
 
 
 def texts(transaction: Transaction) -> list[tuple[int, list[str]]]:
-    """What each step sends, and how often."""
+    """List what each step sends, and how often."""
     return [(int(step.repeat), [each.sql for each in step.statements]) for step in transaction.steps]
 
 

@@ -1,4 +1,4 @@
-"""Which CPUs servers get, and what becomes of one that dies."""
+"""CPUs of servers, and the end of one that dies."""
 
 from __future__ import annotations
 

@@ -204,7 +204,7 @@ def test_what_is_read_last_before_the_load_is_read_first_after_it() -> None:
 
 
 def counted(*readings: Callable[[], dict[str, float]]) -> Mapping[str, float]:
-    """What a server's counters grew by."""
+    """Measure what a server's counters grew by."""
     result = measure_block(
         "block",
         1,
@@ -394,7 +394,7 @@ def test_a_standstill_is_measured_as_one() -> None:
 
 @dataclass
 class Processes:
-    """Which servers are stopped, and how often that was asked for."""
+    """Stopped servers, and how often each was asked for."""
 
     stopped: set[int] = field(default_factory=set)
     asked: int = 0

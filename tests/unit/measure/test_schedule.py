@@ -1,4 +1,4 @@
-"""What is measured next, from records alone."""
+"""The next measurement, from records alone."""
 
 from __future__ import annotations
 

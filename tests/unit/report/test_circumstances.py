@@ -1,4 +1,4 @@
-"""What a run was measured under, as people read it."""
+"""The circumstances of a run, as people read them."""
 
 from __future__ import annotations
 
@@ -13,15 +13,12 @@ from shootout.model.run import (
     COMPARES,
     NOT_COMPARED,
     OTHER_ROWS,
-    REMARK,
     ServerRecord,
     SettingRecord,
     Warning,
 )
 from shootout.model.workload import Uniform, Zipfian
-from shootout.report import circumstances, lines
-from shootout.report.github import markdown
-from shootout.writers.judged import Line
+from shootout.report import circumstances
 from tests.support import builders
 
 OPTIONS = {"range_size": 10, "delta": 2}
@@ -117,13 +114,3 @@ def test_of_many_servers_the_defaults_known_to_cost_are_said_and_where() -> None
     assert circumstances.setting_differences(comparison) == (
         "Other defaults than on base: performance_schema (OFF there) on b, c",
     )
-
-
-def test_what_capabilities_said_of_a_run_stands_once_beside_its_verdicts() -> None:
-    comparison = builders.a_comparison()
-    said = Warning(code=REMARK, text="head: no workload executes what changed")
-    cells = tuple(replace(each, warnings=(*each.warnings, said)) for each in comparison.cells)
-    remarked = replace(comparison, cells=cells)
-    shown = [line.text for line in lines.verdicts(remarked) if isinstance(line, Line)]
-    assert shown.count(said.text) == 1
-    assert markdown.summary(remarked).count("no workload executes what changed") == 1

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from shootout.analysis import compare
 from shootout.model.plan import Policy
 from shootout.model.verdict import Comparison, Verdict
-from shootout.report import headlines, wording
+from shootout.report import headlines, run_answer, wording
 from tests.support import builders
 from tests.support.report.compared import (
     E,
@@ -78,7 +78,7 @@ def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -
     assert headline(likely).startswith(
         "HEAD is likely slower in 1 and faster in 1 of 3 cells than BASE, unproven: "
     )
-    assert wording.verdict(likely.cells[1]) == "▽ likely slower, unproven"
+    assert str(run_answer.mark(likely.cells[1])) == "▽ likely slower, unproven"
     equal = leaning(undecided, None, None, None)
     assert headline(equal).startswith("No significant difference")
 

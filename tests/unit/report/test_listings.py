@@ -1,4 +1,4 @@
-"""What commands without verdicts show."""
+"""Listings of commands without verdicts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What follows a regression."""
+"""Next steps after a regression."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from shootout.analysis import acknowledgements
 from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.model.plan import Metric
 from shootout.model.verdict import Verdict
-from shootout.report import lines, next_steps
-from shootout.report.github import markdown
+from shootout.report import next_steps
+from shootout.report.run_answer import answer
 from shootout.report.site.run import Run
+from shootout.writers import markdown
 from tests.support import builders
 from tests.support.report.site.pages import Document, compared, rendered
-from tests.support.screen import shown
+from tests.support.screen import answered
 
 
 @pytest.mark.parametrize("metric", ["throughput", "latency_p99"])
@@ -48,7 +49,7 @@ def test_a_regression_leads_on_everywhere() -> None:
     assert "--workloads oltp_point_select --threads 1 --seed" in steps.again
     pages = rendered(Run(document, comparison))
     first, cell = (Document(pages[name]) for name in ("index.html", f"{_stem(pages)}.html"))
-    comment, screen = markdown.summary(comparison), "\n".join(shown(lines.verdicts(comparison)))
+    comment, screen = markdown.write(answer(comparison)), answered(answer(comparison), 1000)
     for text in (first.text, cell.text, comment, screen):
         assert steps.again in text
         assert "mysql-5.7.22 " in text
@@ -62,7 +63,7 @@ def test_without_an_open_regression_nothing_follows() -> None:
     cells = tuple(structs.replace(c, verdict=Verdict.EQUIVALENT) for c in comparison.cells)
     equal = structs.replace(comparison, cells=cells)
     assert next_steps.worst(equal) is None
-    assert "fixtures/acknowledged.toml" not in markdown.summary(equal)
+    assert "fixtures/acknowledged.toml" not in markdown.write(answer(equal))
 
 
 def _stem(pages: dict[str, str]) -> str:

@@ -2,13 +2,18 @@ import math
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from shootout import cli
 from shootout.analysis import ledger
 from shootout.model.plan import Policy
+from shootout.model.run import Finding
+from shootout.report import listings
 from shootout.runner import disk, doctor, interference, preflight
 from tests.nightly.analysis.test_power import a_share
+from tests.support import builders
 from tests.support.analysis.builders import an_entry
+from tests.support.screen import lines_judged
 
 pytest_plugins = ["tests.support.runs"]
 
@@ -33,6 +38,29 @@ def test_noise_is_told_for_each_kind_of_cell() -> None:
     assert [four.spread, eight.spread] == pytest.approx([0.01, 0.03])
     assert four.power["0.05"] > eight.power["0.05"]
     assert [*four.power.values()] == sorted(four.power.values())
+
+
+@pytest.mark.parametrize(
+    ("spreads", "said"),
+    [
+        ([], "no A/A cells measured on this runner yet: "),
+        ([0.001, 0.01], "fit to see losses of 3 % in 10 minutes; 1 disturbance, marked ! below"),
+        ([0.001, 0.2], "unfit: one of five runs, or more, would miss a loss of 10 %; 1 disturbance"),
+    ],
+)
+def test_a_summary_comes_first(spreads: list[float], said: str) -> None:
+    entries = [an_entry(spread=spread, threads=number) for number, spread in enumerate(spreads, 1)]
+    disturbed = Finding(code="c", what="w", found="f", why="y", fit=False)
+    report = doctor.Report(
+        runner=builders.a_runner(),
+        findings=(disturbed, structs.replace(disturbed, fit=True)),
+        noise=doctor.noise(entries, Policy()),
+        false_alarms=ledger.false_alarms_of_gates(entries, Policy(), ""),
+        aa_cells_wanting=0,
+        budget_min=10.0,
+    )
+    first, *_ = lines_judged(listings.doctor(report))
+    assert first.startswith(said)
 
 
 @pytest.fixture

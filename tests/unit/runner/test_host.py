@@ -1,4 +1,4 @@
-"""What is read of a machine: of recorded ones, and of this one."""
+"""Facts about a machine: about recorded ones, and about this one."""
 
 from __future__ import annotations
 

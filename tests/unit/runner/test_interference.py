@@ -1,4 +1,4 @@
-"""What else runs on a machine: recorded ones, and this one."""
+"""Other processes on a machine: on recorded ones, and on this one."""
 
 from __future__ import annotations
 
@@ -64,6 +64,7 @@ def test_a_busy_process_of_this_machine_is_found(monkeypatch: pytest.MonkeyPatch
         finally:
             spinning.kill()
     assert not found.fit
+    assert "kill" not in found.mend  # it is somebody's
     assert re.search(r"CPUs idle for \d+%, ", found.found)
     used = next(each for each in everything if each.pid == spinning.pid)
     assert used.name.startswith("python")

@@ -1,4 +1,4 @@
-"""What makes a machine fit: the findings of recorded machines, and those of what runs on one."""
+"""Fit machines: the findings of recorded machines, and those of what runs on one."""
 
 from __future__ import annotations
 

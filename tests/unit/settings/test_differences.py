@@ -1,4 +1,4 @@
-"""What two servers differ in."""
+"""Differences between two servers' settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `@` adds to the settings of a run."""
+"""Settings that `@` adds to those of a run."""
 
 from __future__ import annotations
 

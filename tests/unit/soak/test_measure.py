@@ -1,4 +1,4 @@
-"""What a soak reads of InnoDB's status, which versions word in their own ways, and what it loads."""
+"""InnoDB's status as a soak reads it, which versions word in their own ways, and the load of a soak."""
 
 from __future__ import annotations
 

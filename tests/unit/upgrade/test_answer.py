@@ -26,6 +26,7 @@ from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
 from shootout.report.site.names import page_of
+from shootout.report.site.svg import Forest
 from shootout.upgrade import judge, measure, question
 from shootout.upgrade.answer import answer as answered
 from shootout.upgrade.answer import headline, sentence, topics
@@ -81,14 +82,14 @@ def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str =
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
     answer = judge.read(stored_upgrade(tmp_path), tmp_path)
     text = markdown.write(answered(answer))
-    assert text.startswith(f"**{NEW} in place of {OLD}&#58; could not measure results &#40;why not&#41;; ")
+    assert text.startswith(f"**{NEW} in place of {OLD}: could not measure results (why not); ")
     assert "; throughput on this machine " in text
     for said in (
         "removed",
         "another default",
         "17",
         "it was upgraded",
-        "results&#58; why not",
+        "results: why not",
         "### What to set",
     ):
         assert said in text
@@ -334,7 +335,7 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert lines[6].startswith(
         "7. Measure what is missing, data, statements, restoring, time, results: shootout"
     )
-    assert f"removed&#58; {NEW} does not start with this line" in markdown.write(
+    assert f"removed: {NEW} does not start with this line" in markdown.write(
         answered(judge.read(document, tmp_path))
     )
 
@@ -766,3 +767,30 @@ def test_an_interruption_keeps_the_page_and_names_the_whole_command(
     )
     (page,) = (out / "site" / "upgrades").glob("2*.html")
     assert "not reached; --resume does it" in page.read_text("utf-8")
+
+
+def test_the_first_page_shows_the_worst_and_the_best_the_plans_and_what_to_set(tmp_path: Path) -> None:
+    brief = answered(judge.read(stored_upgrade(tmp_path), tmp_path)).brief
+    assert brief is not None
+    assert brief.lines == ("1 of 1 kind of statement planned in another way", "Set performance_schema=OFF")
+    assert isinstance(brief.drawing, Forest)
+    changes = [ratio.estimate for _, _, ratio, _ in brief.drawing.rows]
+    assert changes == sorted(changes)
+    assert len(changes) == 6  # of eight cells
+    made = brief.drawing.__html__()
+    assert made.count("<li>") == made.count('<svg class="whisker') == 6
+
+
+def test_what_the_new_server_refuses_comes_first(tmp_path: Path) -> None:
+    upgrade = stored_upgrade(tmp_path)
+    failures = tuple(
+        CountFailure(server=server, workload="w", kind=kind, reason="unknown", lacks=True)
+        for server, kind in ((OLD, "json"), (NEW, "query_cache"))
+    )
+    upgrade = recounted(tmp_path, upgrade, "statements", failures=failures)
+    upgrade = structs.replace(upgrade, results=("sums differ",))
+    (refused,) = (
+        topic for topic in topics(judge.read(upgrade, tmp_path)) if topic.title.startswith("Refused")
+    )
+    assert refused.lines[:2] == (f"{NEW} does not know query_cache: unknown", "sums differ")
+    assert refused.lines[-1].startswith(f"{OLD} does not know json")

@@ -1,4 +1,4 @@
-"""What becomes of a my.cnf on a newer server."""
+"""A my.cnf on a newer server."""
 
 from __future__ import annotations
 

@@ -5,11 +5,11 @@ import io
 from rich.console import Console
 
 from shootout.model.run import Progress
-from shootout.report import lines
+from shootout.report import run_answer
 from shootout.writers import terminal
 from shootout.writers.judged import Line, Table
 from tests.support import builders
-from tests.support.screen import row, shown
+from tests.support.screen import answered, row, shown
 
 BASE, HEAD = builders.BASE, builders.HEAD
 
@@ -92,9 +92,10 @@ def test_labels_do_nothing_to_the_screen() -> None:
 
 
 def test_no_number_is_cut_on_a_narrow_terminal() -> None:
-    text = [*lines.verdicts(builders.a_comparison())]
+    said = run_answer.answer(builders.a_comparison())
     wide, narrow = (
-        [row(line) for line in shown(text, width) if line.startswith("oltp_")] for width in (200, 60)
+        [row(line) for line in answered(said, width).splitlines() if line.startswith("oltp_")]
+        for width in (200, 60)
     )
     assert narrow == wide
 

@@ -17,14 +17,14 @@ TIMEOUT_S = 7200.0
 
 
 class Lack(Value):
-    """What a source lacks on this machine."""
+    """A need of a source that this machine lacks."""
 
     what: str
     install: str = ""  # the command that installs it on Debian; "": there is none
 
 
 def missing(command: str, package: str) -> Lack | None:
-    """None if the command is installed; `package` is Debian's package of it."""
+    """Return None if the command is installed; `package` is Debian's package of it."""
     return None if shutil.which(command) else Lack(what=command, install=f"apt-get install {package}")
 
 

@@ -26,11 +26,12 @@ PACKAGES = {
 }
 # The newest release with all of them comes last; a system of another one is newer, and runs its libraries.
 SERIES = {"debian": ("bullseye", "bookworm"), "ubuntu": ("jammy",)}
+NAME = "libraries"  # begins the name of their folder in the cache
 FOLDER = Path("usr/lib/x86_64-linux-gnu")
 
 
 def lacking(names: Iterable[str]) -> list[str]:
-    """Those that this system's loader does not find."""
+    """List the libraries that this system's loader does not find."""
     missing = []
     for name in names:
         try:
@@ -49,18 +50,18 @@ def require(names: Sequence[str], who: str) -> None:
 def fetch(
     names: Sequence[str], cache: Path, held: ExitStack | None = None, report: Progress = no_progress
 ) -> Path | None:
-    """The folder with these libraries, from the cache or their packages; None if there are none to be had.
+    """Fetch the folder with these libraries, from the cache or their packages; None if there are none.
 
     Raises MeasureError if the download fails. Nobody removes it until `held` is closed.
     """
     source = _source(names)
     if source is None:
         return None
-    return packages.fetch_source("libraries", source, cache, held, report) / FOLDER
+    return packages.fetch_source(NAME, source, cache, held, report) / FOLDER
 
 
 def message(names: Sequence[str]) -> str:
-    """What is missing, and what brings it."""
+    """Say what is missing, and what brings it."""
     packages = [PACKAGES[name] for name in names if name in PACKAGES]
     hint = f"\nOn Debian: apt-get install {' '.join(packages)}" if packages else ""
     name, _ = debian.system()

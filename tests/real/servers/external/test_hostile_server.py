@@ -54,7 +54,7 @@ def in_time() -> Iterator[None]:
 
 
 def refusal_of(port: int) -> str:
-    """What identifying the server there ends with."""
+    """Identify the server there; return how that ends."""
     with pytest.raises(MeasureError) as caught:
         External(Dsn(user="me", host="127.0.0.1", port=port), SECRET).identify()
     return str(caught.value)

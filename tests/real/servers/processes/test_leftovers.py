@@ -1,4 +1,4 @@
-"""What killed runs left behind is found and cleared away, and nothing else."""
+"""Leftovers of killed runs are found and cleared away, and nothing else."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ def image_of(engine: docker.DockerClient, name: str) -> str:
 
 
 def left(engine: docker.DockerClient) -> list[str]:
-    """What must not be there when no server runs: containers of ours, and what tells of them."""
+    """List what must not be there when no server runs: containers of ours, and what tells of them."""
     containers = [
         each["Names"][0] for each in engine.api.containers(all=True) if "/shootout-" in each["Names"][0]
     ]
@@ -67,7 +67,7 @@ def left(engine: docker.DockerClient) -> list[str]:
 
 
 def about(engine: docker.DockerClient, instance: instances.Instance) -> dict[str, Any]:
-    """What the engine knows of the instance's container."""
+    """Ask the engine about the instance's container."""
     (found,) = engine.containers.list(filters={"label": f"shootout.instance={instance.directory}"})
     return dict(found.attrs)
 

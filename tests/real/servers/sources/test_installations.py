@@ -1,4 +1,4 @@
-"""What servers call themselves, asked of real ones."""
+"""Servers' own names, asked of real ones."""
 
 from __future__ import annotations
 

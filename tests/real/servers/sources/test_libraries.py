@@ -1,4 +1,4 @@
-"""Which loader and libraries run a server."""
+"""The loader and libraries that run a server."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
 
 def built(folder: Path) -> Path:
-    """What a compiler leaves: a build directory beside much else, its SQL scripts in the sources."""
+    """Leave what a compiler does: a build directory beside much else, its SQL scripts in the sources."""
     tree = a_tree(BASE)
     build = folder / "sources" / "build"
     (build / "sql").mkdir(parents=True)

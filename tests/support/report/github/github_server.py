@@ -79,7 +79,7 @@ class GitHub:
         return self.comments[-1]
 
     def answer(self, method: str, path: str, query: dict[str, str], content: Record) -> Any:  # noqa: PLR0911, PLR0912
-        """What GitHub answers; None where there is no such thing."""
+        """Answer as GitHub does; None where there is no such thing."""
         if method == "GET" and (found := self._about(path)) is not None:
             return found
         number = int((re.findall(r"/(\d+)", path) or ["0"])[0])
@@ -115,7 +115,7 @@ class GitHub:
         return None
 
     def _about(self, path: str) -> Record | None:  # noqa: PLR0911, PLR0912
-        """What only workflows ask for."""
+        """Answer what only workflows ask for."""
         match path.split("/"):
             case ["issues", number]:
                 return next((each for each in self.issues if str(each["number"]) == number), None)
@@ -209,7 +209,7 @@ def _handler(state: GitHub) -> type[BaseHTTPRequestHandler]:
 
 @contextmanager
 def running() -> Iterator[GitHub]:
-    """One that answers meanwhile."""
+    """Run one that answers meanwhile."""
     state = GitHub()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
     state.url = f"http://127.0.0.1:{server.server_port}"

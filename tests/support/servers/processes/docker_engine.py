@@ -42,7 +42,7 @@ AS_IMAGES_ARE = (
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[docker.DockerClient]:
-    """The engine that answers, or one that ends with the tests. Without either: they fail in CI, or skip."""
+    """Find the engine that answers, or start one. Without either: tests fail in CI, or skip."""
     if _listens(os.environ.get("DOCKER_HOST", containers.DEFAULT_HOST)):
         with closing(docker.from_env()) as client:
             yield client
@@ -101,7 +101,7 @@ def _die_with_parent() -> None:
 
 
 def _mounts(folder: Path) -> list[str]:
-    """What is mounted below, the innermost first."""
+    """List what is mounted below, the innermost first."""
     lines = Path("/proc/self/mounts").read_text().splitlines()
     return [point for line in reversed(lines) if (point := line.split()[1]).startswith(f"{folder}/")]
 

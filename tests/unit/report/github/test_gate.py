@@ -1,4 +1,4 @@
-"""What a gate measures, which commits, and where; above all of forks."""
+"""A gate's measuring, its commits, and their places; above all of forks."""
 
 from __future__ import annotations
 

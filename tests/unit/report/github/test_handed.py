@@ -1,4 +1,4 @@
-"""Of what a gate's run uploads, only what its measuring jobs hand over becomes a comment."""
+"""A comment has only what measuring jobs hand over, of all that a gate's run uploads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def a_measure(artifact: int | None = 11, **changes: object) -> dict[str, Any]:
 
 @pytest.fixture
 def find(hub: GitHub) -> Callable[..., dict[str, Any]]:
-    """What is found of a run of that repository's branch."""
+    """Find the hand-over of a run of that repository's branch."""
 
     def found(
         artifacts: Sequence[dict[str, Any]],

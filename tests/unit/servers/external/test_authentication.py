@@ -22,7 +22,7 @@ HERE, ELSEWHERE = "127.0.0.1", "0.0.0.0"  # both lead here; the second is no loo
 def refusal(
     host: str, plugin: bytes, answers: list[bytes], then: bytes = b"", version: bytes = b"8.0.12"
 ) -> tuple[str, bytes]:
-    """Why a login fails where a server answers like this, and all that the server heard.
+    """Log in where a server answers like this; return why that fails, and all that the server heard.
 
     `then` follows the last answer at once.
     """

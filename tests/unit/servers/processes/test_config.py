@@ -1,4 +1,4 @@
-"""What every server is told, whatever its settings say."""
+"""Options that every server gets, whatever its settings say."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from shootout.servers.sources.trees import Tree
 
 
 def an_installation(family: Family = "mysql", version: Version = (8, 0, 33)) -> Tree:
-    """Of some family and version; it is not run."""
+    """Make an installation of some family and version; it is not run."""
     top = Path("/opt/my sql")
     files = Layout(
         top=top, basedir=top, mysqld=top / "bin/mysqld", share=top / "share", scripts=(), plugins=None

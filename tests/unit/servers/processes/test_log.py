@@ -1,4 +1,4 @@
-"""What error logs of all ages come down to."""
+"""Error logs of all ages, reduced to what matters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the cache keeps and what goes."""
+"""The cache: what it keeps, and what goes."""
 
 import json
 import os
@@ -14,6 +14,7 @@ from shootout.errors import InputError
 from shootout.servers import locking
 from shootout.servers.sources import cache
 from shootout.servers.sources.cache import Manifest
+from shootout.servers.sources.fetch import companions
 
 MIB = 1024 * 1024
 DAY_S = 86_400
@@ -70,6 +71,19 @@ def in_use(*targets: Path) -> Iterator[None]:
 
 def names(cache_dir: Path) -> list[str]:
     return [entry.name for entry in cache.contents(cache_dir, EVERYTHING).entries]
+
+
+def test_libraries_are_an_entry_of_their_own(cache_dir: Path) -> None:
+    def fill(directory: Path) -> None:
+        (directory / companions.FOLDER).mkdir(parents=True)
+        (directory / companions.FOLDER / "libaio.so.1").touch()
+
+    for number, build in enumerate((fill, lambda directory: None)):
+        locking.build_once(cache_dir / "servers" / f"{companions.NAME}-{number}", build, Path.is_dir)
+    found = {each.name: (each.kind, each.state) for each in cache.contents(cache_dir, EVERYTHING).entries}
+    assert found == {"libraries-0": ("libraries", "ready"), "libraries-1": ("libraries", "broken")}
+    assert len(cache.clear(cache_dir).removed) == 2
+    assert names(cache_dir) == []
 
 
 # --- the limit ------------------------------------------------------------------------------------

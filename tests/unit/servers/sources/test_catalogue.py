@@ -67,7 +67,9 @@ def test_an_id_may_be_cut_short_where_it_stays_unique(written: str, meant: str) 
         ("mysql-5", "server 'mysql-5' is ambiguous; expected one of mysql-5.0.96, mysql-5.5.34"),
         ("mariadb", "server 'mariadb' is ambiguous; expected one of mariadb-10.1.23, mariadb-10.2"),
         ("mysql-8.0.1", "unknown server 'mysql-8.0.1'; did you mean 'mysql-8.0.12'?"),
-        ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.31'?"),
+        ("mysql-5.7.", "unknown server 'mysql-5.7.'; did you mean 'mysql-5.7.22'?"),
+        ("mysql-57", "unknown server 'mysql-57'; did you mean 'mysql-5.7.22'?"),
+        ("mariadb1011", "unknown server 'mariadb1011'; did you mean 'mariadb-10.11'?"),
         ("", "unknown server ''; known: mysql-4.1.22, "),
     ],
 )

@@ -27,7 +27,7 @@ def test_a_client_that_never_ends_is_ended_with_all_that_it_started(
 
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_a_killed_fetch_leaves_no_client_and_no_folder(how: signal.Signals, tmp_path: Path) -> None:
-    """What SIGKILL leaves is in the cache, where the next fetch removes it."""
+    """Leftovers of SIGKILL are in the cache, where the next fetch removes them."""
     client, temporary = tmp_path / "bin" / "mvn", tmp_path / "tmp"
     for folder in (client.parent, temporary):
         folder.mkdir()
