@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from shootout.answer import Topic
 from shootout.count.values import CountChange, is_left_out
 from shootout.figures import counted
+from shootout.model.verdict import Verdict
+from shootout.report import commands
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
 from shootout.upgrade.judge import Findings
 from shootout.upgrade.settable import settings_to_set
-from shootout.upgrade.words import instructions
+from shootout.upgrade.words import end, instructions
 
 LINES_MAX = 7
 NAMES_MAX = 4  # in a line
@@ -21,11 +23,13 @@ def todo(found: Findings) -> Topic | None:
     """The next steps, those that a start depends on first."""
     if not found.document.done:
         return None
-    lines = [*_start(found), *_set(found), *_look(found), *_measure(found)]
-    if not lines:
+    lines, open_ = [*_start(found), *_set(found), *_look(found)], [*_open(found)]
+    if len(lines) + len(open_) > LINES_MAX:
+        kept = LINES_MAX - 1 - len(open_)
+        lines = [*lines[:kept], f"{len(lines) - kept} more steps: see below."]
+    shown = [*lines, *open_, *_advice(found)][:LINES_MAX]
+    if not shown:
         return None
-    more = len(lines) - LINES_MAX
-    shown = lines if more <= 0 else [*lines[: LINES_MAX - 1], f"{more + 1} more steps: see below."]
     return Topic("What to do", tuple(f"{number}. {line}" for number, line in enumerate(shown, 1)))
 
 
@@ -60,16 +64,22 @@ def _set(found: Findings) -> Iterator[str]:
 
 
 def _look(found: Findings) -> Iterator[str]:
-    """Losses that no setting restores."""
+    """Losses that no setting restores, the headline's first."""
+    worst = found.worst
+    if worst and worst.throughput and not worst.restored_by:
+        run, cell = worst.throughput
+        if all(each.verdict is not Verdict.IMPROVED for _, each in found.timings):
+            command = commands.look_further(run.header.run, cell.cell)
+            yield f"Find the cause of {end(run, cell)}: {command}"
     restored = {(change.workload, change.kind) for each in found.restorations for change in each.restores}
     lost = [loss.change for loss in found.losses if (loss.change.workload, loss.change.kind) not in restored]
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
-        worst, *others = planned
+        dearest, *others = planned
         more = f", and of {_names([each.kind for each in others])}" if others else ""
         yield (
-            f"Hint or rewrite {worst.kind}: {instructions(worst)}, its plan changed{more}; "
-            f"{_tried(found, worst)}."
+            f"Hint or rewrite {dearest.kind}: {instructions(dearest)}, its plan changed{more}; "
+            f"{_tried(found, dearest)}."
         )
     elif lost and not found.cells:
         yield f"Check how often you send {lost[0].kind}: {instructions(lost[0])}; {_tried(found, lost[0])}."
@@ -81,7 +91,7 @@ def _tried(found: Findings, change: CountChange) -> str:
     return "no setting was tested with it"
 
 
-def _measure(found: Findings) -> Iterator[str]:
+def _open(found: Findings) -> Iterator[str]:
     """Say what is not known yet, and the command that adds it."""
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
@@ -99,7 +109,10 @@ def _measure(found: Findings) -> Iterator[str]:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
-    if not document.own:
+
+
+def _advice(found: Findings) -> Iterator[str]:
+    if not found.document.own:
         yield "Measure your own statements: shootout learn slow.log, and --workload learned/workload.toml."
 
 

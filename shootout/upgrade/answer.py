@@ -24,6 +24,7 @@ from shootout.upgrade.values import LARGE
 from shootout.upgrade.words import difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
+KINDS_MAX = 8  # that a line names
 FOREST_ENDS = 3  # of the worst and of the best cells on the first page
 MEANING = ", ".join(
     f"{SYMBOLS[verdict]} {meaning}"
@@ -315,8 +316,9 @@ def _untested(found: Findings) -> Topic:
     failures = [each for each in found.counted.document.failures if not each.lacks] if found.counted else []
     left_out = [each for each in failures if is_left_out(each)]
     for reason in dict.fromkeys(each.reason for each in left_out):
-        kinds = dict.fromkeys(each.kind for each in left_out if each.reason == reason)
-        lines.append(f"{', '.join(kinds)}: {reason}")
+        kinds = [*dict.fromkeys(each.kind for each in left_out if each.reason == reason)]
+        more = f" and {len(kinds) - KINDS_MAX} more kinds" if len(kinds) > KINDS_MAX else ""
+        lines.append(f"{', '.join(kinds[:KINDS_MAX])}{more}: {reason}")
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
         for failure in failures

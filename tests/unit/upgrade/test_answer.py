@@ -331,7 +331,10 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert lines[2].endswith("Run mysql_upgrade.")
     assert lines[4].startswith("5. Set performance_schema=OFF: 8.3")
     assert len(lines) == 7
-    assert lines[-1] == "7. 2 more steps: see below."
+    assert lines[5] == "6. 2 more steps: see below."
+    assert lines[6].startswith(
+        "7. Measure what is missing, data, statements, restoring, time, results: shootout"
+    )
     assert f"removed: {NEW} does not start with this line" in markdown.write(
         answered(judge.read(document, tmp_path))
     )
@@ -344,6 +347,14 @@ def test_settings_that_differ_all_the_same_are_named_beside_the_figures(tmp_path
     every = topics(judge.read(document, tmp_path))
     (workloads,) = (topic for topic in every if topic.title == "Workloads")
     assert workloads.lines[-1] == "Under my.cnf the servers still differ in query_cache_size, back_log."
+
+
+def test_a_loss_in_throughput_that_nothing_restores_leads_to_its_cause(tmp_path: Path) -> None:
+    document = stored_upgrade(tmp_path, workload="w")  # of which no cell is
+    document = structs.replace(document, done=("time",))
+    (first, *_), run = topics(judge.read(document, tmp_path)), builders.a_run().header.run
+    (line,) = (line for line in first.lines if "Find the cause" in line)
+    assert f"Find the cause of {LOST.partition(' ')[2]}: shootout explain {run} " in line.replace(SPACE, " ")
 
 
 def test_a_cut_upgrade_lists_what_is_missing(tmp_path: Path) -> None:
