@@ -72,16 +72,20 @@ class _Gone(argparse.Action):
 
     def __call__(self, parser: object, namespace: object, text: Any, flag: str | None = None) -> None:
         renamed.refuse("option", self.option_strings[0], self.error)
+        if self.option_strings == [SETTINGS]:
+            file = text or "my.cnf"
+            raise self.error(f"{SETTINGS} {file}: settings belong to a server: name it as SERVER@{file}")
         sets = (f"--set {shlex.quote(item)}" for item in as_set(self.option_strings[0], text or ""))
         raise self.error(f"{' '.join(filter(None, (flag, text)))}: use {' '.join(sets)}")
 
 
 def refuse_gone(add: Callable[..., object], error: type[Exception] = InputError) -> None:
-    """Declare renamed options and those of KEYS to argparse or pytest, so that this error refuses them."""
-    for flag in (*renamed.NAMES["option"], *KEYS):
+    """Declare to argparse or pytest what is renamed, a key or of `upgrade`, so that this error refuses it."""
+    for flag in (*renamed.NAMES["option"], *KEYS, SETTINGS):
         add(flag, action=partial(_Gone, error))
 
 
+SETTINGS = "--settings"  # of `upgrade`, which has one file for both servers
 # The keys of a profile that had options.
 KEYS = {
     "--arrivals": "load.arrivals",

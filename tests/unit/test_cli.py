@@ -96,6 +96,7 @@ BAD_OPTIONS = [
     (("--protocol=prepared",), "--protocol prepared: use --set load.protocol=prepared"),
     (("--reconnect", "--threads", "1"), "--reconnect: use --set load.reconnect=true"),
     (("--rate", "5"), "--rate 5: use --set load.rate=5"),
+    (("--settings", "a.cnf"), "--settings a.cnf: settings belong to a server: name it as SERVER@a.cnf"),
     (("--acknowledged", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
