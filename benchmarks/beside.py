@@ -12,7 +12,7 @@ BUSY = "while True: pass"
 
 @contextmanager
 def programs(count: int, code: str = BUSY) -> Iterator[None]:
-    """So many of them, each with this code in Python, inside the block."""
+    """Run so many of them, each with this code in Python, inside the block."""
     running = [subprocess.Popen([sys.executable, "-c", code]) for _ in range(count)]
     try:
         yield

@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def cold_start(workload: str, threads: int, seconds: float) -> Table:
-    """The mean over the 50 ms slices of each half second after the start."""
+    """Measure the mean over the 50 ms slices of each half second after the start."""
     labels = ("mysql-5.7.22", "mysql-8.0.12")
     place = machine.placement(Host().by_core({0, 1}))
     halves: list[list[list[tuple[float, float]]]] = [[[] for _ in range(int(2 * seconds))] for _ in labels]
@@ -64,7 +64,7 @@ def cold_start(workload: str, threads: int, seconds: float) -> Table:
 
 
 def placements(workload: str, threads: int, repeats: int) -> Table:
-    """The spread of a round's log-ratio: a server against itself, 100 ms slices, interleaved placements."""
+    """Measure the spread of a round's log-ratio: one server twice, 100 ms slices, interleaved placements."""
     rounds: dict[str, list[tuple[float, float]]] = {name: [] for name in PLACEMENTS}
     labels = ("mysql-8.0.12", "mysql-8.0.12")
     place = machine.placement(Host().by_core({0, 1}))

@@ -1,6 +1,6 @@
 """The site after three years of weekly runs, 78 000 results, in time, memory, page sizes: `make bench-site`.
 
-What is measured is `site.build` as `shootout site` calls it. The noise is recorded: ratios of single starts
+It measures `site.build` as `shootout site` calls it. The noise is recorded: ratios of single starts
 and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
 judged when they were measured, of which only the verdicts are read. The newest have their samples.
 
@@ -125,7 +125,7 @@ def _build(results: Path, out: Path) -> int:
 
 
 def _interactive(index: Path) -> float:
-    """Seconds until the overview is interactive: parsed, with its scripts run."""
+    """Measure the seconds until the overview is interactive: parsed, with its scripts run."""
     with browser.chromium() as chromium:
         tab = chromium.new_page(viewport={"width": 1440, "height": 900})
         tab.goto(index.as_uri())
@@ -148,7 +148,7 @@ class Recorded:
 
 @cache
 def recorded() -> Recorded:
-    """The showcase's documents."""
+    """Read the showcase's documents."""
     noise: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         documents = tuple(map(journal.read, record.unpacked(Path(folder))))

@@ -25,7 +25,7 @@ _MAKEFILE = """all:
 def repository(
     folder: Path, pairs: Sequence[int | None], server: str = "mysql-5.7.22", *, differing: bool = False
 ) -> list[str]:
-    """A repository with a commit for each number of pairs of instructions; None: it does not compile.
+    """Make a repository with a commit for each number of pairs of instructions; None: it does not compile.
 
     `differing`: the files of all builds differ, though they do the same. Returns the commits, the oldest
     first.

@@ -77,7 +77,7 @@ exec {program} "$@"
 
 
 def compiled(folder: Path) -> Path:
-    """The library, which reads the size from a file."""
+    """Compile the library, which reads the size from a file."""
     folder.mkdir(parents=True, exist_ok=True)
     source, library = folder / "extra.c", folder.absolute() / LIBRARY
     source.write_text(SOURCE, "utf-8")
@@ -97,7 +97,7 @@ def program(server: str, variables: Mapping[str, str] | None = None) -> tuple[st
 
 
 def tree(folder: Path, server: str) -> Size:
-    """A server for `path:FOLDER`; returns how much longer it works, which is nothing at first."""
+    """Make a server for `path:FOLDER`; returns how much longer it works, which is nothing at first."""
     size = Size(folder.absolute() / "size")
     (folder / "bin").mkdir(parents=True, exist_ok=True)
     compiled(folder / "lib")
@@ -123,7 +123,7 @@ class Size(NamedTuple):
 
     @property
     def taken_s(self) -> float:
-        """For each command so far."""
+        """Seconds for each command so far."""
         _, calls, ticks = (int.from_bytes(self.file.read_bytes()[at : at + 8], "little") for at in (0, 8, 16))
         return ticks / calls / _ticks_per_s(self.file.parent / "lib" / LIBRARY)
 

@@ -5,6 +5,7 @@ A judged result becomes one Answer; terminal, Markdown, pages, JSON and CSV writ
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Literal, Protocol
 
 from shootout import figures
 from shootout.chart import Chart, Series
-from shootout.figures import NONE, counted, is_multiple
+from shootout.figures import MULTIPLE, NONE, counted, is_multiple
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE, grouped, number, percent_places, significant
 
@@ -75,15 +76,17 @@ class Figure:
 
 
 def change(ratio: Interval | float, places: int | None = None) -> Figure:
-    """A ratio as a change, at its interval's precision: 0.76 is −24 %."""
+    """Show a ratio as a change, at its interval's precision: 0.76 is −24 %."""
     if not isinstance(ratio, Interval):
         return Figure(ratio, places=places, form="change")
     rounded = percent_places(ratio.low, ratio.high) if places is None else places
     return Figure(ratio.estimate, places=rounded, form="change", low=ratio.low, high=ratio.high)
 
 
-def factor(ratio: Interval, places: int | None = None) -> Figure:
-    """A ratio as a change; as a multiple from 3 on."""
+def factor(ratio: Interval | float, places: int | None = None) -> Figure:
+    """Show a ratio as a change; as a multiple from 3 on."""
+    if not isinstance(ratio, Interval):
+        return Figure(ratio, form="times") if ratio >= MULTIPLE else change(ratio, places)
     if not is_multiple(ratio):
         return change(ratio, places)
     return Figure(ratio.estimate, form="times", low=ratio.low, high=ratio.high)
@@ -94,13 +97,17 @@ def throughput(tps: float) -> Figure:
     return Figure(tps, places=significant(tps, figures.DIGITS))
 
 
-def beside(base: float | None, head: float | None) -> tuple[Figure | None, Figure | None]:
-    """Two figures with so many digits that their change shows."""
-    if not base or not head:
-        return tuple(None if each is None else Figure(each) for each in (base, head))  # type: ignore[return-value]
-    apart = abs(head / base - 1)
-    digits = 3 if apart >= 0.01 or apart < SEEN else 4 if apart >= 0.001 else 5
-    return Figure(base, places=significant(base, digits)), Figure(head, places=significant(head, digits))
+def beside(
+    base: float | None, head: float | None, digits: int = 3, seen: float = SEEN
+) -> tuple[Figure | None, Figure | None]:
+    """Show two figures with so many digits that their change shows, if it is at least `seen`."""
+    if base and head and seen <= abs(head / base - 1) < 0.01:
+        digits = max(digits, 2 - math.floor(math.log10(abs(head / base - 1))))
+    return _figure(base, digits), _figure(head, digits)
+
+
+def _figure(value: float | None, digits: int) -> Figure | None:
+    return None if value is None else Figure(value, places=significant(value, digits))
 
 
 @dataclass(frozen=True)
@@ -151,7 +158,7 @@ Field = str | Figure | Range | Whole | Mark | Link | None  # None: there is no f
 
 
 def text(value: Field) -> str:
-    """A field of a table in plain text."""
+    """Return a field of a table in plain text."""
     match value:
         case None:
             return NONE
@@ -195,7 +202,7 @@ class Table:
 
 
 def filled(table: Table) -> Table:
-    """The table without the columns that no row fills."""
+    """Drop the columns that no row fills."""
     kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
     rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
     return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
@@ -255,6 +262,7 @@ class Topic:
     page_only: bool = False
     is_problem: bool = False  # something failed
     folded: bool = False  # Markdown shows it after a click on its title
+    is_paired: bool = False  # a page has room for charts and tables side by side
 
 
 @dataclass(frozen=True)
@@ -270,9 +278,10 @@ class Answer:
     footer: str = ""  # when it was measured, by which version
     listed: tuple[Field, ...] = ()  # in a list of all answers of its kind, before the headline
     description: str = field(default="", kw_only=True)  # of the page, for search and previews
+    brief: Topic | None = field(default=None, kw_only=True)  # what the site's first page shows of it
 
     def at(self, document: Path, page: Path | None = None) -> Answer:
-        """The same with its files: the last line says where the page is or, without one, the document.
+        """Add the files: the last line says where the page is or, without one, the document.
 
         Its value must be a mapping.
         """
@@ -282,12 +291,12 @@ class Answer:
 
 
 def joined(parts: Iterable[Topic | None]) -> tuple[Topic, ...]:
-    """The topics that there are."""
+    """Drop missing topics."""
     return tuple(part for part in parts if part is not None)
 
 
 def shown(answer: Answer) -> Iterator[Topic]:
-    """The topics that terminal and Markdown have, without empty tables."""
+    """Yield the topics that terminal and Markdown have, without empty tables."""
     for topic in answer.topics:
         if not topic.page_only:
             tables = tuple(each for each in topic.tables if each.rows and not each.page_only)

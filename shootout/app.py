@@ -190,14 +190,14 @@ def accept(
 
 
 def series(results: Path, anchor: str | None, skip: Skip) -> tuple[HistorySeries, ...]:
-    """Every cell's ratio to the anchor over all runs in a folder."""
+    """Build every cell's ratio to the anchor over all runs in a folder."""
     return history.series(run.comparison for run in _runs(results, anchor, (), skip))
 
 
 def open_regressions(
     results: Path, anchor: str | None, acknowledged: Path, skip: Skip
 ) -> tuple[Regression, ...]:
-    """The regressions that history confirms and that have not recovered since.
+    """List the regressions that history confirms and that have not recovered since.
 
     Raises InputError if there is no run.
     """

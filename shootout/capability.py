@@ -39,7 +39,6 @@ class Capability:
     folder: str = ""  # of its pages
     title: str = ""  # of their list
     about: str = ""  # what they have, in a sentence
-    lead: str = ""  # the template of what the site's first page begins with; reads `page`, their list
     columns: tuple[str, ...] = ()  # of their list, with the fields of `Answer.listed`
 
     def command(self, parser: Parser) -> None:
@@ -50,30 +49,30 @@ class Capability:
         raise NotImplementedError
 
     def page(self, path: Path) -> str:
-        """The page of a document of its kind, from the site's root."""
+        """Return the page of a document of its kind, from the site's root."""
         from shootout.report.site import names  # noqa: PLC0415 (--help needs no pages)
 
         return names.page_of(self.folder, self.id_of(path))
 
     def id_of(self, path: Path) -> str:
-        """The id of the document at a path."""
+        """Return the id of the document at a path."""
         return path.name.partition(".")[0]
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """Its documents in a folder, the newest first, by id; `runs` are those of the folder."""
+        """List its documents in a folder, the newest first, by id; `runs` are those of the folder."""
         return ()
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """The pages of its documents in a folder, beside those of these runs; None without any."""
+        """Make the pages of its documents in a folder, beside those of these runs; None without any."""
         return self.listed(self.answers(results, runs, skip))
 
     def listed(self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()) -> Listing | None:
-        """The pages of these answers, by id, and their list; `topics`: below it. None without any."""
+        """Make the pages of these answers, by id, and their list; `topics`: below it. None without any."""
         from shootout.report.site import answers as pages  # noqa: PLC0415 (--help needs no pages)
 
         every = tuple(pages.AnswerPage(each, self.title, self.folder, name) for name, each in answers)
         front = pages.AnswerListPage(self.title, self.about, self.columns, every, topics, folder=self.folder)
-        return pages.listing(front, self.lead)
+        return pages.listing(front)
 
 
 def about(name: str) -> str:
@@ -90,17 +89,17 @@ def load(name: str) -> Capability:
 
 
 def every() -> Iterator[Capability]:
-    """All of them, imported one by one."""
+    """Import all of them, one by one."""
     return map(load, NAMES)
 
 
 def owner(path: Path) -> Capability | None:
-    """The capability whose kind of document a file is; None: a run's, or nobody's."""
+    """Find the capability whose kind of document a file is; None: a run's, or nobody's."""
     return next((each for each in every() if each.store is not None and each.store.owns(path)), None)
 
 
 def by_owner(documents: Iterable[Path]) -> tuple[list[Path], dict[Capability, list[Path]]]:
-    """The documents of runs, and those of capabilities."""
+    """Split documents into those of runs, and those of capabilities."""
     runs: list[Path] = []
     others: dict[Capability, list[Path]] = {}
     for path in documents:

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
 DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
-BAND = 0.18  # opacity of a band around a line
 NAME_MAX = 60  # characters of a name in a readout
 
 Point = tuple[float, float | None]  # None interrupts the line
@@ -36,8 +35,8 @@ class Series:
 
     @property
     def dash(self) -> str:
-        """The line's pattern; with hues by family, only the base's line is broken."""
-        return "solid" if self.shade and self.number else DASHES[self.number % len(DASHES)]
+        """The line's pattern; servers that share a shade stand side by side, so it tells them apart."""
+        return DASHES[self.number % len(DASHES)]
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,8 @@ class Axis:
     from_zero: bool = False
     ticks: tuple[tuple[float, str], ...] = ()  # empty: round numbers
     ends: tuple[float, float] | None = None  # as values; None: fitted to the lines
+    slanted: bool = False  # its labels, of which every one is then shown
+    groups: tuple[tuple[float, str], ...] = ()  # names below the labels, such as servers' families
 
 
 @dataclass(frozen=True)
@@ -57,14 +58,12 @@ class Line:
     points: tuple[Point, ...]
     intervals: tuple[tuple[float, float], ...] = ()  # one per point, drawn as a band around the line
     whiskers: bool = False  # intervals are drawn as lines through the points instead
-    peak: bool = False  # whether a ring marks the highest point
     marked: bool = True  # whether points have the series' symbol
     dots: float = 0.0  # diameter of a dot at each point, pixels
     width: float = 2.25
     dashed: bool = True  # with the series' pattern
     filled: bool = False  # down to zero
     opacity: float = 1.0
-    band_opacity: float = BAND
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class Chart:
 def readouts(
     lines: Iterable[Line], heading: Callable[[float], str], text: Callable[[float], str]
 ) -> tuple[tuple[float, str], ...]:
-    """For each x, a heading and under it the value of each line."""
+    """Write for each x a heading and under it the value of each line."""
     texts: defaultdict[float, list[str]] = defaultdict(list)
     for line in lines:
         for x, y in line.points:

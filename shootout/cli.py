@@ -10,6 +10,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 
 from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
@@ -86,7 +87,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def parser(chosen: str | None = None) -> Parser:
-    """All commands, with their options, or with those of one: to declare them imports the command."""
+    """Make the parser of all commands, or of one: to declare its options imports the command."""
     top = Parser(
         prog="shootout",
         description="Is this MySQL-family server slower than that one, by how much, and how sure are we?",
@@ -95,7 +96,11 @@ def parser(chosen: str | None = None) -> Parser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
-    top.groups = {group: {name: helps[name] for name in names} for group, names in GROUPS.items()}
+    grouped = {
+        group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
+    }
+    others = helps.keys() - set(chain.from_iterable(GROUPS.values()))
+    top.groups = grouped | ({"others": {name: helps[name] for name in others}} if others else {})
     for name, help in helps.items():
         command = arguments_of.add(commands, name, help)
         if chosen in (None, name):

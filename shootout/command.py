@@ -54,12 +54,12 @@ def declare(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
 
 
 def group(parser: Parser) -> Commands:
-    """The commands of a command that has some of its own."""
+    """Add the commands of a command that has some of its own."""
     return parser.add_subparsers(metavar="ACTION", required=True)
 
 
 def add(commands: Commands, name: str, run: Callable[[argparse.Namespace], int], help: str) -> Parser:
-    """One of them, which `run` runs."""
+    """Add one of them, which `run` runs."""
     parser = arguments_of.add(commands, name, help)
     declare(parser, run)
     return parser
@@ -72,7 +72,7 @@ def add_options(parser: Parser, options: Iterable[Option], **changes: Any) -> No
 
 
 def below(parser: Parser, heading: str) -> argparse._ActionsContainer:
-    """The options below a heading of --help; without a heading, the parser."""
+    """Return the options below a heading of --help; without a heading, the parser."""
     if not heading:
         return parser
     if not any(group.title == heading for group in parser._action_groups):
@@ -97,7 +97,7 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
 
 
 def request(args: argparse.Namespace, **changed: Any) -> Request:
-    """The request that options make, parsed by argparse or pytest; `changed` replaces some.
+    """Make the request that options make, parsed by argparse or pytest; `changed` replaces some.
 
     Raises InputError.
     """
@@ -119,7 +119,7 @@ def _parsed(option: Option, args: argparse.Namespace) -> Any:
 
 
 def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
-    """Everything decided before a server starts; says what it fetches. Raises InputError."""
+    """Decide everything before a server starts; says what it fetches. Raises InputError."""
     return app.prepare(request(args, **changed), preparing, left_out)
 
 

@@ -79,7 +79,7 @@ class Prepared:
         return self.request.out / "results"
 
     def resuming(self, **changed: str) -> str:
-        """The command that continues the run, with other values for some options."""
+        """Write the command that continues the run, with other values for some options."""
         changes = {f"--{name}": value for name, value in changed.items()}
         return commands.go_on({**self.plan.given, **changes, **self.request.beside})
 

@@ -50,7 +50,7 @@ def leaving_out(skip: Skip) -> Iterator[None]:
         skip(str(error))
 
 
-# What a server's message quotes of data, up to the key, column or place that it names after that.
+# Data quoted in a server's message, up to the key, column or place that it names after that.
 _LEAD = (
     r"(?P<lead>(?:Duplicate entry|[Vv]alue:?|near|out of range in|Invalid \w+ text:?) )(?P<quote>['\"])(?!…)"
 )
@@ -59,7 +59,7 @@ _VALUES = [re.compile(rf"{_LEAD}.*(?=(?P=quote){tail})", re.DOTALL) for tail in 
 
 
 def without_values(message: str) -> str:
-    """A server's message without the values that it quotes: they may be somebody's data."""
+    """Strip a server's message of the values that it quotes: they may be somebody's data."""
     for values in _VALUES:
         message = values.sub(r"\g<lead>\g<quote>…", message)
     return message
@@ -75,7 +75,7 @@ _LITERAL = re.compile(
 
 
 def without_literals(text: str) -> str:
-    """A statement, or a server's plan of one, with `?` for each literal: they may be somebody's data."""
+    """Replace each literal of a statement, or of a plan of one, with `?`: it may be somebody's data."""
     return _LITERAL.sub(lambda found: found["kept"] or "?", text)
 
 

@@ -22,7 +22,9 @@ def throughput(tps: float) -> str:
 
 
 def percent(ratio: float, places: int | None = None) -> str:
-    """A ratio as a change: 0.76 is −24 %."""
+    """Format a ratio as a change: 0.76 is −24 %, 32 is ×32.0."""
+    if ratio >= MULTIPLE:
+        return f"×{number(ratio)}"
     change = (ratio - 1) * 100
     if places is None:
         places = 1 if abs(change) < 100 else 0
@@ -41,14 +43,14 @@ def is_multiple(ratio: Interval) -> bool:
 
 
 def change(ratio: Interval) -> str:
-    """A ratio's estimate as a change, rounded to its interval's precision: −24 %, or ×32."""
+    """Format a ratio's estimate as a change, rounded to its interval's precision: −24 %, or ×32."""
     if is_multiple(ratio):
         return times(ratio)
     return percent(ratio.estimate, percent_places(ratio.low, ratio.high))
 
 
 def change_range(ratio: Interval) -> str:
-    """A ratio's interval in the form of its change: `−25.3 to −22.9 %`, `×31 to ×33`."""
+    """Format a ratio's interval in the form of its change: `−25.3 to −22.9 %`, `×31 to ×33`."""
     if is_multiple(ratio):
         return f"×{number(ratio.low)} to ×{number(ratio.high)}"
     places = percent_places(ratio.low, ratio.high)
@@ -57,43 +59,39 @@ def change_range(ratio: Interval) -> str:
 
 
 def factor(ratio: Interval) -> str:
-    """A ratio with its interval, if it has one."""
+    """Format a ratio with its interval, if it has one."""
     if ratio.low < ratio.high:
         return f"{change(ratio)}, {change_range(ratio)}"
     return times(ratio) if is_multiple(ratio) else percent(ratio.estimate)
 
 
 def times(ratio: Interval) -> str:
-    """A quotient of two ratios: `×1.46`."""
+    """Format a quotient of two ratios: `×1.46`."""
     return f"×{number(ratio.estimate)}"
 
 
 def times_range(ratio: Interval) -> str:
-    """Its interval: `1.31 to 1.62`."""
+    """Format its interval: `1.31 to 1.62`."""
     return f"{number(ratio.low)} to {number(ratio.high)}"
 
 
 def signed(value: float) -> str:
-    """A difference with its sign, to three significant digits."""
+    """Format a difference with its sign, to three significant digits."""
     return number(value) if value <= 0 else f"+{number(value)}"
 
 
 def rounded(value: float) -> str:
-    """A difference with its sign, without decimals."""
+    """Format a difference with its sign, without decimals."""
     return signed_to(value, 0)
 
 
-def cpu_us(server_cpu_s: float | None) -> str:
-    return NOT_VISIBLE if server_cpu_s is None else number(server_cpu_s * 1e6)
-
-
 def p_value(p: float) -> str:
-    """A p-value to three decimals; `< 0.001` below that."""
+    """Format a p-value to three decimals; `< 0.001` below that."""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
 def amount(value: float, unit: str) -> str:
-    """A value in its metric's unit (metrics.Metric); short times in ms or µs."""
+    """Format a value in its metric's unit (metrics.Metric); short times in ms or µs."""
     if unit != "s":
         return f"{number(value)}{SPACE}{unit}".rstrip()
     scale, name = (1e6, "µs") if abs(value) < 1e-3 else (1e3, "ms")
@@ -101,7 +99,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def difference(seconds: Interval) -> str:
-    """A difference of times with its interval."""
+    """Format a difference of times with its interval."""
     scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
     estimate, low, high = (
         signed(round(scale * end, 6)) for end in (seconds.estimate, seconds.low, seconds.high)
@@ -111,18 +109,18 @@ def difference(seconds: Interval) -> str:
 
 @lru_cache(1024)  # all history pages list the same runs
 def moment(iso: str) -> str:
-    """An ISO time in readable form, to the minute; any other text unchanged."""
+    """Format an ISO time in readable form, to the minute; any other text unchanged."""
     return _formatted(iso, "%-d %B %Y, %H:%M UTC")
 
 
 @lru_cache(1024)
 def day(iso: str) -> str:
-    """The day of an ISO time; any other text unchanged."""
+    """Format the day of an ISO time; any other text unchanged."""
     return _formatted(iso, "%-d %b %Y")
 
 
 def hour(iso: str) -> str:
-    """The time of day of an ISO time, to the minute; any other text unchanged."""
+    """Format the time of day of an ISO time, to the minute; any other text unchanged."""
     return _formatted(iso, "%H:%M")
 
 
@@ -134,7 +132,7 @@ def _formatted(iso: str, form: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A duration as hours and minutes, or minutes and seconds."""
+    """Format a duration as hours and minutes, or minutes and seconds."""
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     if hours:
@@ -147,7 +145,7 @@ def memory(size: int) -> str:
 
 
 def size(bytes_: int) -> str:
-    """Bytes in decimal units, as disks are sold."""
+    """Format bytes in decimal units, as disks are sold."""
     for unit, power in (("GB", 9), ("MB", 6), ("kB", 3)):
         if bytes_ >= 10**power:
             return f"{number(bytes_ / 10**power)}{SPACE}{unit}"
@@ -155,7 +153,7 @@ def size(bytes_: int) -> str:
 
 
 def setting(value: str, name: str) -> str:
-    """A setting's value; bytes in the largest my.cnf unit that divides them exactly."""
+    """Format a setting's value; bytes in the largest my.cnf unit that divides them exactly."""
     if value.isdecimal() and name.endswith(("_bytes", "_size")):
         for power, unit in ((30, "G"), (20, "M"), (10, "K")):
             if int(value) and int(value) % 2**power == 0:
@@ -178,7 +176,7 @@ def dataset(dataset: Dataset) -> str:
 
 
 def server(record: ServerRecord) -> str:
-    """A server's version, settings and comment."""
+    """Format a server's version, settings and comment."""
     comment = "" if "://" in record.comment else record.comment  # MariaDB asks for stars on GitHub
     said = f"{record.version}, settings {record.settings_name}"
     return f"{said}; {comment}" if comment else said

@@ -55,13 +55,13 @@ def opened(path: Path, largest: float = _UNPACKED_MAX) -> BinaryIO:
 
 
 def read(path: Path) -> bytes:
-    """The content of a regular file. Raises OSError."""
+    """Read the content of a regular file. Raises OSError."""
     with opened(path) as file:
         return file.read()
 
 
 def unpacked(file: BinaryIO) -> BinaryIO:
-    """The content of a file that may be packed, in bounded memory. Raises LZMAError for a damaged one."""
+    """Open a file that may be packed, in bounded memory. Raises LZMAError for a damaged one."""
     packed = file.read(len(_XZ)) == _XZ
     file.seek(0)
     if not packed:

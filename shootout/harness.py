@@ -104,7 +104,7 @@ class Suites:
 
     @pytest.fixture
     def run(self, request: pytest.FixtureRequest) -> Conclusion:
-        """The run: measures every block that a selected item needs, once, and publishes it."""
+        """Measure every block that a selected item needs, once, and publish the run."""
         if self.conclusion is not None:
             return self.conclusion
         cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
@@ -124,7 +124,7 @@ class Suites:
     def cell(
         self, request: pytest.FixtureRequest, run: Conclusion, clock: ReplayClock, benchmark: BenchmarkFixture
     ) -> CellComparison:
-        """The item's judged cell; pytest-benchmark gets the durations of its slices.
+        """Return the item's judged cell; pytest-benchmark gets the durations of its slices.
 
         JUnit files get the columns of the verdict table. A regression that fails nothing is an expected
         failure; a cell that was not measured is skipped.
@@ -145,12 +145,12 @@ class Suites:
 
     @pytest.fixture
     def claim(self, request: pytest.FixtureRequest, run: Conclusion) -> ClaimResult:
-        """The item's claim, tested on the run."""
+        """Test the item's claim on the run."""
         return claims.evaluate(request.param, run.document, run.comparison.policy)
 
     @pytest.fixture
     def clock(self, request: pytest.FixtureRequest) -> ReplayClock:
-        """The replaying timer, installed before pytest-benchmark makes its fixture."""
+        """Install the replaying timer before pytest-benchmark makes its fixture."""
         replay = ReplayClock()
         compared = _cell(request.node)
         assert compared is not None
@@ -232,7 +232,7 @@ class _Reporter(Suites):
 
 
 def suites_of(config: pytest.Config) -> Suites | None:
-    """The plugin that has the plan, once there is one."""
+    """Find the plugin that has the plan, once there is one."""
     return next((each for each in config.pluginmanager.get_plugins() if isinstance(each, Suites)), None)
 
 

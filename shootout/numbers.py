@@ -36,21 +36,21 @@ def significant(value: float, digits: int) -> int:
 
 
 def grouped(rounded: float, places: int) -> str:
-    """A rounded value with grouped digits."""
+    """Format a rounded value with grouped digits."""
     text = f"{rounded + 0.0:,.{max(places, 0)}f}"  # no negative zero
     return text.replace(",", SPACE).replace("-", MINUS)
 
 
 def percents(part: float) -> str:
-    """A fraction in percent, to one decimal."""
+    """Format a fraction in percent, to one decimal."""
     return f"{number(part * 100, 1)}{SPACE}%"
 
 
 def plain_percent(part: float, places: int = 1) -> str:
-    """A fraction in percent, with a plain space, for the sentences of a comparison."""
+    """Format a fraction in percent, with a plain space, for the sentences of a comparison."""
     return f"{number(100 * part, places)} %"
 
 
 def share(part: float) -> str:
-    """A fraction such as a margin, in percent with as many digits as the user wrote."""
+    """Format a fraction such as a margin, in percent with as many digits as the user wrote."""
     return f"{part * 100:g}{SPACE}%"

@@ -21,7 +21,7 @@ REPORTS = ROOT / "reports" if IS_CHECKOUT else Path("reports")
 
 
 def cache_folder() -> Path:
-    """The user's cache folder for shootout: fetched servers, loaded datasets, running instances.
+    """Return the user's cache folder for shootout: fetched servers, loaded datasets, running instances.
 
     Raises InputError if there is one that cannot be read.
     """
@@ -38,7 +38,7 @@ def cache_folder() -> Path:
 
 
 def file_stem(text: str) -> str:
-    """A file name for any text: itself where that is safe, else its safe part and a digest, never shared."""
+    """Make a file name for any text: itself where safe, else its safe part and a digest, never shared."""
     if re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}", text):
         return text
     digest = hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:12]

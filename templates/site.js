@@ -1,5 +1,5 @@
 "use strict";
-// Chart readouts, table sorting and filters, the colour scheme switch. Pages are complete without it.
+// Chart readouts, servers to pick, table sorting and filters, the colour scheme switch. Pages are complete without it.
 (() => {
   const root = document.documentElement;
 
@@ -66,6 +66,53 @@
     for (const [name, action] of Object.entries({
       pointerover: show, focusin: show, pointerleave: hide, focusout: hide, keydown: move,
     })) chart.addEventListener(name, action);
+  }
+
+  // --- servers to pick ------------------------------------------------------------------------
+
+  const BANDS_MAX = 4; // servers with intervals; those of more would hide the lines
+
+  /** Make legends pick and unpick servers in all charts of the page, and keep the choice in the address. */
+  function addPicks(legends) {
+    const names = [...new Set(legends.flatMap((legend) => [...legend.querySelectorAll("bdi")].map((name) => name.textContent)))];
+    const chosen = () => {
+      const given = new URLSearchParams(location.hash.slice(1)).get("servers")?.split(",") ?? [];
+      const known = names.filter((name) => given.includes(name));
+      return known.length ? known : names;
+    };
+    const draw = () => {
+      const picked = chosen();
+      for (const legend of legends) for (const item of legend.children) {
+        item.firstChild.setAttribute("aria-pressed", picked.includes(item.querySelector("bdi").textContent));
+      }
+      const numbers = new Map(legends.flatMap((legend) => [...legend.children].map((item) => [item.dataset.series, item.querySelector("bdi").textContent])));
+      for (const part of document.querySelectorAll(".chart [data-series]")) {
+        const name = numbers.get(part.dataset.series);
+        if (name && !part.closest(".panel")) part.classList.toggle("unpicked", !picked.includes(name));
+      }
+      for (const chart of document.querySelectorAll(".chart")) chart.classList.toggle("few", picked.length <= BANDS_MAX);
+    };
+    const pick = (name) => {
+      const picked = chosen();
+      const next = picked.length === names.length ? [name] // the first click is a choice of one
+        : picked.includes(name) ? picked.filter((other) => other !== name) : [...picked, name];
+      const all = next.length === 0 || next.length === names.length;
+      history.replaceState(null, "", all ? location.pathname + location.search : `#servers=${next.map(encodeURIComponent).join(",")}`);
+      draw();
+    };
+    for (const legend of legends) for (const item of legend.children) {
+      const name = item.querySelector("bdi").textContent;
+      const button = newButton("", () => pick(name));
+      button.append(...item.childNodes);
+      item.append(button);
+      const show = (on) => () => document.querySelectorAll(`.chart [data-series="${item.dataset.series}"]`)
+        .forEach((part) => part.classList.toggle("shown", on));
+      for (const [event, on] of [["pointerenter", true], ["focusin", true], ["pointerleave", false], ["focusout", false]]) {
+        item.addEventListener(event, show(on));
+      }
+    }
+    addEventListener("hashchange", draw);
+    draw();
   }
 
   // --- tables ---------------------------------------------------------------------------------
@@ -220,6 +267,8 @@
     document.querySelectorAll("pre.command").forEach(addCopyButton);
     addSchemeSwitch();
     document.querySelectorAll(".chart").forEach(addReadout);
+    const legends = [...document.querySelectorAll(".legend.picks")];
+    if (legends.length) addPicks(legends);
     document.querySelectorAll(".flame").forEach(addFlameControls);
     printInLight();
   });

@@ -29,7 +29,7 @@ WORKLOAD = "oltp_read_write"  # has the most statements to hold
 
 
 def memory(instance: Instance, password: str, protocol: str, connections: int, tables: Dataset) -> Memory:
-    """Each client in its own process: all connections open, one second of load."""
+    """Measure each client in its own process: all connections open, one second of load."""
     load = Load(WORKLOAD, protocol, connections, tables)
     login = instance.login
     job = process.Job(

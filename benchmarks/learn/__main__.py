@@ -51,7 +51,7 @@ def sent(instance: Instance, program: Program, schema: str, seconds: float) -> f
 
 
 def learned(server: str, name: str, seconds: float, folder: Path) -> tuple[LearnedWorkload, float]:
-    """The workload learned back, and the client's CPU of a learned transaction over that of its model."""
+    """Learn the workload back; return the CPU of a learned transaction over that of its model, too."""
     log, dump, home = folder / "slow.log", folder / "dump.sql", folder / "home"
     with ExitStack() as held:
         program = installations.find(reference.parse(server), held)

@@ -60,7 +60,7 @@ def measured(program: str, path: Path, *arguments: str) -> tuple[float, int]:
 
 
 def generate(path: Path, size: int) -> None:
-    """A log of that size, in bytes, with the same statements every time."""
+    """Write a log of that size, in bytes, with the same statements every time."""
     chance = random.Random(1)
     open_transactions = [transaction(chance) for _ in range(CONNECTIONS)]
     now_us = written = 0

@@ -1,8 +1,8 @@
 """Findings of `shootout soak` on a real server: nothing, and known faults of the head: `make bench-soak`.
 
 The part `simulated` measures nothing. `turns` soaks several servers in longer and shorter turns, to see what
-turns do to them. Each other part is a soak of a server against itself, its heads with faults. What is over is
-not measured again.
+turns do to them. Each other part is a soak of a server against itself, its heads with faults. Finished parts
+are not measured again.
 """
 
 # needs: mvn

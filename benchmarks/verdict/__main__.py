@@ -129,7 +129,7 @@ class Records:
         return not self.recorded or (RECORDED / f"{name}.jsonl.xz").exists()
 
     def file(self, name: str) -> Path:
-        """A small file beside the runs."""
+        """Find a small file beside the runs."""
         published, measured = RECORDED / name, FOLDER / name
         measured.parent.mkdir(parents=True, exist_ok=True)
         if self.publish and measured.exists():

@@ -18,7 +18,7 @@ OK = (0, 1)  # exit codes: a regression is a result, too
 
 
 def measured(folder: Path, profile: str, servers: Sequence[str], seed: int, *options: str) -> RunDocument:
-    """A run's document, measured unless the folder has a complete one. Raises MeasureError."""
+    """Return a run's document, measured unless the folder has a complete one. Raises MeasureError."""
     if (found := _whole(folder)) is not None:
         return found
     for stale in journal.find(folder / "results"):

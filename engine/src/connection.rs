@@ -94,7 +94,7 @@ impl fmt::Debug for Target {
 }
 
 impl Target {
-    /// What `attempt` returns for the first of a server's addresses at which a host answers, or else for the last.
+    /// Tries a server's addresses until a host answers; returns what `attempt` does for that one, or else the last.
     pub fn reach<T>(
         addresses: Vec<Address>,
         account: &Account,
@@ -193,7 +193,7 @@ pub struct Connection {
     /// When the last answered command was sent, and when its answer came.
     pub requested: u64,
     pub answered: u64,
-    /// What that answer brought.
+    /// Rows and bytes of that answer.
     pub returned: Returned,
     /// Bytes that the socket has not accepted yet.
     unsent: Vec<u8>,

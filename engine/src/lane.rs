@@ -60,7 +60,7 @@ impl Course {
     }
 }
 
-/// What one slice counted.
+/// Counts of one slice.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
     /// Transactions in the window. One that crosses an edge counts by the share of its time inside: the same
@@ -159,7 +159,7 @@ pub struct Lane {
     outgoing: Vec<u8>,
 }
 
-/// What a lane runs, and against which server.
+/// The work of a lane, and its server.
 #[derive(Clone, Copy)]
 pub struct Task<'a> {
     pub program: &'a Program,

@@ -18,7 +18,7 @@ pub struct Column {
     values: Values,
     /// The first number beyond all values of the column; None: they are texts.
     next: Option<i64>,
-    /// Of a column whose values stand beside those of another one: the n-th has those from starts[n] to starts[n + 1].
+    /// For a column whose values stand beside another one's: the n-th has those from starts[n] to starts[n + 1].
     #[serde(default)]
     starts: Vec<usize>,
 }
@@ -31,7 +31,7 @@ enum Values {
         min: i64,
         max: i64,
     },
-    /// Of form `Bytes`: in hexadecimal.
+    /// In form `Bytes`: hexadecimal.
     Texts(Vec<String>),
     Numbers(Vec<i64>),
 }
@@ -110,9 +110,9 @@ pub struct Learned {
     anchor: Option<Arc<Column>>,
     /// Lengths of texts that no row has, as `positions`.
     lengths: Vec<f64>,
-    /// Of a list: the number of its values, as `positions`; empty: no list.
+    /// For a list: the number of its values, as `positions`; empty: no list.
     counts: Vec<f64>,
-    /// Of a LIKE pattern: what surrounds the first `lengths` characters of the value, or all of them.
+    /// For a LIKE pattern: the text around the first `lengths` characters of the value, or around all of them.
     around: Option<(String, String)>,
 }
 
@@ -128,7 +128,7 @@ fn along(points: &[f64], unit: f64) -> f64 {
     }
 }
 
-/// What is left of a draw that is not below `share`, as a new draw.
+/// Returns the rest of a draw that is not below `share`, as a new draw.
 fn rest(unit: f64, share: f64) -> f64 {
     (unit - share) / (1.0 - share)
 }

@@ -44,7 +44,7 @@ struct Level {
     begin: usize,
 }
 
-/// What the best single cut takes off the absolute deviations, for each order of the values.
+/// Finds what the best single cut takes off the absolute deviations, for each order of the values.
 ///
 /// # Panics
 /// If an order is not a permutation of the indexes.

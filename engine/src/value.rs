@@ -32,7 +32,7 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Those of connection `number` of one.
+    /// Begins the state of connection `number` of a stream.
     pub fn new(stream: Stream, number: u64) -> Self {
         Self {
             stream,
@@ -51,9 +51,9 @@ impl Draws {
 #[derive(Debug, Default)]
 pub struct Keys {
     committed: BTreeMap<usize, VecDeque<Value>>,
-    /// Those of the running transaction.
+    /// Values of the running transaction.
     open: Vec<(usize, Value)>,
-    /// What the running transaction has drawn that comes once in it.
+    /// Numbers drawn by the running transaction that come once in it.
     drawn: Vec<(usize, i64)>,
 }
 

@@ -107,12 +107,12 @@ struct Column {
 /// A value in the server's text format; None for NULL.
 pub type Read = Option<Vec<u8>>;
 
-/// What replies brought.
+/// Rows and bytes of replies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Returned {
     /// Rows of results, and rows that a statement changed.
     pub rows: u64,
-    /// Of the rows of results, without their headers.
+    /// Bytes of the rows of results, without their headers.
     pub bytes: u64,
 }
 
@@ -176,12 +176,12 @@ impl Reply {
         self.row.take()
     }
 
-    /// What the reply brought so far.
+    /// Returns the rows and bytes of the reply so far.
     pub fn returned(&self) -> Returned {
         self.returned
     }
 
-    /// How many of a packet's bytes may be needed.
+    /// Limits a packet's bytes to those that may be needed.
     fn bound(&self) -> usize {
         if self.wanted > 0 { ROW_MAX } else { HEAD_MAX }
     }

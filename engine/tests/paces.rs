@@ -16,7 +16,7 @@ use _engine::program::Program;
 use fake::*;
 
 const LONG: Duration = Duration::from_millis(300);
-/// What a busy machine may add to a slice.
+/// Time that a busy machine may add to a slice.
 const SLACK: Duration = Duration::from_millis(500);
 
 fn paced(pace: &str) -> Program {

@@ -103,7 +103,7 @@ class Ours:
         self._margin_s = 0.05
 
     def turn(self, seconds: float, latency_s: float) -> Turn:
-        """One slice. All connections begin at once and need one latency to fall out of step.
+        """Run one slice. All connections begin at once and need one latency to fall out of step.
 
         The slice outlasts the count; if reading the counters took longer than that, the turn is repeated.
         """
@@ -151,7 +151,7 @@ class Sysbench:
 
 @contextmanager
 def sysbench(load: Load, instance: Instance, password: str) -> Iterator[Sysbench]:
-    """A sysbench with all connections open, under the system's normal scheduling, stopped."""
+    """Start a sysbench with all connections open, under the system's normal scheduling, stopped."""
     command = [
         *arguments(load.workload, instance, password, load.dataset),
         f"--threads={load.connections}",
@@ -201,7 +201,7 @@ def arguments(workload: str, instance: Instance, password: str, dataset: Dataset
 
 
 def status(instance: Instance, name: str) -> float:
-    """One of the server's counters."""
+    """Read one of the server's counters."""
     ((_, value),) = instance.query(f"SHOW GLOBAL STATUS LIKE '{name}'")
     return float(value)
 
@@ -221,7 +221,7 @@ def _counted(instance: Instance, load: Load, pid: int, seconds: float) -> Turn:
 
 
 def _connected(instance: Instance) -> int:
-    """The number of sysbench's connections."""
+    """Count sysbench's connections."""
     ((count,),) = instance.query(
         f"SELECT COUNT(*) FROM information_schema.processlist WHERE user = '{SCHEMA}'"
     )

@@ -107,7 +107,7 @@ def unpacked(folder: Path) -> tuple[Path, ...]:
 
 
 def placeless(document: RunDocument) -> RunDocument:
-    """Without the measuring machine's folders."""
+    """Drop the measuring machine's folders."""
     header = document.header
     given = tuple(text.removeprefix("path:") for text in header.profile.servers)
     folders: set[str] = set()

@@ -33,7 +33,7 @@ def main() -> None:
 
 
 def runs() -> list[RunDocument]:
-    """The newest recorded run of each comparison, by its name."""
+    """Read the newest recorded run of each comparison, by its name."""
     with tempfile.TemporaryDirectory() as folder:
         every = map(journal.read, record.unpacked(Path(folder)))
         found = {run.header.profile.published: run for run in every if run.header.profile.published}

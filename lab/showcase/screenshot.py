@@ -21,7 +21,7 @@ def main() -> None:
 
 
 def shoot(page: Path, image: Path, height: int, section: str = "") -> Path:
-    """The top of a page, or of the section with this heading, in the light colour scheme."""
+    """Shoot the top of a page, or of the section with this heading, in the light colour scheme."""
     with browser.chromium() as chromium:
         tab = chromium.new_page(viewport={"width": WIDTH, "height": height}, color_scheme="light")
         tab.goto(page.as_uri())

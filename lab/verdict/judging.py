@@ -146,7 +146,7 @@ def budgets(gates: Iterable[RunDocument]) -> dict[tuple[str, int], list[Budget]]
 
 
 def bare(document: RunDocument) -> RunDocument:
-    """Without latencies and counters: small, and enough for verdicts on throughput."""
+    """Drop latencies and counters: small, and enough for verdicts on throughput."""
 
     def less(samples: Samples) -> Samples:
         return structs.replace(samples, latencies=NOTHING, statements={}, counters={}, times={})

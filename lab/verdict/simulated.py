@@ -77,7 +77,7 @@ def gates(
     known: bool = False,
     of_rounds: float | Sequence[float] = 1.0,
 ) -> Iterator[Gate]:
-    """So many gates whose cells have lost these shares of their throughput.
+    """Simulate so many gates whose cells have lost these shares of their throughput.
 
     `spread`: by how much their starts differ, which A/A cells have shown where it is `known`; either server
     has such noise, as each has restarts. `of_rounds`: how much of it the noise of rounds explains; for all
@@ -110,7 +110,7 @@ def _judged(
     of_a_a: float | None,
     of_rounds: Sequence[float],
 ) -> tuple[MetricVerdict, ...]:
-    """By what the starts of each cell gave: those that came first, and those that were to confirm it."""
+    """Judge by what the starts of each cell gave: those that came first, and those to confirm it."""
     effects = _effects([[*first, *again] for first, again in cells], of_rounds, policy)
     changes = [
         Change(THROUGHPUT, effect, len(again) or None)
@@ -158,7 +158,7 @@ NOISES = (
     ("gate", 0.03, two_modes), ("gate", 0.08, two_modes), ("gate", 0.04, wild), ("gate", 0.08, wild),
     ("quick", 0.02, normal), ("quick", 0.04, normal),
 )  # fmt: skip
-# What the noise of rounds explains of that of starts, in each cell.
+# The share of starts' noise that the noise of rounds explains, in each cell.
 EXPLAINED = ([0.0] * CELLS, [0.7] * CELLS, [1.0] * CELLS, [0.3] + [1.0] * (CELLS - 1))
 
 

@@ -17,14 +17,14 @@ EXPIRED, EXCEEDED = "acknowledgement-expired", "acknowledgement-exceeded"  # cod
 
 
 def applied(comparison: Comparison, acknowledged: Sequence[Acknowledgement]) -> Comparison:
-    """The comparison, with every cell that is known."""
+    """Mark every known cell of the comparison."""
     started = comparison.header.started
     cells = tuple(of_cell(cell, acknowledged, started) for cell in comparison.cells)
     return structs.replace(comparison, cells=cells)
 
 
 def of_cell(cell: CellComparison, acknowledged: Sequence[Acknowledgement], started: str) -> CellComparison:
-    """The cell, acknowledged if all its regressed metrics are; `started`: time of measurement, ISO.
+    """Mark the cell as acknowledged if all its regressed metrics are; `started`: time of measurement, ISO.
 
     A regression that exceeds its acknowledgement, or was measured after it expired, counts again and gets a
     warning.
@@ -47,7 +47,7 @@ def of_cell(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
 def of_change(
     series: HistorySeries, change: ChangePoint, acknowledged: Iterable[Acknowledgement], started: str
 ) -> Acknowledgement | None:
-    """The acknowledgement of a loss between runs; `started`: time of the newest run, ISO.
+    """Find the acknowledgement of a loss between runs; `started`: time of the newest run, ISO.
 
     `at_most` limits this step, not the whole distance from the anchor.
     """

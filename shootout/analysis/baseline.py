@@ -31,7 +31,7 @@ _VERDICT_WARNINGS = {"wide", "uneven", "noise-floor-unknown", "not-confirmed"}
 
 
 def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple[Baseline, ...]:
-    """The baselines from a run, one for each runner and workload; by default its first server is the anchor.
+    """Make a run's baselines, one for each runner and workload; by default its first server is the anchor.
 
     They leave out cells that failed, were steady in fewer than two starts or have another base. Raises
     InputError if no cell is left.
@@ -60,7 +60,7 @@ def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple
 
 
 def ratio_text(cell: BaselineCell, anchor: str) -> str:
-    """A cell's ratio to the anchor, and the figures of the newest run behind it."""
+    """Write a cell's ratio to the anchor, and the figures of the newest run behind it."""
     run = cell.runs[-1]
     of_several = "" if len(cell.runs) == 1 else f", the mean of {len(cell.runs)} runs; the newest"
     return (
@@ -192,7 +192,7 @@ def _without_verdict(cell: CellComparison) -> CellComparison:
 
 
 def advising(then: BaselineCell) -> str:
-    """Why a baseline fails no gate; empty: it does."""
+    """Say why a baseline fails no gate; empty: it does."""
     if len(then.runs) >= RUNS_MIN:
         return ""
     why = f"days differ, and {RUNS_MIN} accepted runs show by how much"

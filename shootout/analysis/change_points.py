@@ -37,7 +37,7 @@ def cuts(values: Sequence[float], penalty: float) -> tuple[int, ...]:
 
 
 def find(values: Sequence[float]) -> tuple[int, ...]:
-    """The cuts under the penalty with which about the share `FALSE_ALARM` of unchanged series still get one.
+    """Find cuts under the penalty with which about the share `FALSE_ALARM` of unchanged series get one.
 
     Shuffling blocks of neighbouring values breaks up any change of level, but preserves the noise and its
     short memory (Künsch 1989 for the blocks; Edgington, "Randomization Tests", for the rest). The penalty is

@@ -72,7 +72,7 @@ def _stand_ins(claim: Claim, publication: Published, document: RunDocument) -> I
 
 
 def published_ratio(claim: Claim, publication: Published) -> Interval | None:
-    """The ratio in the published figures; None if they do not have both throughputs."""
+    """Compute the ratio in the published figures; None if they do not have both throughputs."""
     throughputs = []
     for point in (claim.head, claim.base):
         if len(point.threads) > 1:
@@ -115,7 +115,7 @@ def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> 
 
 
 def _curve(point: DataPoint, publication: Published, document: RunDocument) -> Curve:
-    """The throughputs of a published server or its stand-in, from steady samples only.
+    """Compute the throughputs of a published server or its stand-in, from steady samples only.
 
     Raises _UntestedError if there are none.
     """

@@ -70,7 +70,7 @@ def compare(
 
 
 def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base: Set[int]) -> CellComparison:
-    """The cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
+    """Complete a cell with its evidence; `of_base`: the base's starts that some head's verdict rests on."""
     header, (pair, decision) = document.header, decided
     rested_on = pairs.rested_on(pair)
     costs = metrics.compare(*rested_on, policy.trim, policy.confidence)
@@ -82,9 +82,9 @@ def _comparison(document: RunDocument, policy: Policy, decided: Decided, of_base
             figures.of_cell(starts, used.keys(), policy)
             for starts, used in zip((pair.base_starts, pair.starts), rested_on, strict=True)
         )
-    cpu = next((each for each in costs if each.name == "server_cpu"), None)
-    if figures_ is not None and base_figures is not None and cpu is not None:
-        figures_ = structs.replace(figures_, server_cpu_s=cpu.head)
+    if figures_ is not None and base_figures is not None:
+        figures_ = figures.as_compared(figures_, {each.name: each.head for each in costs})
+        base_figures = figures.as_compared(base_figures, {each.name: each.base for each in costs})
     place = header.part(pair.cell).runner.placement
     return structs.replace(
         decisions.as_cell(decided, policy),

@@ -13,7 +13,7 @@ from shootout.model.verdict import Acknowledgement
 
 
 def worth_confirming(document: RunDocument, ledger_entries: Iterable[LedgerEntry] = ()) -> tuple[str, ...]:
-    """Keys of the blocks in which a cell or A/A cell may have changed, by the starts so far.
+    """List the blocks in which a cell or A/A cell may have changed, by key, from the starts so far.
 
     `ledger_entries`: those of this runner, so that the bar is that of the final verdict.
     """

@@ -9,7 +9,7 @@ _WORST_FIRST = (UNMEASURED, REGRESSED, UNDECIDED, NOTHING)
 
 
 def exit_code(*, failed: bool, regressed: bool, unmeasured: bool = False, undecided: bool = False) -> int:
-    """A result's exit code, by the first of these facts; `undecided` only where that counts."""
+    """Choose a result's exit code, by the first of these facts; `undecided` only where that counts."""
     if failed:
         return UNMEASURED
     if regressed:
@@ -20,5 +20,5 @@ def exit_code(*, failed: bool, regressed: bool, unmeasured: bool = False, undeci
 
 
 def worst(codes: Iterable[int]) -> int:
-    """The exit code of several results together."""
+    """Combine the exit codes of several results."""
     return min(codes, key=_WORST_FIRST.index)

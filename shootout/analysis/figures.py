@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 
+from msgspec import structs
+
 from shootout._engine import Histogram
 from shootout.analysis import metrics, stats
 from shootout.analysis.histograms import merged
@@ -28,7 +30,7 @@ def require_readable(document: RunDocument) -> None:
 
 
 def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | None:
-    """The cell's figures over the starts that a verdict rests on; over all without one, None without starts.
+    """Compute the cell's figures over the starts of its verdict; over all without one, None without starts.
 
     Latencies of statements are always those of all starts: a packed document has no others.
     """
@@ -55,8 +57,21 @@ def of_cell(starts: Starts, used: Set[int], policy: Policy) -> CellFigures | Non
 
 
 def only(starts: Starts, used: Set[int]) -> Starts:
-    """The starts that are used; all if none is."""
+    """Select the starts that are used; all if none is."""
     return {start: samples for start, samples in starts.items() if start in used} or starts
+
+
+def as_compared(figures: CellFigures, compared: Mapping[str, float]) -> CellFigures:
+    """The figures with latencies and CPU time as `compared`: another estimator has other last digits."""
+    latencies = {
+        name.replace("latency_", "") + "_s": value
+        for name, value in compared.items()
+        if name.startswith("latency_")
+    }
+    latency = structs.replace(figures.latency, **latencies)
+    return structs.replace(
+        figures, latency=latency, server_cpu_s=compared.get("server_cpu", figures.server_cpu_s)
+    )
 
 
 def tps(starts: Starts, policy: Policy) -> Interval:
@@ -66,20 +81,20 @@ def tps(starts: Starts, policy: Policy) -> Interval:
 
 
 def server_cpu_s(samples: Sequence[Samples]) -> float | None:
-    """For each transaction, the mean over starts; None if it is not visible in some start."""
+    """Compute the mean over starts for each transaction; None if it is not visible in some start."""
     used = [cpu_s for cpu_s in map(metrics.server_cpu_s, samples) if cpu_s is not None]
     return sum(used) / len(used) if used and len(used) == len(samples) else None
 
 
 def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
-    """Per transaction, the counters that were visible in every start: a missing one is not zero."""
+    """Sum per transaction the counters that were visible in every start: a missing one is not zero."""
     every = [s.counters for s in samples]
     sums = _sums(every)
     return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}
 
 
 def completed(starts: Starts) -> int:
-    """All transactions of all slices, at least 1: the divisor of counts per transaction."""
+    """Count all transactions of all slices, at least 1: the divisor of counts per transaction."""
     return max(1, sum(sum(samples.completed) for samples in starts.values()))
 
 

@@ -22,7 +22,7 @@ _OPERATOR = re.compile(r"\boperator(?:\(\)|<=>|<<=?|>>=?|->\*?|[<>]=?)|->")
 
 
 def plain(symbol: str) -> str:
-    """A demangled name without parameters, template arguments, return type and compiler suffixes.
+    """Strip a demangled name of parameters, template arguments, return type and compiler suffixes.
 
     These differ between versions of one function, and between compilers.
     """
@@ -54,7 +54,7 @@ def library(file: str) -> str:
 
 
 def counted(title: str) -> str:
-    """The name of a function as profiles have it; `title`: as in a count, `free [libc.so.6]`."""
+    """Name a function as profiles do; `title`: as in a count, `free [libc.so.6]`."""
     match = _OF_LIBRARY.fullmatch(title)
     symbol, file = match.groups() if match else (title, "")
     if symbol == UNNAMED:
@@ -63,7 +63,7 @@ def counted(title: str) -> str:
 
 
 def renamed(base: Collection[str], head: Collection[str]) -> dict[str, str]:
-    """Functions that the base alone has, by name, and what the head alone calls them.
+    """Find functions that the base alone has, by name, and their names on the head.
 
     No two get the same name. A function that moved to another file keeps its own. A renamed class shares at
     least CLASS_MIN members (st_select_lex::prepare, Query_block::prepare). A function that moved to another

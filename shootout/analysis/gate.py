@@ -14,7 +14,7 @@ Standing = Literal["proven", "provisional", "refuted"]
 
 
 def exit_code(comparison: Comparison) -> int:
-    """The exit code of a comparison; undecided cells count if the policy says so."""
+    """Return the exit code of a comparison; undecided cells count if the policy says so."""
     undecided = any(
         cell.verdict is Verdict.INCONCLUSIVE or (cell.verdict is Verdict.UNJUDGED and cell.cell != cell.base)
         for cell in comparison.cells
@@ -33,7 +33,7 @@ def has_failed(comparison: Comparison) -> bool:
 
 
 def unmeasured(comparison: Comparison) -> tuple[CellComparison, ...]:
-    """The cells that the run did not get to, though their servers were there; bases among them."""
+    """List the cells that the run did not get to, though their servers were there; bases among them."""
     absent = {server.label for server in comparison.header.servers if server.absent}
     return tuple(
         cell

@@ -17,7 +17,7 @@ def decoded(text: str) -> Histogram:
 
 @lru_cache(CACHED // 4)
 def merged(texts: tuple[str, ...]) -> Histogram:
-    """The sum of these histograms, shared likewise. Raises ValueError."""
+    """Add these histograms, shared likewise. Raises ValueError."""
     total = Histogram()
     for text in texts:
         total.add(decoded(text))

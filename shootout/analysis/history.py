@@ -22,12 +22,12 @@ SUSPICIOUS_MIN = 0.01
 
 
 def series(comparisons: Iterable[Comparison]) -> tuple[HistorySeries, ...]:
-    """Every cell's series in the order of its runs; the base of `comparisons` must be the anchor."""
+    """Build every cell's series in the order of its runs; the base of `comparisons` must be the anchor."""
     return of_points(point for comparison in comparisons for point in points_of(comparison))
 
 
 def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
-    """The series that a run's cell belongs to."""
+    """Identify the series that a run's cell belongs to."""
     part = header.part(cell.cell)
     settings = {record.label: record.settings_name for record in part.servers}
     of_both = dict.fromkeys(settings.get(label, "") for label in (cell.cell.server, cell.base.server))
@@ -40,7 +40,7 @@ def key_of(header: RunHeader, cell: CellComparison) -> SeriesKey:
 
 
 def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]]:
-    """One run's point in each cell's series."""
+    """Yield one run's point in each cell's series."""
     header = comparison.header
     commits = {
         (part.run, record.label): record.commit
@@ -64,7 +64,7 @@ def points_of(comparison: Comparison) -> Iterator[tuple[SeriesKey, HistoryPoint]
 
 
 def of_points(keyed: Iterable[tuple[SeriesKey, HistoryPoint]]) -> tuple[HistorySeries, ...]:
-    """Every series, in the order of its runs."""
+    """Build every series, in the order of its runs."""
     points: dict[SeriesKey, list[HistoryPoint]] = {}
     for key, point in keyed:
         points.setdefault(key, []).append(point)

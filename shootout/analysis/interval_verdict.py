@@ -27,12 +27,12 @@ def place(
 
 
 def interval_verdict(ratio: Interval, margin: float, *, worse: Side) -> Verdict:
-    """The verdict on a ratio of head to base, of which higher or lower values are worse."""
+    """Judge a ratio of head to base, of which higher or lower values are worse."""
     return _verdict(place(ratio, (1 / (1 + margin), 1 + margin), (1, 1)), worse)
 
 
 def difference_verdict(difference: Interval, bar: float, *, worse: Side) -> Verdict:
-    """The verdict on head less base, likewise."""
+    """Judge head less base, likewise."""
     return _verdict(place(difference, (-bar, bar), (0, 0)), worse)
 
 

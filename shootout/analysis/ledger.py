@@ -30,7 +30,7 @@ def entries_of_run(
     *,
     starts: int = 0,
 ) -> tuple[LedgerEntry, ...]:
-    """A run's entries: one for each A/A cell with two starts or more.
+    """Make a run's entries: one for each A/A cell with two starts or more.
 
     A cell of a server that was named twice, and so compared with itself, is an A/A cell, too. `starts`: those
     that the run has made so far, which entries on disk record.
@@ -60,7 +60,7 @@ def entries_of_run(
 def entry(
     header: RunHeader, cell: Cell, verdict: Verdict, starts: int, judged: Sequence[MetricVerdict]
 ) -> LedgerEntry:
-    """The entry of one A/A cell, whose metrics were `judged` over so many starts."""
+    """Make the entry of one A/A cell, whose metrics were `judged` over so many starts."""
     part = header.part(cell)
     return LedgerEntry(
         format=2,
@@ -79,7 +79,7 @@ def entry(
 
 
 def earlier(header: RunHeader, entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
-    """The entries of earlier runs with the same settings, except a merged run's own parts."""
+    """Find the entries of earlier runs with the same settings, except a merged run's own parts."""
     parts = {part.run for part in header.parts}
     return [
         entry
@@ -113,7 +113,7 @@ class Noise(NamedTuple):
 
 
 def noise(of_kind: Sequence[LedgerEntry], runner: str = "") -> dict[str, Noise]:
-    """The noise of A/A cells of one kind, by metric.
+    """Pool the noise of A/A cells of one kind, by metric.
 
     Spreads are pooled. Estimates of different runs, which should be 0, vary by their errors and by what lasts
     through all starts of a run: its variance is the mean of their squares less those of their errors (Hedges
@@ -148,7 +148,7 @@ def cells_needed(known: FalseAlarms, policy: Policy) -> int:
 
 
 def false_alarms_of_gates(entries: Iterable[LedgerEntry], policy: Policy, settings: str) -> FalseAlarms:
-    """A runner's false alarms with these settings, in gates of as many comparisons as its newest run's."""
+    """Count a runner's false alarms with these settings, in gates with as many comparisons as its newest."""
     alike = [entry for entry in entries if entry.settings == settings]
     return false_alarms(alike, policy, max([1, *(entry.comparisons for entry in alike[-1:])]))
 

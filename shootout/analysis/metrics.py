@@ -30,7 +30,7 @@ class Metric:
 
     It is a `percentile` of the latencies, or `source` reads one start's value, mostly per transaction, from
     its samples, None where it is not visible. `by_round` reads its values by round, where rounds have it. The
-    costs rank causes, so their order of magnitude is enough. What background threads also do by the clock
+    costs rank causes, so their order of magnitude is enough. Work that background threads do by the clock
     falls to fewer transactions on a slower server: it is a consequence, has no costs, and is no cause.
     """
 
@@ -46,7 +46,7 @@ class Metric:
 
 
 def server_cpu_s(samples: Samples) -> float | None:
-    """Seconds of CPU for each transaction of a start; None: not visible."""
+    """Compute the seconds of CPU for each transaction of a start; None: not visible."""
     if samples.server_cpu_s is None:
         return None
     return sum(samples.server_cpu_s) / max(1, sum(samples.completed))
@@ -110,7 +110,7 @@ TITLES = {metric.name: metric.title for metric in METRICS}
 
 
 def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple[MetricComparison, ...]:
-    """All metrics that both servers show, over the starts that both have; none with fewer than two starts.
+    """Compare all metrics that both servers show, over the starts that both have; none with fewer than two.
 
     Intervals are Student's over starts, of log-ratios where no value is 0; `trim`: of rounds at each end.
     p-values are Hommel's over the metrics. Raises ValueError for latencies that cannot be read.
@@ -131,7 +131,7 @@ def compare(base: Starts, head: Starts, trim: float, confidence: float) -> tuple
 
 
 def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: float) -> stats.Effect | None:
-    """One metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
+    """Compute one metric's log(head / base) over the starts; None if it is 0 or not visible in some start.
 
     Raises ValueError for latencies that cannot be read.
     """
@@ -152,7 +152,7 @@ def transaction_s(starts: Starts) -> float:
 
 
 def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[StatementTime, ...]:
-    """A transaction's time by kind of statement, the largest change first; none with fewer than two starts.
+    """Split a transaction's time by kind of statement, the largest change first; none without two starts.
 
     The times are means over all transactions, as the transaction's is; they add up to it, and so do the
     differences, whose intervals are over starts. Raises ValueError for latencies that cannot be read.

@@ -84,7 +84,7 @@ def of_block(document: RunDocument, block: Block, policy: Policy, base: str | No
 
 
 def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair | None:
-    """The block's A/A cell: its base beside a second instance of it; None if there was none."""
+    """Pair the block's base with a second instance of it, its A/A cell; None if there was none."""
     records = [
         record for record in document.starts if record.block == block.key and record.aa_control is not None
     ]
@@ -106,19 +106,19 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
 
 
 def aa_cell(block: Block, base: str) -> Cell:
-    """The block's A/A cell. No server has its name: it is a second instance of the base."""
+    """Name the block's A/A cell. No server has its name: it is a second instance of the base."""
     return block.cell(f"{base} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
-    """Metrics that verdicts are about: the policy's, with a latency for throughput at a fixed rate."""
+    """List metrics that verdicts are about: the policy's, with a latency for throughput at a fixed rate."""
     if header.profile.load.rate is None:
         return policy.judged
     return tuple(dict.fromkeys("latency_p95" if name == THROUGHPUT else name for name in policy.judged))
 
 
 def of_server(records: Sequence[StartRecord], server: str) -> Starts:
-    """One server's samples by start."""
+    """Select one server's samples by start."""
     return {r.start: samples for r in records for samples in r.samples if samples.server == server}
 
 
@@ -195,13 +195,13 @@ def start_log_tps(samples: Samples) -> float:
 
 
 def both_steady(base: Starts, head: Starts) -> tuple[Starts, Starts]:
-    """Both servers' samples in the starts in which both were steady, in order of the starts."""
+    """Select both servers' samples in the starts in which both were steady, in order of the starts."""
     starts = [s for s in sorted(base.keys() & head.keys()) if base[s].steady and head[s].steady]
     return {start: base[start] for start in starts}, {start: head[start] for start in starts}
 
 
 def rested_on(pair: Pair) -> tuple[Starts, Starts]:
-    """The base's and the head's samples that a verdict rests on; none where nothing is compared."""
+    """Select the base's and the head's samples that a verdict rests on; none where nothing is compared."""
     compared = pair.failure is None and pair.base_failure is None and pair.cell != pair.base
     return both_steady(pair.base_starts, pair.starts) if compared else ({}, {})
 

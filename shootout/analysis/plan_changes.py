@@ -15,7 +15,7 @@ Shape = tuple[PlanStep, ...] | str
 # Some versions call the table that a statement changes by the statement's name.
 _CHANGING = ("INSERT", "UPDATE", "DELETE", "REPLACE")
 _ENDS = ("begin", "commit", "rollback")  # kinds without a plan
-# Of a plan that is the same: only some versions say it, or say it of other access.
+# The plan is the same: only some versions say it, or say it of other access.
 _SAID_BY_SOME = ("Using where", "Backward index scan")
 _NUMBERS = re.compile(r"\s*\((?:cost|rows|actual)[^)]*\)|[0-9]+(?:\.[0-9]+)?|'[^']*'")
 
@@ -48,7 +48,7 @@ def shape(plan: ExecutionPlan) -> Shape:
 
 
 def compared(plans: Iterable[ExecutionPlan], base: str, head: str) -> list[PlanChange]:
-    """Every kind of statement that both servers planned; changed ones first."""
+    """Compare every kind of statement that both servers planned; changed ones first."""
     by_kind: dict[str, dict[str, list[ExecutionPlan]]] = {}
     for plan in plans:
         if plan.steps or plan.text:
@@ -88,7 +88,7 @@ def kept(document: RunDocument, cell: Cell, base: Cell, kinds: Sequence[str] = (
 def not_compared(
     plans: Sequence[ExecutionPlan], base: str, head: str, document: RunDocument
 ) -> Iterator[str]:
-    """The kinds of statement that were sent, but that a server has not planned, and its reason."""
+    """Name kinds of statement that were sent, but that a server has not planned, and its reason."""
     sent = (kind for start in document.starts for samples in start.samples for kind in samples.statements)
     planned = {(plan.kind, plan.server) for plan in plans if plan.steps or plan.text}
     errors = {(plan.kind, plan.server): plan.error for plan in plans if plan.error}

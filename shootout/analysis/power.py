@@ -8,7 +8,7 @@ from shootout.model.plan import Policy
 
 
 def flagged(change: float, noise: Noise, bar: float, policy: Policy, comparisons: int) -> float:
-    """The share of runs that flag a true `change`, a logarithm, where estimates have this `noise`.
+    """Compute the share of runs that flag a true `change`, a logarithm, where estimates have this `noise`.
 
     A flag takes an estimate beyond the bar, and a p-value that is small enough for the only change among all
     `comparisons` (Bonferroni's bound).
@@ -19,10 +19,10 @@ def flagged(change: float, noise: Noise, bar: float, policy: Policy, comparisons
 
 
 def detectable(noise: Noise, bar: float, policy: Policy, comparisons: int) -> float:
-    """The smallest change, a logarithm, that the share `POWER` of runs with this `noise` would flag.
+    """Compute the smallest change, a logarithm, that the share `POWER` of runs with this `noise` would flag.
 
-    The sum of two quantiles, of the test and of the power (Zar, "Biostatistical Analysis", section 7.7). What
-    fresh starts add to the precision is left out, so noisy runs find more.
+    The sum of two quantiles, of the test and of the power (Zar, "Biostatistical Analysis", section 7.7). The
+    precision that fresh starts add is left out, so noisy runs find more.
     """
     return _least(noise, bar, policy, comparisons) + noise.reach(2 * POWER - 1)
 

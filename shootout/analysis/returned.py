@@ -36,12 +36,12 @@ class _Level(NamedTuple):
 
 
 def differing_rows(base: Starts, head: Starts) -> tuple[Difference, ...]:
-    """The kinds of statements that return more or fewer rows on the head, the largest difference first."""
+    """Find kinds of statements that return more or fewer rows on the head, the largest difference first."""
     return _differences(base, head, lambda kind: (kind.rows, kind.rows_error))
 
 
 def bytes_of_rows(base: Starts, head: Starts) -> tuple[Difference, ...]:
-    """The kinds of statements whose rows are longer or shorter on the head, of a load that only reads."""
+    """Find kinds of statements whose rows are longer or shorter on the head, of a load that only reads."""
     if _writes(base) or _writes(head):
         return ()
     return _differences(base, head, lambda kind: (kind.bytes, kind.bytes_error))

@@ -73,9 +73,9 @@ def unlike(effect: Effect) -> dict[int, float]:
     """Starts that differ from the others beyond chance, by place: how far, as a logarithm.
 
     Up to a third of the starts, each compared with those that differ less, which show how much starts vary:
-    by what their rounds explain, times a ratio with the broad prior. Of cells whose starts are alike, about 1
-    % have one. Sequential, so that one does not mask the other (the generalized ESD test: Rosner 1983,
-    "Percentage points for a generalized ESD many-outlier procedure").
+    by what their rounds explain, times a ratio with the broad prior. About 1 % of cells with like starts have
+    one. Sequential, so that one does not mask the other (the generalized ESD test: Rosner 1983, "Percentage
+    points for a generalized ESD many-outlier procedure").
     """
     values = np.array(effect.per_start)
     others, apart, beyond_chance = np.arange(len(values)), {}, {}

@@ -46,7 +46,7 @@ class Noise(NamedTuple):
         return float(np.dot(self.weights, 2 * stdtr(self.df, -abs(estimate) / np.array(self.errors))))
 
     def reach(self, confidence: float) -> float:
-        """The farthest from zero that this noise alone puts an estimate, with this confidence."""
+        """Compute the farthest from zero that this noise alone puts an estimate, with this confidence."""
         least, most = (quantile(confidence, self.df) * self.errors[end] for end in (0, -1))
 
         def excess(place: float) -> float:
@@ -57,7 +57,7 @@ class Noise(NamedTuple):
         return least if excess(least) <= 0 else float(brentq(excess, least, most))
 
     def times(self, factor: float) -> Noise:
-        """The noise, so much larger."""
+        """Scale the noise."""
         return self._replace(errors=tuple(factor * each for each in self.errors))
 
 
@@ -85,17 +85,17 @@ class Effect(NamedTuple):
 
 
 def as_ratio(log: Interval) -> Interval:
-    """The ratio of which this is the logarithm."""
+    """Return the ratio of which this is the logarithm."""
     return Interval(estimate=ratio(log.estimate), low=ratio(log.low), high=ratio(log.high))
 
 
 def ratio(log: float) -> float:
-    """The ratio with this logarithm; an interval's end beyond LOG_MAX gives that of LOG_MAX."""
+    """Compute the ratio with this logarithm; an interval's end beyond LOG_MAX gives that of LOG_MAX."""
     return math.exp(min(max(log, -LOG_MAX), LOG_MAX))
 
 
 def trimmed_mean(values: Values, trim: float) -> float:
-    """The mean without the share `trim` of values at each end, rounded down to whole values.
+    """Compute the mean without the share `trim` of values at each end, rounded down to whole values.
 
     Tukey and McLaughlin 1963, "Less vulnerable confidence and significance procedures for location".
     """
@@ -114,7 +114,7 @@ def trimmed_standard_error(values: Sequence[float], trim: float) -> float:
 
 
 def inefficiency(values: Values) -> float:
-    """The factor by which autocorrelation inflates the variance of the mean: 1 + 2 * sum of autocorrelations.
+    """Compute how autocorrelation inflates the variance of the mean: 1 + 2 * sum of autocorrelations.
 
     The sum runs over Geyer's initial positive sequence: pairs of neighbouring lags as long as their sum is
     positive (Geyer 1992, "Practical Markov Chain Monte Carlo", section 3.3). Never below 1: a chance negative
@@ -142,7 +142,7 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
 
 
 def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Effect:
-    """The trimmed mean over the rounds of one start, corrected for their autocorrelation.
+    """Compute the trimmed mean over the rounds of one start, corrected for their autocorrelation.
 
     The standard error is that of independent rounds times sqrt(`inefficiency`). Degrees of freedom: the
     independent rounds among the untrimmed, less one (Yuen 1974 with Geyer's effective size). With one round
@@ -158,7 +158,7 @@ def rounds_effect(values: Sequence[float], trim: float, confidence: float) -> Ef
 
 
 def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confidence: float) -> Effect:
-    """The mean over starts without their outlying rounds, on the log scale, with Student's interval.
+    """Compute the mean over starts without their outlying rounds, on the log scale, with Student's interval.
 
     Rounds are trimmed by their distance from their own start's trimmed mean, those of all starts together: a
     noisy start loses more rounds and counts less, but a start that is slow as a whole counts in full.
@@ -195,20 +195,20 @@ def half_width(spread: float, starts: int, confidence: float) -> float:
 
 
 def starts_for(wanted: float, spread: float, confidence: float) -> int:
-    """The fewest starts, at least two, whose interval has a half-width of at most `wanted`."""
+    """Find the fewest starts, at least two, whose interval has a half-width of at most `wanted`."""
     counts = range(2, STARTS_LIMIT)
     narrow = bisect.bisect_left(counts, -wanted, key=lambda starts: -half_width(spread, starts, confidence))
     return counts[narrow] if narrow < len(counts) else STARTS_LIMIT
 
 
 def mirrored(effect: Effect) -> Effect:
-    """The effect with its sign reversed."""
+    """Reverse the sign of the effect."""
     per_start = tuple(-each for each in effect.per_start)
     return effect._replace(estimate=-effect.estimate, low=-effect.high, high=-effect.low, per_start=per_start)
 
 
 def with_noise(effect: Effect, noise: Noise, confidence: float) -> Effect:
-    """The same estimate, with noise known from more than its own starts."""
+    """Give an estimate the noise known from more than its own starts."""
     renewed = _effect(effect.estimate, noise, confidence, effect.per_start)
     return renewed._replace(spread=effect.spread, rounds=effect.rounds)
 
@@ -220,7 +220,7 @@ def resampled(
     rounding: float,
     confidence: float,
 ) -> Effect:
-    """An estimate over whole starts, with its interval from the estimates of resampled starts.
+    """Estimate over whole starts, with the interval from the estimates of resampled starts.
 
     The error is the standard deviation of the replicates times sqrt(n / (n - 1)), because resamples of n
     starts vary that much less than starts do. The interval is Student's with n - 1 degrees of freedom
@@ -236,7 +236,7 @@ def resampled(
 def difference(
     now: Sequence[float], then: float, then_error: float, then_starts: int, confidence: float
 ) -> Effect:
-    """The difference between the mean over these starts and a mean measured before.
+    """Compute the difference between the mean over these starts and a mean measured before.
 
     Welch's interval, with the degrees of freedom of both (Welch 1947; Satterthwaite 1946). Both sides need
     two starts.
@@ -247,7 +247,7 @@ def difference(
 
 
 def welch(*sides: tuple[float, float]) -> Noise:
-    """The noise of a difference of independent estimates, each with its error and degrees of freedom."""
+    """Compute the noise of a difference of independent estimates, each with error and degrees of freedom."""
     total = sum(error**2 for error, _ in sides)
     parts = sum(error**4 / df for error, df in sides)
     return Noise((math.sqrt(total),), total**2 / parts if parts > 0 else float(sum(df for _, df in sides)))
@@ -256,7 +256,7 @@ def welch(*sides: tuple[float, float]) -> Noise:
 def curve_effects(
     per_start: Sequence[Sequence[float]], threads: Sequence[int], confidence: float
 ) -> tuple[Effect, Effect]:
-    """Level and tilt: the changes of a whole scaling curve.
+    """Estimate level and tilt: the changes of a whole scaling curve.
 
     `per_start`: each start's log-ratios, one for each of `threads`. The level is their mean. The tilt is the
     rise from the fewest to the most threads of the line through all of them over log(threads): a collapse at
@@ -274,7 +274,7 @@ def curve_effects(
 
 
 def wilson(hits: int, trials: int, confidence: float) -> Interval:
-    """A share with its score interval (Wilson 1927; Newcombe 1998, method 3); 0 to 1 without trials."""
+    """Give a share its score interval (Wilson 1927; Newcombe 1998, method 3); 0 to 1 without trials."""
     if trials == 0:
         return Interval(estimate=0.0, low=0.0, high=1.0)
     z = quantile(confidence)
@@ -287,14 +287,14 @@ def wilson(hits: int, trials: int, confidence: float) -> Interval:
 def hommel(p_values: Sequence[float]) -> tuple[float, ...]:
     """Adjust p-values for their number (Hommel 1988); the order stays.
 
-    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. That
-    takes tests that are independent or positively dependent, as those of cells with a common base are.
+    Each becomes the largest p-value that Simes's test (1986) gives any set of hypotheses it belongs to. Tests
+    must be independent or positively dependent, as those of cells with a common base are.
     """
     order = np.argsort(p_values, kind="stable")
     ordered = np.asarray(p_values, dtype=float)[order]
     count, worst = len(ordered), ordered.copy()
     for size in range(2, count + 1):
-        # Of the sets of this size, the one with the largest others.
+        # The set of this size with the largest others.
         simes = size * ordered[count - size :] / np.arange(1, size + 1)
         alone = np.minimum(size * ordered[: count - size], simes[1:].min())
         worst = np.maximum(worst, np.append(alone, np.full(size, simes.min())))

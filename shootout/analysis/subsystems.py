@@ -8,7 +8,7 @@ from shootout.analysis.function_names import PROGRAMS
 
 KERNEL, LIBRARIES, OTHER, MEMORY = "the kernel", "libraries", "elsewhere in the server", "memory"
 
-# What names begin with. The first part that matches has the function: performance_schema wraps locks and
+# Beginnings of names. The first part that matches has the function: performance_schema wraps locks and
 # files, the parser allocates.
 _BEGINNINGS = {
     "performance_schema": r"pfs_ PFS_ (start|end|[gs]et)_\w+_v\d digest_ \w+_digest",
@@ -37,7 +37,7 @@ ALL = (*_BEGINNINGS, OTHER, LIBRARIES, KERNEL)
 
 
 def subsystem_of(function: str) -> str:
-    """One of `ALL`, for a plain name, which ends with its module unless that is the server's program."""
+    """Find the one of `ALL` for a plain name, which ends with its module unless that is the program."""
     if function.endswith("[kernel]"):
         return KERNEL
     library = function.endswith("]") and function[1:-1] not in PROGRAMS

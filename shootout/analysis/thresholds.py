@@ -4,7 +4,7 @@ import math
 
 RULE = 1  # the number of the rule: it changes with every change of a verdict on the same record
 # Largest p-values after Hommel of an apparent change that is worth confirming, and of a confirmed one, as
-# multiples of the policy's. What is tested at the end may be chosen generously before it.
+# multiples of the policy's. Anything tested at the end may be chosen generously before it.
 WORTH_CONFIRMING, CONFIRMED = 4, 1 / 5
 POWER = 0.8  # at the detectable change
 BEYOND_DOUBT = {"provisional": 1, "refuted": 3}  # margins that a whole interval lies beyond

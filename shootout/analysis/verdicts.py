@@ -164,7 +164,7 @@ def _floor(change: Change, policy: Policy, noise: Mapping[str, Noise]) -> float 
 def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) -> float | None:
     """The smallest loss that four of five such runs would have flagged, as a share; None with one start.
 
-    Such a run has as many starts and comparisons, the same spread, and the policy's confirmation.
+    A run like this has as many starts and comparisons, the same spread, and the policy's confirmation.
     """
     if len(change.effect.per_start) < 2:
         return None
@@ -173,7 +173,7 @@ def _detectable(change: Change, policy: Policy, bar: float, comparisons: int) ->
 
 
 def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower", "faster"] | None:
-    """The side on which the whole interval of an inconclusive throughput lies, beyond the margin.
+    """Find the side on which the whole interval of an inconclusive throughput lies, beyond the margin.
 
     None also for a change below the noise floor's bar, or without a steady start to confirm it.
     """

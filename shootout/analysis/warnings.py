@@ -37,7 +37,7 @@ CLIENT_MAX = 0.8  # of the client's CPU time; above it, the client may be the bo
 
 
 def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Iterator[Warning]:
-    """Every warning about the cell; those about its servers come last."""
+    """Yield every warning about the cell; those about its servers come last."""
     if pair.missing_base:
         text = f"{pair.base.server} stands in for the base: {pair.missing_base} was not measured"
         yield Warning(code=OTHER_BASE, text=text)

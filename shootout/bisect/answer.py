@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain
+from pathlib import Path
 
 from shootout import figures, numbers, renamed
 from shootout.analysis.exit_codes import UNMEASURED, exit_code
@@ -21,9 +22,12 @@ TICKS_MAX = 8  # of the chart
 FEW = 12  # revisions: a table lists all of them
 
 
-def answer(bisected: Bisected) -> Answer:
-    """Since when servers are slower or faster, and what is known of each revision."""
-    bisection, command, more = bisected.bisection, why(bisected), go_on(bisected)
+def answer(bisected: Bisected, out: Path | None = None) -> Answer:
+    """Since when servers are slower or faster, and what is known of each revision.
+
+    `out`: the folder that the command that continues needs; None for the default.
+    """
+    bisection, command, more = bisected.bisection, why(bisected), go_on(bisected, out)
     title, drawn = f"{bisected.measure.capitalize()} by revision", _ratios(bisected)
     documents = f"; its documents: {', '.join(bisected.documents)}" if bisected.documents else ""
     return Answer(
@@ -79,7 +83,7 @@ def steps(bisected: Bisected) -> tuple[str, ...]:
 
 
 def notes(bisected: Bisected) -> Iterator[str]:
-    """What else there is to say."""
+    """Add remarks on the step, or on a search without one."""
     last = bisected.bisection.revisions[proof.place(bisected)[1]]
     if bisected.kind == "step" and bisected.first != bisected.last:
         yield f"What lies between {bisected.first} and {bisected.last} cannot be measured apart."
@@ -100,7 +104,7 @@ def notes(bisected: Bisected) -> Iterator[str]:
 
 
 def _proven(bisected: Bisected) -> Iterator[str]:
-    """What the neighbours of a step differ in, and what becomes of it without its commits."""
+    """Say what the neighbours of a step differ in, and what becomes of it without its commits."""
     found = bisected.proof
     if found is None:
         return
@@ -130,9 +134,10 @@ def why(bisected: Bisected) -> str:
     return commands.line("run", compared | {"--threads": str(bisection.threads), "--explain": "5"})
 
 
-def go_on(bisected: Bisected) -> str:
+def go_on(bisected: Bisected, out: Path | None = None) -> str:
     """The command that continues an undecided bisection, to twice its time; empty if it is decided."""
     budget = {"--resume": "", "--budget": str(math.ceil(bisected.spent_s / 30))}
+    budget |= {"--out": str(out)} if out else {}
     if bisected.bisection.begun_in < FORMAT:
         del budget["--resume"]
     return again(bisected, budget) if bisected.kind == "open" else ""

@@ -12,7 +12,7 @@ from shootout.model.run import RunDocument
 
 
 def runs(folder: Path) -> dict[str, RunDocument]:
-    """A bisection's run documents by file name, the oldest first. Raises InputError."""
+    """Read a bisection's run documents by file name, the oldest first. Raises InputError."""
     return {path.name: journal.read(path) for path in journal.find(folder)}
 
 

@@ -1,4 +1,4 @@
-"""What an issue about a regression says of the commit that it began with."""
+"""The part of an issue about a regression that names the commit it began with."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from shootout.writers.markdown import escaped, folded, span, table_lines
 
 
 def origin(bisected: Bisected, regression: Regression) -> Origin:
-    """What an issue says of the commit that a regression began with."""
+    """Describe the commit that a regression began with, for an issue."""
     lines = [f"**{escaped(answer.headline(bisected))}**", ""]
     if bisected.kind == "step":
         first, last = proof.place(bisected)
@@ -31,12 +31,12 @@ def origin(bisected: Bisected, regression: Regression) -> Origin:
 
 
 def elsewhere(regression: Regression) -> Origin:
-    """What an issue says of a regression between two runs of one commit."""
+    """Describe a regression between two runs of one commit, for an issue."""
     return Origin(confirmed=False, lines=(f"**{escaped(not_in_server(regression))}**",))
 
 
 def not_in_server(regression: Regression) -> str:
-    """What a regression between two runs of one commit began with."""
+    """Say what a regression between two runs of one commit began with."""
     changed = "; ".join(regression.conditions) or "nothing that shootout records"
     return (
         f"Not in the server: {regression.server} had the same commit {regression.bad_commit[:12]} in the "
@@ -45,7 +45,7 @@ def not_in_server(regression: Regression) -> str:
 
 
 def _left(bisected: Bisected, regression: Regression) -> Iterator[str]:
-    """What an answer without a commit means."""
+    """Explain an answer without a commit."""
     if answer.lost_end(bisected):
         if regression.conditions:
             yield f"What else changed: {'; '.join(regression.conditions)}."

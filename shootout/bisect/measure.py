@@ -50,7 +50,7 @@ class Question:
     instrument: Callgrind | None = None  # None: time
 
     def begin(self, id: str) -> Bisection:
-        """The bisection before its first run."""
+        """Make the bisection before its first run."""
         (block,) = self.plan.blocks
         return Bisection(
             format=FORMAT,
@@ -156,7 +156,7 @@ def _by_counts(question: Question, instrument: Callgrind, results: Path, observe
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """The bisection to go on with, or a new one, and its file.
+    """Find the bisection to go on with, or begin a new one; return it with its file.
 
     Builds that failed are made again, unless the bisection is over.
     """
@@ -203,7 +203,7 @@ def _costs(question: Question, bisection: Bisection) -> Costs:
 def build(
     question: Question, results: Path, bisection: Bisection, numbers: Sequence[int], observe: Observe
 ) -> Bisection:
-    """The bisection with the builds of these revisions, each written when it ends."""
+    """Build these revisions; each build is written when it ends."""
     for number in numbers:
         label = bisection.revisions[number].label
         if question.build is not None and label not in bisection.builds:
@@ -216,7 +216,7 @@ def build(
 
 
 def try_to_build(source: Source, build: Build) -> BuildRecord:
-    """What building a commit gives."""
+    """Try to build a commit."""
     began_s = time.monotonic()
     try:
         digest, reason = builds.digest(builds.fetch(source, build, cache_folder())), ""
@@ -226,7 +226,7 @@ def try_to_build(source: Source, build: Build) -> BuildRecord:
 
 
 def run_of(plan: Plan, labels: Sequence[str], starts: int, budget_s: float, number: int) -> Plan:
-    """An ordinary run of these servers, with so many starts."""
+    """Plan an ordinary run of these servers, with so many starts."""
     chosen = plan.only({cell for cell in plan.cells if cell.server in labels})
     sampling = structs.replace(
         plan.profile.sampling, starts_min=starts, starts_max=starts, half_width=NARROW, budget_s=budget_s

@@ -1,4 +1,4 @@
-"""What proves a step: the newest commit without the step's own, beside the newest and the step's neighbours.
+"""The proof of a step: the newest commit without the step's own, beside the newest and the neighbours.
 
 The documents lie in the folder `proof` of the bisection. Its builds say what became of WITHOUT, so a proof is
 looked for once.
@@ -85,7 +85,7 @@ def prove(
 
 
 def read(answer: Bisected, path: Path, instrument: Callgrind | None) -> Proof | None:
-    """What the proof of a step says; None if none was looked for. Raises InputError."""
+    """Read the proof of a step; None if none was looked for. Raises InputError."""
     record = answer.bisection.builds.get(WITHOUT)
     if record is None or answer.kind != "step":
         return None
@@ -108,7 +108,7 @@ def read(answer: Bisected, path: Path, instrument: Callgrind | None) -> Proof | 
 
 
 def _causes(folder: Path, server: str) -> Iterator[str]:
-    """Why a server is slower, as far as the last run is explained."""
+    """Say why a server is slower, as far as the last run is explained."""
     for run in [*runs(folder).values()][-1:]:
         cells = [each.cell for each in compare.compare(run).cells if each.cell.server == server]
         known = changed_cells.sections(folder, run.header.run, cells, lambda reason: None)
@@ -116,7 +116,7 @@ def _causes(folder: Path, server: str) -> Iterator[str]:
 
 
 def _ratios(folder: Path, base: str, instrument: Callgrind | None) -> dict[str, Interval]:
-    """What each server of the last document has, to the base's, in the document's order."""
+    """Compute each server's ratio to the base in the last document, in the document's order."""
     if instrument is not None:
         documents = [*instrument.counted(folder, base).values()]
         return {server: count.ratio for each in documents[-1:] for server, count in each.counts.items()}
@@ -137,7 +137,7 @@ def before(answer: Bisected) -> RevisionFinding:
 
 
 def label(commit: str) -> str:
-    """What a commit's server is called."""
+    """Name a commit's server."""
     return commit[:10]
 
 

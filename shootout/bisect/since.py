@@ -1,6 +1,6 @@
 """Bisections that the history asks for: of regressions that it confirms, of servers built from commits.
 
-What is known already lies in the results. A bisection is known by its two ends: it goes on in the next week,
+Earlier findings lie in the results. A bisection is known by its two ends: it goes on in the next week,
 on another machine, too, and regressions that began between the same commits share it.
 """
 
@@ -46,7 +46,7 @@ def ends(regression: Regression) -> tuple[str, str]:
 
 
 def cases(regressions: Sequence[Regression]) -> list[Regression]:
-    """The worst regression between each two commits, the worst first; without those that are acknowledged."""
+    """Find the worst regression between each two commits, the worst first, without acknowledged ones."""
     found: dict[tuple[str, str], Regression] = {}
     for regression in sorted(regressions, key=lambda regression: regression.remaining):
         good, bad = ends(regression)
@@ -56,14 +56,14 @@ def cases(regressions: Sequence[Regression]) -> list[Regression]:
 
 
 def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisection]:
-    """The bisections between its commits, the newest first."""
+    """Read the bisections between its commits, the newest first."""
     for bisection in BISECTIONS.newest_first(results, skip):
         if (bisection.revisions[0].commit, bisection.revisions[-1].commit) == ends(regression):
             yield bisection
 
 
 def known(results: Path, regression: Regression) -> Bisected | None:
-    """What bisections between its commits say: of the newest that found a loss, or of the newest."""
+    """Find what bisections between its commits say: of the newest that found a loss, or of the newest."""
     found = stored(results, regression, lambda reason: None)
     read = [answers.read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
     return next((answer for answer in read if answer.is_worse), read[0] if read else None)
@@ -80,7 +80,7 @@ def origin(results: Path, regression: Regression) -> Origin | None:
 
 @dataclass(frozen=True)
 class Search:
-    """What one call may do."""
+    """The limits of one call."""
 
     args: argparse.Namespace
     budget_min: float  # for everything together

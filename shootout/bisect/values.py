@@ -29,7 +29,7 @@ class Revision(Value):
 
 
 class BuildRecord(Value):
-    """What building a revision gave."""
+    """The outcome of building a revision."""
 
     seconds: float
     digest: str = ""  # of all files of the server; empty: the build failed
@@ -37,7 +37,7 @@ class BuildRecord(Value):
 
 
 class Bisection(Value):
-    """What a bisection looks for, and what it built; the run documents beside it have the starts."""
+    """A bisection: its question, and its builds; the run documents beside it have the starts."""
 
     format: Literal[2]  # FORMAT
     id: str  # unique, sorts by time
@@ -60,7 +60,7 @@ class Bisection(Value):
 
 
 class RevisionFinding(Value):
-    """What is known of one revision."""
+    """The finding on one revision."""
 
     revision: Revision
     verdict: Verdict | None  # against the base; None: the base, or not measured
@@ -91,7 +91,7 @@ class Proof(Value):
 
 
 class Bisected(Value):
-    """What a bisection says so far."""
+    """The findings of a bisection so far."""
 
     bisection: Bisection
     kind: Kind

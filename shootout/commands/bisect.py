@@ -25,6 +25,7 @@ from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEA
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
+from shootout.paths import REPORTS
 from shootout.report.github import http
 from shootout.servers.sources import builds
 from shootout.writers import markdown
@@ -129,16 +130,22 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer.answer(answers.read(path))
+        return answer.answer(answers.read(path), _out(path))
 
     def id_of(self, path: Path) -> str:
-        """The id of a bisection, which its folder has."""
+        """Return the id of a bisection, which its folder has."""
         return path.parent.name
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All bisections."""
+        """List all bisections."""
         for each in answers.every(results, skip):
             yield each.bisection.id, answer.answer(each)
+
+
+def _out(path: Path) -> Path | None:
+    """The `--out` of a bisection; None: the default, or it lies in no such folder."""
+    results = path.resolve().parents[2]
+    return None if results.name != "results" or results.parent == REPORTS else results.parent
 
 
 @contextmanager
@@ -159,7 +166,7 @@ def _count(text: str) -> int:
 def _question(
     plan: Plan, commits: Sequence[builds.Commit], instrument: Callgrind | None, link: str
 ) -> measure.Question:
-    """The history of a plan's servers, or of commits, which the servers are built of. Raises InputError."""
+    """Read the history of a plan's servers, or of commits that servers are built of. Raises InputError."""
     build = plan.profile.build or None
     if commits and build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")

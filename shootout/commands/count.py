@@ -53,7 +53,7 @@ class Count(Capability):
         return answer.answer(judge.compare(COUNTS.read(path), base))
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """The pages of counts, the newest first, and each kind of statement over time."""
+        """Make the pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
         every = ((each.document.run, answer.answer(each, runs)) for each in counted)
         again = answer.history(series for series in judge.history(counted) if len(series.points) > 1)

@@ -84,7 +84,7 @@ class Explain(Capability):
         return changed_cells.answer(path)
 
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
-        """None: explanations are sections of cells. Those that cannot be read are named here, once."""
+        """Return None: explanations are sections of cells. Unreadable ones are named here, once."""
         for _ in EXPLANATIONS.newest_first(results, skip):
             pass
         return None

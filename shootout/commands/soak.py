@@ -69,7 +69,7 @@ class Soak(Capability):
         return answer.answer(judge.judge(SOAKS.read(path)))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All soaks."""
+        """List all soaks."""
         for each in SOAKS.newest_first(results, skip):
             yield each.header.soak, answer.answer(judge.judge(each))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -18,7 +19,7 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.upgrade import answer, judge, measure
+from shootout.upgrade import answer, checks, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
 from shootout.writers import markdown
@@ -44,7 +45,6 @@ class Upgrade(Capability):
     folder = "upgrades"
     title = "Upgrades"
     about = "What a new version does to speed, statements and settings."
-    lead = "upgrade/lead"
     columns = ("servers", "asked")
 
     def command(self, parser: Parser) -> None:
@@ -77,11 +77,16 @@ class Upgrade(Capability):
         out = args.out.resolve()
         document = _document(args, out / "results")
         way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
+        written = (UPGRADES.path_of(out / "results", document.upgrade), out / "site", args.markdown, way.data)
+        checks.require(document, measure.PROFILE, [path for path in written if path])
+        for said in checks.does_not_fit(document, args.without):
+            command.warn(said)
         try:
             with command.progress() as observe:
                 path = measure.measure(way, document, out, observe, command.preparing)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("`--resume` continues this upgrade") from None
+            app.published(out, (), command.left_out)
+            raise KeyboardInterrupt(f"to continue: {_again(args)}") from None
         judged = self.judge(path)
         if args.markdown is not None:
             files.write(args.markdown, markdown.write(judged))
@@ -93,9 +98,21 @@ class Upgrade(Capability):
         return answer.answer(judge.read(UPGRADES.read(path), path.parents[1]))
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
-        """All upgrades."""
+        """List all upgrades."""
         for each in UPGRADES.newest_first(results, skip):
             yield each.upgrade, answer.answer(judge.read(each, results))
+
+
+def _again(args: argparse.Namespace) -> str:
+    """The command that goes on with an upgrade, from anywhere."""
+    given: dict[str, object] = {
+        "--settings": args.settings, "--workload": args.workload, "--workloads": args.workloads,
+        "--counted": args.counted, "--data": args.data, "--without": ",".join(args.without),
+        "--budget": f"{args.budget:g}", "--markdown": args.markdown, "--out": args.out,
+    }  # fmt: skip
+    options = [text for flag, value in given.items() if value for text in (flag, str(value))]
+    servers = [args.again and "--again", args.again and str(args.again), args.old, args.new]
+    return shlex.join(["shootout", "upgrade", *filter(None, servers), *options, "--resume"])
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
@@ -107,7 +124,7 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
     if args.again is not None:
         if any(asked[2:]) or args.counted:
             raise InputError("--again DOC: expected no settings, workloads or count: DOC has them")
-        servers, earlier = measure.servers_again(args.again, asked[:2]), UPGRADES.read(args.again)
+        servers, earlier = question.servers_again(args.again, asked[:2]), UPGRADES.read(args.again)
         asked = (*servers, earlier.settings, earlier.workload, earlier.workloads)
     elif not (args.old and args.new):
         raise InputError("expected OLD and NEW, or --again DOC")
@@ -115,14 +132,14 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
         document = _unfinished(asked, results)
     else:
         again = args.again
-        document = measure.begin(*asked) if again is None else measure.again(again, asked[:2], results)
+        document = question.begin(*asked) if again is None else question.again(again, asked[:2], results)
     if args.counted is not None:
-        measure.require_counted(args.counted, document)
+        question.require_counted(args.counted, document)
     return replace(document, budget_min=args.budget)
 
 
 def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
-    """The newest upgrade of the same question. Raises InputError without one."""
+    """Find the newest upgrade of the same question. Raises InputError without one."""
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each

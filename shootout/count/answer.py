@@ -173,7 +173,7 @@ def _fields(
 
 
 def _functions(document: CountDocument, workload: str) -> Table:
-    """For each kind and server the functions with most instructions."""
+    """Table the functions with most instructions, for each kind and server."""
     rows: list[tuple[Field, ...]] = []
     for each in document.profiles:
         if each.workload == workload:
@@ -189,7 +189,7 @@ def _functions(document: CountDocument, workload: str) -> Table:
 
 
 def _throughput(document: CountDocument, workload: str, runs: Sequence[Comparison]) -> Iterator[Table]:
-    """From the run that has most of the servers at one thread, the newest of such runs."""
+    """Table throughput of the run with most of the servers at one thread, the newest of such runs."""
     labels = [server.label for server in document.servers]
     every = ((run.header.run, _single(run, workload, labels)) for run in runs)
     run, tps = max(every, key=lambda one: len(one[1]), default=("", {}))
@@ -209,14 +209,14 @@ def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, 
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
-    """Say which kinds have other plans, or more system calls or allocations."""
+    """Say which kinds have other plans, more system calls or allocations, or which functions execute more."""
     several = len(heads(comparison)) > 1
     lines = tuple(
         f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"
         for (workload, kind, server), texts in findings(comparison).items()
     )
     if lines:
-        yield Topic("Other plans, and more system calls or allocations", lines)
+        yield Topic("Other plans, more calls, and where more instructions are", lines)
 
 
 def _failures(comparison: CountComparison) -> Iterator[Topic]:

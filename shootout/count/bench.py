@@ -31,7 +31,6 @@ from shootout.model.program import ProgramColumn
 from shootout.model.run import Progress, ServerRecord
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
-from shootout.servers.sources.trees import Tree
 
 TRIED = 3  # executions, the cheapest of which says what one takes
 EXPENSIVE = 5 * INSTRUCTIONS  # from here on, the first one says it: a repetition has the fewest anyway
@@ -51,17 +50,6 @@ CLOSING_S = 300.0  # for a connection's rollback
 Key = tuple[str, str]  # workload and kind
 
 
-class Watcher:
-    """An observer of the servers while they are counted; it may change what they execute."""
-
-    def starting(self, server: str, tree: Tree, home: Path) -> Tree:
-        """Give the program to start in place of a server's, which already runs under Callgrind."""
-        return tree
-
-    def sending(self, server: str, unit: Unit, home: Path) -> None:
-        """A server is about to get the statements of a kind."""
-
-
 @dataclass
 class ServerCounts:
     """The counts of one server."""
@@ -73,7 +61,9 @@ class ServerCounts:
     beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
+    seconds: dict[Key, float] = field(default_factory=dict)  # that the first execution of a dear kind took
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
+    once: set[Key] = field(default_factory=set)  # kinds that are executed once in each start
 
 
 @dataclass
@@ -84,7 +74,6 @@ class Bench:
     units: Sequence[Unit]  # in the order in which they are sent
     server: ManagedServer
     home: Path
-    watcher: Watcher
     template: Template | None = field(init=False, default=None)  # None: it could not be loaded
     counted: ServerCounts = field(init=False)
     values: dict[str, tuple[ProgramColumn, ...]] = field(init=False, default_factory=dict)  # by workload
@@ -107,7 +96,7 @@ class Bench:
         self.template.copy_to(self.home)
         tree = callgrind.under(self.server.program, self.home)
         return instances.begin(
-            self.watcher.starting(self.server.label, tree, self.home),
+            tree,
             self.home,
             {**self.server.compiled.options, **callgrind.OPTIONS},
             start_timeout_s=callgrind.START_TIMEOUT_S,
@@ -171,19 +160,14 @@ class Session:
                     bench.fail(error, name)
         self.pace.done(START)
 
-    def try_each(self) -> None:
+    def try_each(self, units: Sequence[Unit]) -> None:
         """Find out what an execution of each kind takes; on every server, so that all keep the same rows."""
         self._counter.begin()
-        self._each(self._try, self.bench.units, "warm-up", 1)
+        self._each(self._try, units, "warm-up", 1)
         self._counter.end()
 
-    def count(self, costs: Mapping[Key, int]) -> None:
-        """Count every kind, as often as what an execution takes allows; last what leaves other rows."""
-        for leaves in (False, True):
-            if units := [unit for unit in self.bench.units if unit.leaves is leaves]:
-                self._prime_and_count(units, costs)
-
-    def _prime_and_count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
+    def count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
+        """Count kinds, as often as what an execution takes allows."""
         self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
         self._counter.begin()
         self._each(lambda unit, show: self._count(unit, costs.get(unit.key), show), units, "measure", 3)
@@ -262,12 +246,19 @@ class Session:
                 return self._counter.dump().instructions
 
             self._counter.dump()  # our own queries
+            began_s = time.monotonic()
             cost = taken()
             if cost < EXPENSIVE:  # the first one reads pages, too
                 cost = min(taken() for _ in range(TRIED))
+            else:
+                self.bench.counted.seconds[unit.key] = time.monotonic() - began_s
         self.bench.counted.costs[unit.key] = cost
 
     def _prime(self, unit: Unit, executions: int) -> None:
+        if unit.key in self.bench.counted.once:
+            if self.start == 1:  # it was tried, which read its pages
+                return
+            executions = 1
         with self._connected(unit, f"{self.start}/priming") as send:
             send(executions)
 
@@ -275,8 +266,11 @@ class Session:
         counter, counted = self._counter, self.bench.counted
         executions = repetition(unit, cost)
         warm_up, repetitions = ROUNDS if cost is None or cost < EXPENSIVE else ROUNDS_OF_EXPENSIVE
+        if unit.key in counted.once:
+            executions, warm_up, repetitions = 1, 0, 1
         with self._connected(unit, str(self.start)) as send:
-            send(warm_up * executions)
+            if warm_up:
+                send(warm_up * executions)
             counter.dump()
             dumps = []
             for number in range(1, repetitions + 1):
@@ -308,7 +302,6 @@ class Session:
         program = msgspec.structs.replace(unit.program, columns=read)
         engines = [managed.engine(program, schema, instance, drawn)]
         before = _connections(instance)
-        bench.watcher.sending(bench.server.label, unit, bench.home)
         if unit.open:
             instance.query("SET GLOBAL autocommit = 0")
         try:

@@ -46,13 +46,13 @@ class KindCosts:
 
 
 def ordered(servers: Sequence[ServerRecord]) -> tuple[ServerRecord, ...]:
-    """By family, in the order of their first servers, then by version; equal versions stay in order."""
+    """Sort by family, in the order of their first servers, then by version; equal versions stay in order."""
     families = [server.family for server in servers]
     return tuple(sorted(servers, key=lambda server: (families.index(server.family), _version(server))))
 
 
 def predecessors(servers: Sequence[ServerRecord]) -> dict[str, str]:
-    """For the label of each ordered server that of the version before it in its family, if there is one."""
+    """Find for each ordered server's label that of the version before it in its family, if there is one."""
     return {
         server.label: previous.label
         for previous, server in pairwise(servers)
@@ -61,7 +61,7 @@ def predecessors(servers: Sequence[ServerRecord]) -> dict[str, str]:
 
 
 def references(servers: Sequence[ServerRecord]) -> dict[str, str]:
-    """By family, the label of the server that all its versions are compared with: by default its first."""
+    """Choose by family the server that all its versions are compared with: by default its first."""
     chosen: dict[str, str] = {}
     for server in servers:
         is_reference = server.version.startswith(REFERENCES.get(server.family, "\0"))
@@ -71,7 +71,7 @@ def references(servers: Sequence[ServerRecord]) -> dict[str, str]:
 
 
 def costs(document: CountDocument) -> tuple[KindCosts, ...]:
-    """Every kind of statement on every server, the kind with the largest step first."""
+    """Compute the cost of every kind of statement on every server, the kind with the largest step first."""
     servers = ordered(document.servers)
     reference = {server.label: references(servers)[server.family] for server in servers}
     table = _Table(document, predecessors(servers), reference)

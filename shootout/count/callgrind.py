@@ -1,7 +1,7 @@
 """Servers under Callgrind: how they are started, asked for what they executed, and how that is read.
 
-Callgrind writes a file for each thread. Those that dispatch commands are connections': background threads may
-execute more.
+Callgrind writes a file for each thread. Threads that dispatch commands are connections': background threads
+may execute more.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def require_program(reference: ServerReference) -> None:
 
 
 def under(program: Installation, home: Path) -> Tree:
-    """The program as it starts under Callgrind, which writes into its instance directory."""
+    """Wrap the program, so that it starts under Callgrind, which writes into its instance directory."""
     assert isinstance(program, Tree)  # require_program
     command = ("valgrind", *_CALLGRIND, f"--callgrind-out-file={home}/{_PREFIX}", _channel(home))
     launch = replace(program.launch, before=(*command, *program.launch.before))
@@ -113,12 +113,12 @@ class Dump:
         return self._totals[1]
 
     def beside(self) -> set[str]:
-        """The named functions that other threads executed, whatever they are a part of."""
+        """Name the named functions that other threads executed, whatever they are a part of."""
         names = (name for text in self.others for name in _NAMES.findall(text))
         return {name.partition("'")[0] for name in names if not _ADDRESS.match(name)}
 
     def functions(self) -> Functions:
-        """Their functions. Raises MeasureError if a file is damaged."""
+        """Read their functions. Raises MeasureError if a file is damaged."""
         whole = Functions()
         for each in map(parse, self.texts):
             for mine, theirs in ((whole.exclusive, each.exclusive), (whole.inclusive, each.inclusive)):
@@ -179,7 +179,7 @@ def _channel(home: Path) -> str:
 
 
 def totals(text: str) -> tuple[int, int]:
-    """The instructions and system calls in a Callgrind file. Raises MeasureError if the file is damaged."""
+    """Read instructions and system calls of a Callgrind file. Raises MeasureError if it is damaged."""
     last = re.search(r"^totals: (\d+)(?: (\d+))?[ \d]*\s*\Z", text, re.MULTILINE)
     if last is None:
         raise MeasureError("a Callgrind file does not end with its totals: it is damaged")
@@ -187,7 +187,7 @@ def totals(text: str) -> tuple[int, int]:
 
 
 def parse(text: str) -> Functions:
-    """The functions of a Callgrind file. Raises MeasureError if the file is damaged.
+    """Read the functions of a Callgrind file. Raises MeasureError if the file is damaged.
 
     Functions without a symbol count as one for each object. A function's calls of itself are in its own
     inclusive count once.

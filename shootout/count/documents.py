@@ -17,7 +17,7 @@ from shootout.errors import InputError
 
 
 def joined(paths: Sequence[Path]) -> CountDocument:
-    """The documents as one that names servers and kinds as the first does, then what is new in the others.
+    """Join documents as one that names servers and kinds as the first does, then what is new in the others.
 
     Raises InputError if one cannot be read, if they did not send the same statements to the same servers, or
     if two of them counted the same.

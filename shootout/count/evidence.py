@@ -113,12 +113,12 @@ def differences(instructions: Instructions) -> Iterator[str]:
 
 
 def counted(figure: CountFigure | None) -> Figure | None:
-    """Instructions for each unit, as they were counted."""
+    """Show instructions for each unit, as they were counted."""
     return None if figure is None else Figure(figure.mean, places=0)
 
 
 def by(ratio: Interval | None) -> tuple[Field, Field]:
-    """A change of instructions, and its interval."""
+    """Show a change of instructions, and its interval."""
     return (None, None) if ratio is None else (factor(ratio, PLACES), Range(factor(ratio, PLACES)))
 
 

@@ -1,16 +1,19 @@
-"""Findings beside counts: statements that are planned in another way, and calls that grow by half or more."""
+"""Findings beside counts: other plans, calls that grow by half or more, functions that execute more."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from shootout import figures
 from shootout.analysis import plan_changes
+from shootout.count.instructions import explained_by
 from shootout.count.values import FRAME, JOINT, MIX, CountChange, CountComparison, CountedFunctions
 from shootout.model.execution_plan import PlanChange
 from shootout.model.verdict import Verdict
 from shootout.numbers import number
 from shootout.report import differing
 
+FUNCTIONS_MAX = 3  # of a statement
 GROWTH_MIN = 1.5
 CALLS_MIN = 1.0  # for each statement
 ALLOCATIONS_MANY = 500.0  # for each statement: their cost varies by percents of all instructions
@@ -26,6 +29,7 @@ def findings(comparison: CountComparison) -> dict[Key, tuple[str, ...]]:
         (change.workload, change.kind, change.server): (
             *_calls(comparison, change, profiles),
             *_other_plans(change, plans),
+            *_functions(comparison, change, profiles, plans),
             *_spread(comparison, change, profiles),
         )
         for change in comparison.changes
@@ -42,13 +46,13 @@ def _plans(comparison: CountComparison) -> dict[Key, PlanChange]:
         for server in servers
         if server != comparison.base
         for change in plan_changes.compared(plans, comparison.base, server)
-        if change.changed
     }
 
 
 def _other_plans(change: CountChange, plans: Mapping[Key, PlanChange]) -> Iterator[str]:
     for kind in change.kind.split(JOINT):
-        if found := plans.get((change.workload, kind, change.server)):
+        found = plans.get((change.workload, kind, change.server))
+        if found is not None and found.changed:
             yield f"plan{'' if kind == change.kind else f' of {kind}'}: {differing.ways(found)}"
 
 
@@ -66,6 +70,27 @@ def _calls(
     ):
         if after >= GROWTH_MIN * before and after - before >= CALLS_MIN:
             yield f"{what} {number(before, 0)} → {number(after, 0)}"
+
+
+def _functions(
+    comparison: CountComparison,
+    change: CountChange,
+    profiles: Mapping[Key, CountedFunctions],
+    plans: Mapping[Key, PlanChange],
+) -> Iterator[str]:
+    """Name the functions behind more instructions of a statement whose plan is not another one."""
+    base, head = (
+        profiles.get((change.workload, change.kind, server)) for server in (comparison.base, change.server)
+    )
+    planned = [plans.get((change.workload, kind, change.server)) for kind in change.kind.split(JOINT)]
+    another = any(plan is not None and plan.changed for plan in planned)
+    if change.verdict is not Verdict.REGRESSED or base is None or head is None or another:
+        return
+    explaining = explained_by(comparison.document, change, (base, head))[:FUNCTIONS_MAX]
+    if explaining:
+        same = "with the same plan, " if all(planned) else ""
+        named = ", ".join(f"{figures.rounded(count.difference)} in {count.name}" for count in explaining)
+        yield f"{same}instructions {named}"
 
 
 def _spread(

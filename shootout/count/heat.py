@@ -19,7 +19,7 @@ from shootout.figures import NONE
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import Verdict
 from shootout.numbers import share
-from shootout.report.site.markup import breakable
+from shootout.report.site.breaks import breakable
 
 VERSIONS_MIN = 3  # two stand side by side in a table of changes
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a colour gets stronger
@@ -36,7 +36,7 @@ class Heat:
 
     @cached_property
     def servers(self) -> tuple[ServerRecord, ...]:
-        """By family and version."""
+        """Servers by family and version."""
         return by_version.ordered(self.comparison.document.servers)
 
     @cached_property
@@ -166,7 +166,7 @@ class Heat:
 
 
 def of(comparison: CountComparison) -> Heat | None:
-    """The table of a count against its first server; None for fewer versions than are worth one."""
+    """Make the table of a count against its first server; None for fewer versions than are worth one."""
     servers = comparison.document.servers
     versions = {(server.family, server.version) for server in servers}
     if len(versions) < VERSIONS_MIN or comparison.base != servers[0].label:

@@ -114,7 +114,7 @@ class Instructions:
 
 
 def find(documents: Iterable[CountDocument], header: RunHeader) -> Instructions | None:
-    """From the first of these documents that has a run's workload, and the first two of its servers."""
+    """Find the first of these documents that has a run's workload, and the first two of its servers."""
     for document in documents:
         engines = {dataset.engine.lower() for dataset in document.datasets}
         pair = _pair(document, header.servers[:2])
@@ -145,6 +145,16 @@ def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str
             functions = _functions(document, known) if len(known) == 2 else ()
             statements.append(Statement(kind, changes[kind.name], functions, document.bar))
     return Instructions(document.run, tuple(statements))
+
+
+def explained_by(
+    document: CountDocument, change: CountChange, pair: tuple[CountedFunctions, CountedFunctions]
+) -> tuple[PartCount, ...]:
+    """The functions that explain most of a kind's certain change; `pair`: those of base and head."""
+    kind = next(
+        kind for kind in document.kinds if (kind.workload, kind.name) == (change.workload, change.kind)
+    )
+    return Statement(kind, change, _functions(document, pair), document.bar).explaining
 
 
 def _functions(document: CountDocument, pair: Sequence[CountedFunctions]) -> tuple[FunctionCount, ...]:

@@ -57,7 +57,7 @@ class Callgrind:
         return {path.name: _counted(COUNTS.read(path), base) for path in COUNTS.find(results)}
 
     def differences(self, results: Path, older: str, newer: str) -> tuple[str, ...]:
-        """The statements and functions by which two servers differ, of the newest document with both."""
+        """Name the statements and functions by which two servers differ, of the newest document with both."""
         for document in COUNTS.newest_first(results, lambda reason: None):
             if {older, newer} <= {count.server for count in document.counts}:
                 workload = document.workloads[-1].name

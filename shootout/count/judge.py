@@ -58,7 +58,7 @@ def compare(document: CountDocument, base: str | None = None) -> CountComparison
 
 
 def per_unit(document: CountDocument) -> dict[Key, ByStart]:
-    """Instructions for each unit of every kind, by start and repetition; of what remains, or is the sum."""
+    """Compute the instructions for each unit of every kind, by start and repetition; rests and sums, too."""
     units = {(kind.workload, kind.name): kind.units for kind in document.kinds}
     counted: defaultdict[Key, dict[int, Repetitions]] = defaultdict(dict)
     for count in document.counts:
@@ -75,7 +75,7 @@ def per_unit(document: CountDocument) -> dict[Key, ByStart]:
 
 
 def history(comparisons: Iterable[CountComparison]) -> tuple[CountSeries, ...]:
-    """Every kind on every server, by reference and settings, with equal statements on equal tables."""
+    """Follow every kind on every server, by reference and settings, with equal statements on equal tables."""
     counted: defaultdict[tuple[str, ...], list[tuple[CountDocument, float]]] = defaultdict(list)
     for comparison in sorted(comparisons, key=lambda comparison: comparison.document.run):
         document = comparison.document
@@ -168,7 +168,7 @@ def _said(failure: CountFailure | None) -> str:
 def change_of(
     document: CountDocument, kind: CountedKind, pair: tuple[str, str], counted: Mapping[Key, ByStart]
 ) -> CountChange:
-    """A kind on the second server of a pair against the first; `counted`: by `per_unit`."""
+    """Compare a kind on the second server of a pair against the first; `counted`: by `per_unit`."""
     base, server = pair
     failures = [_failure(document, label, kind) for label in pair]
     base_reason, reason = map(_said, failures)
@@ -210,7 +210,7 @@ def change_of(
 
 
 def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
-    """The change of starts, each with the log-ratios of its repetitions.
+    """Estimate the change of starts, each with the log-ratios of its repetitions.
 
     Starts may agree by chance: their spread is at least what repetitions, single ones aside, give a median.
     """

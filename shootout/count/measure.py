@@ -8,14 +8,16 @@ A repetition has the same statements on every server. A consistent read keeps pu
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import msgspec
@@ -24,12 +26,12 @@ import pymysql
 from shootout import __version__
 from shootout.analysis import function_names
 from shootout.count import callgrind
-from shootout.count.bench import ONCE, PASSES, Bench, Key, Session, Watcher
+from shootout.count.bench import ONCE, PASSES, ROUNDS_OF_EXPENSIVE, Bench, Key, Session
 from shootout.count.callgrind import Dump, Functions
 from shootout.count.documents import COUNTS
 from shootout.count.pace import START, Pace
 from shootout.count.units import Unit, kinds_of, repetition, units
-from shootout.count.values import CountDocument, CountedFunctions, CountedKind
+from shootout.count.values import JOINT, LEFT_OUT, CountDocument, CountedFunctions, CountedKind
 from shootout.coverage import documents as maps
 from shootout.coverage.documents import Executed
 from shootout.document import journal
@@ -44,6 +46,8 @@ AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's t
 _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
+FIRST = 4  # of a budget, one execution of the first kind takes no more than this part
+CHUNK = 6  # kinds that are counted together where a budget is held
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
 
@@ -54,37 +58,138 @@ def check(plan: Plan) -> str:
     return callgrind.version()
 
 
-def measure(plan: Plan, results: Path, observe: Observe, watcher: Watcher | None = None) -> Path:
-    """Count the plan's workloads on its servers; returns the document's file.
+def measure(
+    plan: Plan,
+    results: Path,
+    observe: Observe,
+    *,
+    earlier: Path | None = None,
+    hold: bool = False,
+    kept: Callable[[Path], None] = lambda path: None,
+    only: Collection[Key] = (),
+) -> Path:
+    """Count the plan's workloads on its servers; returns the document's file, which each start adds to.
 
-    Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
+    `earlier`: a count that was cut short, to go on with if it asked the same. `hold`: leave out kinds for
+    which the budget has no time in two starts, those of the plan's last workloads first. `kept` receives the
+    file after each start. `only`: the kinds to count, and those that these need; empty: all. Call this from
+    the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     valgrind = check(plan)
     started, began_s = datetime.now(UTC), time.monotonic()
+    before = None if earlier is None else COUNTS.read(earlier)
+    if before is not None and not _is_asked_again(plan, before):
+        before = None
+    if before is not None:
+        plan = dataclasses.replace(plan, seed=before.seed)
     every = {name: units(name, bound) for name, bound in plan.workloads.items()}
-    sent = sorted((unit for counted in every.values() for unit in counted), key=lambda unit: unit.leaves)
+    chunks = [*_chunks({name: _chosen(counted, only) for name, counted in every.items()}, hold=hold)]
+    sent = [unit for chunk in chunks for unit in chunk]
     progress = _pace(plan, sent, observe)
-    with workplace(journal.new_run(started), plan.place.data) as (directory, held):
+    run = journal.new_run(started) if before is None else before.run
+
+    def document(*, profiled: bool) -> CountDocument:
+        made = _document(plan, valgrind, every, benches, before)
+        if profiled:
+            made = _profiled(made, benches)
+
+        if before is None:
+            stamp = started.isoformat(timespec="seconds")
+            made = msgspec.structs.replace(made, run=run, started=stamp)
+        elapsed_s = round(time.monotonic() - began_s + (before.elapsed_s or 0.0 if before else 0.0), 3)
+        return msgspec.structs.replace(made, elapsed_s=elapsed_s)
+
+    def keep(*, profiled: bool = False) -> Path:
+        path = COUNTS.write(results, run, document(profiled=profiled))
+        kept(path)
+        return path
+
+    with workplace(run, plan.place.data) as (directory, held):
         servers = [*_servers(plan, held, observe)]
         if any(unit.open for unit in sent):
             _require_open_transactions(servers)
         benches = [
-            Bench(plan, sent, server, directory / str(number), watcher or Watcher()).load(held)
+            Bench(plan, sent, server, directory / str(number)).load(held)
             for number, server in enumerate(servers)
         ]
+        if before is not None:
+            for bench in benches:
+                _restore(bench, before)
         progress.begin()
-        _all_starts([bench for bench in benches if bench.template is not None], plan, progress)
-    document = _document(plan, started, valgrind, every, benches)
-    elapsed_s = round(time.monotonic() - began_s, 3)
-    document = msgspec.structs.replace(document, elapsed_s=elapsed_s)
-    path = COUNTS.write(results, document.run, document)
+        loaded = [bench for bench in benches if bench.template is not None]
+        done = max((count.start for count in before.counts), default=0) if before else 0
+        ends_s = began_s + plan.profile.sampling.budget_s
+        _all_starts(loaded, plan, progress, _Starts(chunks, done, ends_s, hold, keep))
+    path = keep(profiled=True)
 
     def skip(reason: str) -> None:
         observe(Progress(stage="note", detail=f"left out: {reason}"))
 
     executed = [each for bench in benches for each in _executed(bench)]
-    maps.keep(results, document.run, document.started, executed, skip)
+    maps.keep(results, run, COUNTS.read(path).started, executed, skip)
     return path
+
+
+@dataclass(frozen=True)
+class _Starts:
+    """The work of starts."""
+
+    chunks: Sequence[Sequence[Unit]]  # kinds in the order in which they are counted
+    done: int  # starts of an earlier process
+    ends_s: float
+    hold: bool  # the budget
+    keep: Callable[[], object]
+
+
+def _chunks(every: Mapping[str, Sequence[Unit]], *, hold: bool) -> Iterator[Sequence[Unit]]:
+    """The kinds in the order in which they are counted: what leaves other rows comes last.
+
+    To hold a budget, the first workload's come before all others, a few at a time.
+    """
+    first, *others = every.values()
+    parts = (first, [unit for counted in others for unit in counted])
+    if not hold:
+        parts = ([*first, *parts[1]], [])
+    for part in parts:
+        for leaves in (False, True):
+            kinds = [unit for unit in part if unit.leaves is leaves]
+            size = CHUNK if hold else max(1, len(kinds))
+            yield from (kinds[at : at + size] for at in range(0, len(kinds), size))
+
+
+def _chosen(counted: Sequence[Unit], only: Collection[Key]) -> Sequence[Unit]:
+    """A workload's kinds that are wanted, and those that are subtracted from them."""
+    parts = {
+        unit.key: {(unit.kind.workload, name) for name in (unit.kind.name, *unit.kind.name.split(JOINT))}
+        for unit in counted
+    }
+    wanted = {key for key, names in parts.items() if not only or names & {*only}}
+    wanted |= {
+        (unit.kind.workload, name) for unit in counted if unit.key in wanted for name in unit.kind.less
+    }
+    return [unit for unit in counted if unit.key in wanted]
+
+
+def _is_asked_again(plan: Plan, before: CountDocument) -> bool:
+    """Whether an earlier count has the plan's statements and servers."""
+    return before.digests == plan.digests and [each.label for each in before.servers] == [*plan.servers]
+
+
+def _restore(bench: Bench, kept: CountDocument) -> None:
+    """Give a server what was counted on it before."""
+    counted, label = bench.counted, bench.server.label
+    counted.counts = [count for count in kept.counts if count.server == label]
+    counted.failures += [failure for failure in kept.failures if failure.server == label]
+    sizes = {(kind.workload, kind.name): kind.units for kind in kept.kinds}
+    counted.once = {*kept.once}
+    for count in counted.counts:
+        key = count.workload, count.kind
+        counted.costs.setdefault(key, count.instructions[0] // sizes[key])
+    counted.plans = {
+        name: own
+        for name, plans in kept.plans.items()
+        if (own := tuple(plan for plan in plans if plan.server == label))
+    }
 
 
 def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
@@ -111,36 +216,56 @@ def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
             )
 
 
-def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace) -> None:
-    """As many starts as are planned, or as fit into the budget."""
+def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace, starts: _Starts) -> None:
+    """Count as many starts as are planned, or as fit into the budget; each is kept."""
     sampling, began_s = plan.profile.sampling, time.monotonic()
-    for start in range(1, sampling.starts_min + 1):
-        for together in _batches(benches, len(os.sched_getaffinity(0))):
+    for start in range(starts.done + 1, sampling.starts_min + 1):
+        batches = [*_batches(benches, len(os.sched_getaffinity(0)))]
+        for number, together in enumerate(batches):
             names = ", ".join(bench.server.label for bench in together)
             progress.show(Progress(stage="start", detail=names, start=start))
-            _one_start(together, benches, start, progress)
-        next_s = (time.monotonic() - began_s) * (start + 1) / start
-        if STARTS_MIN <= start < sampling.starts_min and next_s > sampling.budget_s:
+            share_s = None
+            if starts.hold and start == 1 and not number:
+                share_s = (starts.ends_s - time.monotonic()) / STARTS_MIN / len(batches)
+            _one_start(
+                _Start(start, starts.chunks, sampling.budget_s / FIRST, share_s), together, benches, progress
+            )
+        starts.keep()
+        begun = start - starts.done
+        next_s = (time.monotonic() - began_s) * (begun + 1) / begun
+        left_s = (starts.ends_s - began_s) if starts.hold else sampling.budget_s
+        if STARTS_MIN <= start < sampling.starts_min and next_s > left_s:
             said = f"another start would exceed the budget: counted in {start} of {sampling.starts_min}"
             progress.observe(Progress(stage="note", detail=said))
             return
 
 
 def _batches(benches: Sequence[Bench], size: int) -> Iterator[Sequence[Bench]]:
-    """As many servers at a time as there are CPUs: Valgrind runs one thread of each."""
+    """Batch as many servers as there are CPUs: Valgrind runs one thread of each."""
     for first in range(0, len(benches), size):
         yield benches[first : first + size]
 
 
-def _one_start(together: Sequence[Bench], benches: Sequence[Bench], start: int, progress: Pace) -> None:
-    """Start servers at once, and count on them at the same time: nothing here depends on the clock."""
+@dataclass(frozen=True)
+class _Start:
+    """A start of some of the servers."""
+
+    number: int
+    chunks: Sequence[Sequence[Unit]]
+    first_s: float  # that one execution of the first kind may take, whatever the share
+    share_s: float | None  # that it may take: kinds for which it has no time are left out; None: all count
+
+
+def _one_start(start: _Start, together: Sequence[Bench], benches: Sequence[Bench], progress: Pace) -> None:
+    """Start servers at once, and count on them at the same time: no count depends on the clock."""
+    ends_s = None if start.share_s is None else time.monotonic() + start.share_s
     with ThreadPoolExecutor(max_workers=len(together)) as pool, ExitStack() as held:
         sessions = []
         for bench in together:
             try:
                 instance = bench.begin()
                 held.callback(instance.kill)  # no shutdown: its data directory is discarded
-                sessions.append(Session(bench, instance, start, progress))
+                sessions.append(Session(bench, instance, start.number, progress))
             except MeasureError as error:
                 bench.fail(error)
 
@@ -150,14 +275,47 @@ def _one_start(together: Sequence[Bench], benches: Sequence[Bench], start: int, 
                 done.result()
 
         all_do(lambda session: session.open(held))
-        if start == 1:
-            all_do(Session.try_each)
-        costs = _costs(benches)
-        all_do(lambda session: session.count(costs))
-        if start == 1:
+        for number, kinds in enumerate(start.chunks):
+            if ends_s is not None and number and time.monotonic() > ends_s:
+                _leave_out(benches, kinds, "the budget has no time for it")
+                continue
+            if start.number == 1:
+                all_do(partial(Session.try_each, units=kinds))
+            if ends_s is not None:
+                least_s = 0.0 if number else start.first_s
+                _shorten_dear(benches, kinds, ends_s - time.monotonic(), least_s)
+            all_do(partial(Session.count, units=kinds, costs=_costs(benches)))
+        if start.number == 1:
             all_do(Session.plan)
     for bench in together:
         shutil.rmtree(bench.home, ignore_errors=True)
+
+
+def _leave_out(benches: Sequence[Bench], kinds: Sequence[Unit], why: str) -> None:
+    """Record on every server why kinds are not counted."""
+    for bench in benches:
+        for unit in kinds:
+            if not bench.fails(*unit.key):
+                bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
+
+
+def _shorten_dear(
+    benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float, least_s: float = 0.0
+) -> None:
+    """Execute dear kinds once in each start, or leave out what takes longer than is left of the first one.
+
+    `least_s`: what the first kind may take all the same.
+    """
+    executions = 1 + sum(ROUNDS_OF_EXPENSIVE)  # with the one before them
+    for unit in kinds:
+        once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in benches), default=0.0)
+        if once_s > max(left_s, least_s if unit is kinds[0] else 0.0):
+            minutes = STARTS_MIN * once_s / 60
+            why = f"it alone takes {minutes:.1f} minutes or more, and the budget has less for it"
+            _leave_out(benches, [unit], why)
+        elif once_s * executions > left_s:
+            for bench in benches:
+                bench.counted.once.add(unit.key)
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
@@ -182,14 +340,17 @@ def _costs(benches: Sequence[Bench]) -> dict[Key, int]:
 
 def _document(
     plan: Plan,
-    started: datetime,
     valgrind: str,
     every: Mapping[str, Sequence[Unit]],
     benches: Sequence[Bench],
+    before: CountDocument | None,
 ) -> CountDocument:
     costs = _costs(benches)
+    once = {key for bench in benches for key in bench.counted.once}
     repetitions = {
-        unit.key: repetition(unit, costs.get(unit.key)) for counted in every.values() for unit in counted
+        unit.key: 1 if unit.key in once else repetition(unit, costs.get(unit.key))
+        for counted in every.values()
+        for unit in counted
     }
     kinds = {
         (kind.workload, kind.name): msgspec.structs.replace(
@@ -198,18 +359,10 @@ def _document(
         for counted in every.values()
         for kind in kinds_of(counted)
     }
-    names: dict[str, int] = {}
-    profiles = []
-    for bench in benches:
-        for key, dump in bench.counted.last.items():
-            functions = dump.functions()
-            profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
-            bench.counted.shares[key] = _shares(functions, dump.instructions)
-            bench.counted.beside |= {*map(_plain, dump.beside())}
     return CountDocument(
         format=2,
-        run=journal.new_run(started),
-        started=started.isoformat(timespec="seconds"),
+        run=before.run if before else "",
+        started=before.started if before else "",
         version=__version__,
         valgrind=valgrind,
         seed=plan.seed,
@@ -224,14 +377,29 @@ def _document(
         starts=plan.profile.sampling.starts_min,
         kinds=tuple(kinds.values()),
         counts=tuple(count for bench in benches for count in bench.counted.counts),
-        functions=tuple(names),
-        profiles=tuple(profiles),
+        functions=before.functions if before else (),
+        profiles=before.profiles if before else (),
         failures=tuple(failure for bench in benches for failure in bench.counted.failures),
         plans={
             name: tuple(plan for bench in benches for plan in bench.counted.plans.get(name, ()))
             for name in every
         },
     )
+
+
+def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocument:
+    """The document with the functions of each server's last start."""
+    kinds = {(kind.workload, kind.name): kind for kind in document.kinds}
+    names = {name: number for number, name in enumerate(document.functions)}
+    again = {(bench.server.label, *key) for bench in benches for key in bench.counted.last}
+    profiles = [each for each in document.profiles if (each.server, each.workload, each.kind) not in again]
+    for bench in benches:
+        for key, dump in bench.counted.last.items():
+            functions = dump.functions()
+            profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
+            bench.counted.shares[key] = _shares(functions, dump.instructions)
+            bench.counted.beside |= {*map(_plain, dump.beside())}
+    return msgspec.structs.replace(document, functions=tuple(names), profiles=tuple(profiles))
 
 
 def _executed(bench: Bench) -> Iterator[Executed]:

@@ -29,11 +29,11 @@ class Pace:
         self._created_s = self._began_s = self.clock()
 
     def begin(self) -> None:
-        """The servers are loaded: what follows has one pace."""
+        """Note that the servers are loaded: what follows has one pace."""
         self._began_s = self.clock()
 
     def done(self, amount: float = 1.0) -> None:
-        """So much more is done."""
+        """Note that so much more is done."""
         with self._lock:
             self._sum += amount
 

@@ -23,7 +23,7 @@ def planned(
     prepared: Mapping[tuple[str, str], execution_plans.Prepared],
     session: Sequence[str],
 ) -> dict[str, tuple[ExecutionPlan, ...]]:
-    """The plans of statements by workload and kind; of those that differ in nothing but estimates, one.
+    """Collect plans of statements by workload and kind; of those that differ only in estimates, one.
 
     All are asked for together: statistics are drawn anew for a whole schema. None if the server is gone: what
     it has counted is whole without them.

@@ -2,7 +2,7 @@
 
 A kind of statement is counted alone, by a program that sends nothing else. If the workload sends it inside of
 a transaction, it is counted inside of an open one. So is one of several that write: rolled back, it leaves
-the rows as they were for those that follow. What committing costs is a kind of its own.
+the rows as they were for those that follow. Committing is a kind of its own.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class Unit:
 
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
-    """The kinds of a workload, the whole transaction last.
+    """List the kinds of a workload, the whole transaction last.
 
     Several transactions, and steps that need each other's results, are counted only as wholes; steps without
     BEGIN only one by one.
@@ -78,7 +78,7 @@ def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
 
 
 def kinds_of(counted: Sequence[Unit]) -> tuple[CountedKind, ...]:
-    """A workload's kinds: those that are counted, and the sum of its parts before the whole transaction."""
+    """List a workload's kinds: those that are counted, and the parts' sum before the whole transaction."""
     kinds = [unit.kind for unit in counted]
     whole = [kind for kind in kinds[-1:] if kind.name == TRANSACTION]
     parts = kinds[: len(kinds) - len(whole)]
@@ -192,7 +192,7 @@ def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
 
 
 def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
-    """Without statements that may commit: CREATE, COMMIT, …"""
+    """Whether no statement may commit: CREATE, COMMIT, …"""
     return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
 
 

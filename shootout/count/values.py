@@ -65,6 +65,14 @@ class CountFailure(Value):
     lacks: bool = False  # the server does not know the statement
 
 
+LEFT_OUT = "left out: "  # how the reasons of kinds begin for which the budget has no time
+
+
+def is_left_out(failure: CountFailure) -> bool:
+    """Whether the budget had no time for a kind."""
+    return failure.reason.startswith(LEFT_OUT)
+
+
 class CountDocument(Value):
     """Everything that one `shootout count` counted."""
 
@@ -90,6 +98,15 @@ class CountDocument(Value):
     failures: tuple[CountFailure, ...] = ()
     elapsed_s: Quantity | None = None  # for everything; None: joined, or not recorded
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
+
+    @property
+    def once(self) -> tuple[tuple[str, str], ...]:
+        """The kinds that were executed once in each start, to hold a budget."""
+        most: dict[tuple[str, str], int] = {}
+        for count in self.counts:
+            key = count.workload, count.kind
+            most[key] = max(most.get(key, 0), len(count.instructions))
+        return tuple(key for key, repetitions in most.items() if repetitions == 1)
 
 
 class CountFigure(Value):

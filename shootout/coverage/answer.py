@@ -11,7 +11,8 @@ from shootout.figures import counted
 from shootout.numbers import number, share
 
 KINDS_MAX = 3  # in a cell of a table
-TOUCHED_MAX = 12  # executed and unseen functions each, on a run's page
+TOUCHED_MAX = 12  # executed, unseen and unknown functions each, on a run's page
+NAMED_MIN = 0.9  # of a program's functions: fewer have a remark
 BLIND_MAX = 2  # of a part
 COLUMNS = ("function", "file", "touched", "kinds", "executed by (share of its instructions)")
 PART_COLUMNS = (
@@ -22,23 +23,27 @@ NOTHING = "no workload executes what changed"
 
 def headline(coverage: ChangeCoverage) -> str:
     """Say in a sentence which statements execute the change."""
-    functions, executed, unseen = coverage.functions, coverage.executed, coverage.unseen
-    if not functions:
+    if not coverage.functions:
         return "The change touches no function in C or C++."
-    said = f"The change touches {counted(len(functions), 'function')}"
-    if not executed:
+    said = f"The change touches {counted(len(coverage.functions), 'function')}"
+    if coverage.is_unseen:
         return f"{said}: {NOTHING}."
-    kinds = counted(len(coverage.kinds), "kind")
-    most = executed[0]
-    largest = f"most: {most.touched.name}, {_execution(most.executions[0])}"
-    if not unseen:
-        return f"{said}, executed by {kinds} of statement ({largest})."
-    return f"{said}: {len(executed)} executed by {kinds} of statement ({largest}), {len(unseen)} by none."
+    parts = []
+    if executed := coverage.executed:
+        most = executed[0]
+        largest = f"most: {most.touched.name}, {_execution(most.executions[0])}"
+        by = f"executed by {counted(len(coverage.kinds), 'kind')} of statement ({largest})"
+        if len(executed) == len(coverage.functions):
+            return f"{said}, {by}."
+        parts.append(f"{len(executed)} {by}")
+    others = {"not executed": coverage.unseen, "not known": coverage.unknown}
+    parts += [f"{len(group)} {state}" for state, group in others.items() if group]
+    return f"{said}: {', '.join(parts)}."
 
 
 def remarks(coverage: ChangeCoverage) -> Iterator[str]:
-    """What the headline cannot say."""
-    if coverage.unseen and coverage.executed:
+    """Say what the headline cannot."""
+    if coverage.unseen and not coverage.is_unseen:
         yield "A gate on the workloads of this map does not see what none of them executes."
     touches = coverage.touches
     if touches.macros:
@@ -49,6 +54,12 @@ def remarks(coverage: ChangeCoverage) -> Iterator[str]:
         yield f"Lines outside of functions are touched, in {files}: types and variables can change any."
     if coverage.unseen:
         yield "A function that none executes may be inlined into others, in headers above all."
+    few = [server for server in coverage.map.mapped if server.named is not None and server.named < NAMED_MIN]
+    if few and coverage.unknown:
+        named = "; ".join(f"{server.label} {share(round(server.named or 0, 2))}" for server in few)
+        yield f"Some of a program's functions have no name, and are not known. Named are: {named}."
+    if touches.reordered:
+        yield f"Moved within its file, and nothing else: {', '.join(touches.reordered)}."
     if touches.comments:
         yield f"Only comments or spaces differ in {', '.join(touches.comments)}."
     if touches.others:
@@ -64,17 +75,19 @@ def of_run(coverage: ChangeCoverage, workloads: Collection[str]) -> str:
     if unknown := [name for name in workloads if name not in known]:
         said += f" The map does not know {', '.join(unknown)}."
     if blind := [name for name in workloads if name in known - coverage.workloads]:
-        said += f" {', '.join(blind)} {'executes' if len(blind) == 1 else 'execute'} none of it."
+        what = "what is known of it" if coverage.unknown else "it"
+        said += f" {', '.join(blind)} {'executes' if len(blind) == 1 else 'execute'} none of {what}."
     return said
 
 
 def touched(coverage: ChangeCoverage) -> Iterator[str]:
-    """What executes each function, for a run's page: the executed ones first, then the unseen."""
-    for group in (coverage.executed, coverage.unseen):
+    """Say what executes each function, for a run's page: the executed ones first, then the others."""
+    groups = {"executed": coverage.executed, "not executed": coverage.unseen, "not known": coverage.unknown}
+    for state, group in groups.items():
         for each in group[:TOUCHED_MAX]:
             yield f"{each.touched.name} ({each.touched.file}; {_how(each)}): {_by(each)}"
         if (more := len(group) - TOUCHED_MAX) > 0:
-            yield f"{counted(more, 'more function')}, {'executed' if group[0].executions else 'by none'}"
+            yield f"{counted(more, 'more function')}, {state}"
 
 
 def answer(coverage: ChangeCoverage) -> Answer:
@@ -105,7 +118,7 @@ def value(coverage: ChangeCoverage) -> dict[str, object]:
 
 def _row(each: FunctionCoverage) -> tuple[Field, ...]:
     how, by = _how(each), _by(each)
-    executions = Figure(len(each.executions), places=0)
+    executions = None if each.unknown else Figure(len(each.executions), places=0)
     return each.touched.name, each.touched.file, how, executions, by
 
 
@@ -118,7 +131,8 @@ def _by(each: FunctionCoverage) -> str:
     shown = [_execution(one) for one in each.executions[:KINDS_MAX]]
     more = len(each.executions) - len(shown)
     by = "; ".join(shown) + (f"; {more} more" if more else "")
-    return by or ("threads without a connection" if each.beside else "none")
+    unseen = "not executed" + (", but by threads without a connection" if each.beside else "")
+    return by or (f"not known: {each.unknown}" if each.unknown else unseen)
 
 
 def _execution(one: Execution) -> str:
@@ -144,8 +158,14 @@ def covered(server: MapServer) -> str:
         return f"{server.label}: its program has no symbols, so its functions are not known."
     return (
         f"{server.label}: {number(executed, 0)} of {number(functions, 0)} of its own functions are executed "
-        f"({share(round(executed / functions, 3))})."
+        f"({share(round(executed / functions, 3))}){_named(server)}."
     )
+
+
+def _named(server: MapServer) -> str:
+    if server.named is None:
+        return ""
+    return f"; {share(round(server.named, 2))} of all its functions have a name, and the others are not known"
 
 
 def of_map(document: MapDocument) -> Answer:

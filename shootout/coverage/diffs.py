@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +18,8 @@ from shootout.errors import InputError
 
 How = Literal["changed", "other signature", "new", "deleted", "moved"]
 
+_HEADERS = tuple(f"*{ending}" for ending in sources.HEADERS)
+_PLAIN = {"LC_ALL": "C"}  # git searches bytes, which is several times as fast
 _OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--find-renames", "--ignore-submodules=all")
 
 
@@ -32,6 +38,8 @@ class Touched:
     name: str  # with its namespaces and classes
     file: str
     how: How
+    aliases: tuple[str, ...] = ()  # its names with what its class's typedef stands for
+    parsed: bool = True  # False: only its header was found
 
     @property
     def header(self) -> bool:
@@ -47,6 +55,7 @@ class Touches:
     macros: tuple[tuple[str, str], ...] = ()  # with their files
     outside: tuple[str, ...] = ()  # files with other changes: declarations, types, variables
     comments: tuple[str, ...] = ()  # functions of which only comments or spaces changed
+    reordered: tuple[str, ...] = ()  # functions that only moved within their file
     others: tuple[str, ...] = ()  # files that are not C or C++
 
 
@@ -57,9 +66,29 @@ def of_repository(folder: Path, base: str, head: str) -> Touches:
     files = [*_files(_git(folder, "diff", *_OPTIONS, *commits, "--"))]
     read = [file for file in files if sources.is_source(file.path)]
     found = iter(sources.read([_blob(folder, blob) for file in read for blob in file.blobs]))
-    return _touches(
+    touches = _touches(
         [(file.path, next(found), next(found)) for file in read],
         tuple(file.path for file in files if not sources.is_source(file.path)),
+    )
+    return replace(touches, functions=_with_aliases(folder, commits, touches.functions))
+
+
+def _with_aliases(folder: Path, commits: Sequence[str], functions: Sequence[Touched]) -> tuple[Touched, ...]:
+    """Add the names that functions of classes with a typedef have: JOIN_TAB::x is st_join_table::x."""
+    owners = {each.name.rpartition("::")[0] for each in functions}
+    named = "|".join(sorted(owner for owner in owners if re.fullmatch(r"\w+", owner)))
+    if not named:
+        return tuple(functions)
+    pattern = f"^[ \t]*(typedef .*|using|}}.*)[ \t*,]({named})[ \t]*[,;=]"
+    searched = ("grep", "-l", "-z", "-I", "-E", "-e", pattern, *commits, "--", *_HEADERS)
+    files = _git(folder, *searched, none=1).decode("utf-8", errors="surrogateescape").split("\0")
+    aliases: defaultdict[str, set[str]] = defaultdict(set)
+    for name, meant in sources.typedefs([_git(folder, "cat-file", "blob", file) for file in files if file]):
+        aliases[name].add(meant)
+    return tuple(
+        replace(each, aliases=tuple(f"{meant}::{last}" for meant in sorted(aliases[owner])))
+        for each in functions
+        for owner, _, last in [each.name.rpartition("::")]
     )
 
 
@@ -67,12 +96,14 @@ def _blob(folder: Path, blob: str) -> bytes:
     return _git(folder, "cat-file", "blob", blob) if blob.strip("0") else b""
 
 
-def _git(folder: Path, *arguments: str) -> bytes:
+def _git(folder: Path, *arguments: str, none: int = 0) -> bytes:
+    """Run git, and give what it prints; `none`: its code for nothing. Raises InputError."""
     try:
-        done = subprocess.run(("git", "-C", str(folder), *arguments), capture_output=True, check=False)
+        called = ("git", "-C", str(folder), *arguments)
+        done = subprocess.run(called, capture_output=True, check=False, env=os.environ | _PLAIN)
     except OSError as error:
         raise InputError(f"git cannot be run: {error.strerror}") from None
-    if done.returncode != 0:
+    if done.returncode not in (0, none):
         said = done.stderr.decode(errors="replace").strip()
         raise InputError(f"{folder}: {said or f'no commit {arguments[-1]}'.removesuffix('^{commit}')}")
     return done.stdout
@@ -92,18 +123,33 @@ def _touches(files: Sequence[tuple[str, Source, Source]], others: tuple[str, ...
     functions: list[Touched] = []
     macros: list[tuple[str, str]] = []
     comments: list[str] = []
+    reordered: list[str] = []
     for path, before, after in files:
+        displaced = _displaced([*before.functions], [*after.functions])
         for name in {**before.functions, **after.functions}:
             forms = before.functions[name], after.functions[name]
             if (how := _how(*forms)) is not None:
-                functions.append(Touched(name, path, how))
+                parsed = all(form.parsed for every in forms for form in every)
+                functions.append(Touched(name, path, how, parsed=parsed))
+            elif name in displaced:
+                reordered.append(name)
             elif _texts(forms[0]) != _texts(forms[1]):
                 comments.append(name)
         for name in sorted({**before.macros, **after.macros}):
             if _codes(before.macros[name]) != _codes(after.macros[name]):
                 macros.append((name, path))
     outside = (path for path, before, after in files if before.outside != after.outside)
-    return Touches(_moved(functions), tuple(macros), tuple(outside), tuple(comments), others)
+    return Touches(
+        _moved(functions), tuple(macros), tuple(outside), tuple(comments), tuple(reordered), others
+    )
+
+
+def _displaced(before: Sequence[str], after: Sequence[str]) -> set[str]:
+    """The names, each once in a sequence, that change their place among those that both have."""
+    both = {*before} & {*after}
+    old, new = ([name for name in order if name in both] for order in (before, after))
+    same = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    return both - {name for block in same for name in old[block.a : block.a + block.size]}
 
 
 def _how(before: Sequence[Form], after: Sequence[Form]) -> How | None:

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout import __version__
-from shootout.coverage.parts import covered
+from shootout.coverage import parts
+from shootout.coverage.parts import Symbols
 from shootout.coverage.values import UNUSED, MapDocument, MapKind, MapServer
-from shootout.document.formats import Format
+from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.model.run import ServerRecord
@@ -28,29 +29,35 @@ class Executed:
 
 
 def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
-    """The map of what these servers executed."""
+    """Make the map of what these servers executed."""
     kinds = [*dict.fromkeys(key for server in servers for key in server.shares)]
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
     functions = sorted(set().union(*by_kind, *(server.beside for server in servers)))
+    symbols = [parts.defined(server.program) for server in servers]
     return MapDocument(
-        format=1,
+        format=2,
         run=run,
         started=started,
         version=__version__,
         functions=tuple(functions),
+        symbols=tuple(sorted(set().union(*(each.sizes for each in symbols)).difference(functions))),
         kinds=tuple(MapKind(workload=workload, name=name) for workload, name in kinds),
-        mapped=tuple(_server(server, functions, kinds) for server in servers),
+        mapped=tuple(
+            _server(server, known, functions, kinds) for server, known in zip(servers, symbols, strict=True)
+        ),
     )
 
 
-def _server(executed: Executed, functions: Sequence[str], kinds: Sequence[tuple[str, str]]) -> MapServer:
+def _server(
+    executed: Executed, symbols: Symbols, functions: Sequence[str], kinds: Sequence[tuple[str, str]]
+) -> MapServer:
     columns = [executed.shares.get(key, {}) for key in kinds]
     rows = tuple(
         tuple(min(round(1000 * column[name]), 1000) if name in column else UNUSED for column in columns)
         for name in functions
     )
     known = set().union(*columns)
-    parts, blind = covered(executed.program, known | set(executed.beside))
+    covered, blind = parts.covered(symbols.sizes, known | set(executed.beside))
     record = executed.server
     return MapServer(
         label=record.label,
@@ -62,13 +69,14 @@ def _server(executed: Executed, functions: Sequence[str], kinds: Sequence[tuple[
         beside=tuple(
             index for index, name in enumerate(functions) if name in executed.beside and name not in known
         ),
-        parts=parts,
+        parts=covered,
+        named=symbols.named,
         blind=blind,
     )
 
 
 def _fault(document: MapDocument) -> str:
-    """Whether a row is missing, or an index points nowhere."""
+    """Find a row that is missing, or an index that points nowhere."""
     functions, kinds = len(document.functions), len(document.kinds)
     for server in document.mapped:
         if len(server.shares) != functions or any(len(row) != kinds for row in server.shares):
@@ -80,12 +88,18 @@ def _fault(document: MapDocument) -> str:
     return "" if document.mapped else "it has no server"
 
 
+def _map_1(record: Record) -> Record:
+    """A map had no functions but those that were executed."""
+    servers = [server | {"named": None} for server in record["mapped"]]
+    return record | {"format": 2, "symbols": [], "mapped": servers}
+
+
 MAPS = Store(
     "a coverage map",
     "coverage/*.json.xz",
     MapDocument,
     "mapped",
-    Format(1),
+    Format(2, (_map_1,)),
     _fault,
     "reach/*.json.xz",
 )

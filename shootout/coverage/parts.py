@@ -1,11 +1,13 @@
-"""Which functions of a server's program its statements execute, by part, and what none executes."""
+"""Functions of a server's program that its statements execute, by part, and those that none executes."""
 
 from __future__ import annotations
 
 import re
+import struct
 import subprocess
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.analysis import function_names, subsystems
@@ -35,15 +37,22 @@ _PARTS = {
     "partitions": r"\w*[Pp]artition",
 }
 _PATTERNS = {part: re.compile("|".join(text.split())) for part, text in _PARTS.items()}
-_SYMBOL = re.compile(r"[0-9a-f]+ ([0-9a-f]+) [tTwWi] (?:(?:non-)?virtual thunk to )?(?!_GLOBAL_)(.+)")
+_SYMBOL = re.compile(r"([0-9a-f]+) ([0-9a-f]+) [tTwWi] (?:(?:non-)?virtual thunk to )?(.+)")
+_FRAMES = 0x6474E550  # PT_GNU_EH_FRAME, the table by which exceptions unwind: stripping leaves it
 
 
-def covered(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
-    """What these functions, by plain name, are of a program; nothing if its symbols cannot be read."""
-    try:
-        sizes = defined(program)
-    except InputError:
-        return (), ()
+@dataclass(frozen=True)
+class Symbols:
+    """The functions that a server's program names."""
+
+    sizes: Mapping[str, int]  # bytes of code of its own functions, by plain name
+    named: float | None  # the share of all its functions that have a name; None: how many it has is not known
+
+
+def covered(
+    sizes: Mapping[str, int], executed: Collection[str]
+) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
+    """Sum up these functions by plain name and part, of a program with functions of these sizes."""
     counts: dict[str, Counter[str]] = {}
     blind: dict[tuple[str, str], list[int]] = {}
     seen = {(part_of(name), group(name)) for name in executed}
@@ -66,18 +75,40 @@ def covered(program: Path, executed: Collection[str]) -> tuple[tuple[MapPart, ..
     )
 
 
-def defined(program: Path) -> Counter[str]:
-    """The bytes of code of a server's own functions, by plain name. Raises InputError."""
+def defined(program: Path) -> Symbols:
+    """Read the functions that a program names; none if its symbols cannot be read."""
     sizes: Counter[str] = Counter()
+    addresses: set[str] = set()
     nm = ("nm", "-C", "-S", "--defined-only", str(program))
-    for line in [*_lines(*nm)] or _lines(*nm, "--dynamic"):  # what stripping leaves
-        if match := _SYMBOL.match(line):
-            name = "" if _LONG.match(match[2]) else function_names.plain(match[2])
-            if name and not _FOREIGN.match(name):
-                sizes[name] += int(match[1], 16)
-    if not sizes:
-        raise InputError(f"{program}: no symbols")
-    return sizes
+    try:
+        for line in [*_lines(*nm)] or _lines(*nm, "--dynamic"):  # what stripping leaves
+            if match := _SYMBOL.match(line):
+                addresses.add(match[1])
+                own = not _LONG.match(match[3]) and not match[3].startswith("_GLOBAL_")
+                name = function_names.plain(match[3]) if own else ""
+                if name and not _FOREIGN.match(name):
+                    sizes[name] += int(match[2], 16)
+        functions = _functions(program)
+    except (InputError, OSError):
+        return Symbols({}, None)
+    return Symbols(sizes, min(len(addresses) / functions, 1.0) if functions else None)
+
+
+def _functions(program: Path) -> int:
+    """Count a program's functions, by its table for unwinding; 0: it has none of the usual form."""
+    with program.open("rb") as file:
+        header = file.read(64)
+        if header[:6] != b"\x7fELF\2\1":  # 64 bits, little-endian
+            return 0
+        (at,), (size, count) = struct.unpack_from("<Q", header, 32), struct.unpack_from("<HH", header, 54)
+        for entry in range(count):
+            file.seek(at + entry * size)
+            kind, _, offset = struct.unpack("<IIQ", file.read(16))
+            if kind == _FRAMES:
+                file.seek(offset)
+                version, pointer, counted, _, _, functions = struct.unpack("<4BiI", file.read(12))
+                return functions if (version, pointer, counted) == (1, 0x1B, 0x03) else 0
+    return 0
 
 
 def _lines(*command: str) -> Iterator[str]:

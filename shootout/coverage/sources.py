@@ -6,8 +6,9 @@ import json
 import re
 import subprocess
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,15 +16,22 @@ from typing import Any
 from shootout.analysis import function_names
 from shootout.errors import InputError
 
-ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".c++", ".ic", ".inl", ".yy", ".y")
-HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".ic", ".inl")  # whose functions several files compile
+ENDINGS = (".c", ".cc", ".cpp", ".cxx", ".c++", ".ic", ".inl", ".inc", ".yy", ".y")
+# Files whose functions several others compile.
+HEADERS = (".h", ".hh", ".hpp", ".hxx", ".h++", ".ic", ".inl", ".inc")
 
+_TESTS = "mysql-test/"  # where .inc files are scripts
 _CTAGS = (
-    "ctags", "--quiet", "--options=NONE", "--language-force=C++", "--kinds-C++=df", "--fields=+neS",
+    "ctags", "--quiet", "--options=NONE", "--language-force=C++", "--fields=+neS",
     "--output-format=json", "--sort=no", "-f", "-", "-L", "-",
 )  # fmt: skip
 # ctags reads the first branch of a condition within a function: not that of Windows.
 _WINDOWS = re.compile(rb"(?m)^[ \t]*#[ \t]*ifdef[ \t]+_WIN32\b")
+# A definition as a diff's hunk headers have it, at the beginning of its line: `name(`, and a `{` follows.
+_NO_FUNCTION = (
+    "class|struct|union|enum|namespace|typedef|using|extern|if|else|for|while|switch|do|return|case"
+)
+_HEADER = re.compile(rf'(?!(?:{_NO_FUNCTION})\b)(?=[A-Za-z_])[^"=]*?((?:\w+ : : )*(?:~ )?\w+) \(')
 _UNNAMED = re.compile(r"__anon\w+")
 _OPERATOR = re.compile(r"(.*)\boperator\b ?(.*)")
 _SYMBOL = re.compile(r"\( ?\)|\[ ?\]|[^\s\w(]+")
@@ -39,6 +47,7 @@ class Form:
     """A function or a macro as a source has it."""
 
     signature: str
+    parsed: bool = True  # False: only its header was found
     text: list[str] = field(default_factory=list)
     code: list[str] = field(default_factory=list)  # its tokens, without comments
 
@@ -54,7 +63,8 @@ class Source:
 
 def is_source(path: str) -> bool:
     """Say whether a file's name is one of C or C++."""
-    return path.lower().endswith((*ENDINGS, *HEADERS))
+    is_script = path.endswith(".inc") and _TESTS in path
+    return path.lower().endswith((*ENDINGS, *HEADERS)) and not is_script
 
 
 def is_header(path: str) -> bool:
@@ -68,17 +78,30 @@ def read(contents: Sequence[bytes]) -> list[Source]:
         for number, content in enumerate(contents):
             Path(folder, str(number)).write_bytes(_WINDOWS.sub(b"#if 0", content))
         tags: defaultdict[str, list[Any]] = defaultdict(list)
-        for tag in _tags(folder, range(len(contents))):
+        for tag in _tags(folder, range(len(contents)), "df"):
             tags[tag["path"]].append(tag)
     texts = (content.decode("utf-8", errors="replace") for content in contents)
     return [_source(text, tags[str(number)]) for number, text in enumerate(texts)]
 
 
-def _tags(folder: str, files: Iterable[int]) -> list[Any]:
+def typedefs(contents: Sequence[bytes]) -> Iterator[tuple[str, str]]:
+    """Other names of classes, outside of others, with those of their symbols. Raises InputError."""
+    with TemporaryDirectory(prefix="shootout-") as folder:
+        for number, content in enumerate(contents):
+            Path(folder, str(number)).write_bytes(content)
+        for tag in _tags(folder, range(len(contents)), "t"):
+            named = tag.get("typeref", "").partition(":")[2]
+            if re.fullmatch(r"[\w:]+", named) and not _UNNAMED.fullmatch(named) and "scope" not in tag:
+                yield tag["name"], named
+
+
+def _tags(folder: str, files: Iterable[int], kinds: str) -> list[Any]:
     said = "Universal Ctags is missing: `apt-get install universal-ctags` installs it"
     asked = "".join(f"{file}\n" for file in files).encode()
     try:
-        done = subprocess.run(_CTAGS, cwd=folder, input=asked, capture_output=True, check=False)
+        done = subprocess.run(
+            (*_CTAGS, f"--kinds-C++={kinds}"), cwd=folder, input=asked, capture_output=True, check=False
+        )
     except OSError as error:
         raise InputError(f"{said} ({error.strerror})") from None
     if done.returncode != 0:  # another program of this name
@@ -98,11 +121,36 @@ def _source(text: str, tags: Iterable[Any]) -> Source:
         while tag["kind"] != "macro" and first - 1 not in owners and _continues(code[first - 1]):
             first -= 1
         owners |= dict.fromkeys(range(first, last + 1), form)
+    for name, lost in _lost(lines, code, owners):
+        form = Form(name, parsed=False)
+        source.functions[name].append(form)
+        owners |= dict.fromkeys(lost, form)
     for number, line in enumerate(lines, 1):
         if number in owners:
             owners[number].text.append(line)
         (owners[number].code if number in owners else source.outside).extend(code[number])
     return source
+
+
+def _lost(
+    lines: Sequence[str], code: Mapping[int, Sequence[str]], owners: Collection[int]
+) -> Iterator[tuple[str, range]]:
+    """Find functions that ctags does not read, by their headers, each with its lines."""
+    headers = {
+        number: match[1]
+        for number, tokens in code.items()
+        if number not in owners and tokens and lines[number - 1].startswith(tokens[0])
+        if (match := _HEADER.match(" ".join(tokens)))
+    }
+    done = 0
+    for number, name in sorted(headers.items()):
+        free = [*takewhile(lambda each: each not in owners, range(number, len(lines) + 1))]
+        marks = ((token, each) for each in free for token in code.get(each, ()) if token in ("{", ";", "}"))
+        mark, opens = next(marks, ("", number))
+        if number > done and mark == "{" and headers.keys().isdisjoint(range(number + 1, opens + 1)):
+            closed = (each for each in free if lines[each - 1].startswith("}"))
+            done = number if code[number][-1] == "}" else next(closed, free[-1])
+            yield normal(name.replace(": :", "::")), range(number, done + 1)
 
 
 def _continues(code: Sequence[str]) -> bool:

@@ -10,6 +10,7 @@ from shootout.model.value import Count, Value
 
 UNUSED = -1  # in place of a share
 
+Part = Annotated[float, Meta(ge=0, le=1)]
 PerMille = Annotated[int, Meta(ge=UNUSED, le=1000)]
 
 
@@ -40,28 +41,31 @@ class BlindSpot(Value):
 
 
 class MapServer(Value):
-    """What a server's connections executed in each kind's last repetition."""
+    """Functions that a server's connections executed in each kind's last repetition."""
 
     label: str
     reference: str
     version: str
     build: str  # digest of its files; "": not visible
     commit: str  # that it was built from; "": not known
-    # Of each function of the document, by kind: its share of the kind's instructions in per mille, with what
+    # For each function of the document, by kind: its share of the kind's instructions in per mille, with what
     # it calls; -1: not executed.
     shares: tuple[tuple[PerMille, ...], ...]
     beside: tuple[Count, ...]  # indexes of functions that only other threads executed
     parts: tuple[MapPart, ...]  # empty: the program's symbols could not be read
+    # The share of the program's functions that have a name; None: not known.
+    named: Part | None
     blind: tuple[BlindSpot, ...]  # the largest first
 
 
 class MapDocument(Value):
     """The map that a count leaves."""
 
-    format: Literal[1]
+    format: Literal[2]
     run: str  # of the count
     started: str  # ISO 8601, UTC
     version: str  # of shootout
-    functions: tuple[str, ...]  # plain names: without parameters and template arguments
+    functions: tuple[str, ...]  # executed ones; plain names: without parameters and template arguments
+    symbols: tuple[str, ...]  # others that a program has
     kinds: tuple[MapKind, ...]
     mapped: tuple[MapServer, ...]

@@ -21,7 +21,7 @@ RunnerWorkload = tuple[str, str]  # the runner's fingerprint, the workload's nam
 
 
 def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
-    """The file for a runner and workload."""
+    """Return the file for a runner and workload."""
     return folder / file_stem(fingerprint) / f"{file_stem(workload)}.json"
 
 
@@ -38,7 +38,7 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
-    """The run's baselines in `place`: a file, or the folder of all runners, which the first `accept` makes.
+    """Find a run's baselines in `place`: a file, or all runners' folder, which the first `accept` makes.
 
     A workload without a baseline on its runner gets another runner's, so that the refusal can name what
     differs. Raises InputError if a baseline cannot be read, or if the place does not exist.

@@ -19,7 +19,7 @@ _SENT_FIELDS = ("protocol", "options", "distribution")  # WorkloadRecord fields 
 
 
 def plans(then: RunHeader, now: RunHeader, ignored: Collection[str] = ()) -> Iterator[str]:
-    """Differences between the plans of two runs; `ignored`: options to disregard."""
+    """Name differences between the plans of two runs; `ignored`: options to disregard."""
     for name in _PLAN_FIELDS:
         one, other = _plain(getattr(then, name)), _plain(getattr(now, name))
         if name == "given":
@@ -30,12 +30,12 @@ def plans(then: RunHeader, now: RunHeader, ignored: Collection[str] = ()) -> Ite
 
 
 def runners(then: Runner, now: Runner) -> Iterator[str]:
-    """Differences between two machines; none if their fingerprints are equal."""
+    """Name differences between two machines; none if their fingerprints are equal."""
     yield from _machines((then.fingerprint, then.facts), (now.fingerprint, now.facts))
 
 
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:
-    """Differences between two records of one server, as far as both are known.
+    """Name differences between two records of one server, as far as both are known.
 
     `effective`: compare effective settings as well as requested ones.
     """
@@ -59,7 +59,7 @@ def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) ->
 
 
 def baselines(then: Baseline, now: Baseline) -> Iterator[str]:
-    """Differences between two baselines of one workload; builds are compared for the anchor only."""
+    """Name differences between two baselines of one workload; builds are compared for the anchor only."""
     yield from _machines((then.runner, then.machine), (now.runner, now.machine))
     yield from _differences("anchor", then.anchor, now.anchor)
     yield from _differences("load", _plain(then.load), _plain(now.load))

@@ -9,12 +9,12 @@ from shootout.model.run import Runner
 
 
 def fingerprint(facts: Mapping[str, str]) -> str:
-    """A hash of the facts, independent of their order."""
+    """Hash the facts, independent of their order."""
     return hashlib.sha256(repr(sorted(facts.items())).encode()).hexdigest()[:12]
 
 
 def facts(runner: Runner) -> dict[str, str]:
-    """The facts that comparable measurements share: the machine, and the CPUs of client and servers."""
+    """Collect the facts that comparable measurements share: machine, and CPUs of client and servers."""
     if not runner.facts:
         return {}
     place = runner.placement
@@ -26,7 +26,7 @@ def facts(runner: Runner) -> dict[str, str]:
 
 
 def difference(then: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """The differences in words: `memory 16 GiB, now 24 GiB; …`. "": none, or one side is unknown."""
+    """Put the differences in words: `memory 16 GiB, now 24 GiB; …`. "": none, or one side is unknown."""
     if not then or not now:
         return ""
     names = dict.fromkeys([*then, *now])

@@ -57,7 +57,7 @@ class Format:
             raise ValueError(f"no record of format {number}") from None
 
     def number_of(self, data: bytes) -> int:
-        """The number in a JSON object's `format`. Raises ValueError if such documents are not read."""
+        """Read the number in a JSON object's `format`. Raises ValueError if such documents are not read."""
         number = decoded(data, _Numbered).format
         self.require(number)
         return number
@@ -113,7 +113,7 @@ def _with_known_build(server: Record) -> Record:
 
 
 def without_seed(key: str) -> str:
-    """A dataset's key as it is since 25 November 2026: with equal kinds of rows, histories go on."""
+    """Write a dataset's key as it is since 25 November 2026: with equal kinds of rows, histories go on."""
     return re.sub(r"\A((?:sbtest|tpcc)-.*)-seed\d+\Z", r"\1", key)
 
 

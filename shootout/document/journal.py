@@ -62,24 +62,24 @@ class Line(NamedTuple):
 
 
 def new_run(now: datetime) -> str:
-    """A new run id: UTC time and a random suffix. Ids sort by time, to the second."""
+    """Make a new run id: UTC time and a random suffix. Ids sort by time, to the second."""
     return f"{now.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(3)}"
 
 
 def new_name(run: str) -> str:
-    """The file name of a run's journal."""
+    """Make the file name of a run's journal."""
     return f"{run}.jsonl"
 
 
 def path_of(folder: Path, run: str) -> Path:
-    """A run's own document, which may be packed; its journal's path if there is none."""
+    """Find a run's own document, which may be packed; its journal's path if there is none."""
     path = folder / new_name(run)
     packed = path.with_name(path.name + PACKED)
     return packed if packed.exists() and not path.exists() else path
 
 
 def stem(path: Path) -> str:
-    """A document's file name without endings: the run, unless it is a copy."""
+    """Return a document's file name without endings: the run, unless it is a copy."""
     return path.name.removesuffix(PACKED).removesuffix(".jsonl")
 
 
@@ -173,7 +173,7 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """The complete lines of the document at `path`, or of the packed one in its place.
+    """Read the complete lines of the document at `path`, or of the packed one in its place.
 
     Raises InputError if there is none, for a format that is not read, and for a line that was altered.
     """
@@ -200,7 +200,7 @@ def lines(path: Path) -> Iterator[Line]:
 
 
 def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
-    """The line for a record given as JSON, and its digest; `before` is the previous line's digest."""
+    """Seal a record given as JSON; return its line and digest. `before` is the previous line's digest."""
     digest = hashlib.blake2b(before + record, digest_size=16).hexdigest().encode()
     return record[:-1] + _SEAL % digest + b"\n", digest
 
@@ -216,19 +216,19 @@ def encoded(document: RunDocument) -> bytes:
 
 
 def find(folder: Path) -> tuple[Path, ...]:
-    """The documents in a folder, the newest last; none if the folder does not exist."""
+    """Find the documents in a folder, the newest last; none if the folder does not exist."""
     return counted(sorted((*folder.glob("*.jsonl"), *folder.glob("*.jsonl" + PACKED))))
 
 
 def counted(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """The documents without those whose journal is among them, too."""
+    """Drop documents whose journal is among them, too."""
     paths = tuple(paths)
     journals = {path.with_name(path.name + PACKED) for path in paths}
     return tuple(path for path in paths if path not in journals)
 
 
 def of_run(run: str | None, results: Path) -> Path:
-    """The document of a run that is given by its path or its id; the newest one's. Raises InputError."""
+    """Find a run's document by its path or its id; the newest one's. Raises InputError."""
     paths = [path for path in find(results) if run in (None, stem(path))][-1:]
     if run is None and not paths:
         raise InputError(f"{results}: no run document found; `shootout run` makes one")
@@ -239,7 +239,7 @@ def of_run(run: str | None, results: Path) -> Path:
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
-    """The documents that are left out, each with the document of the same run that stays.
+    """Find the documents that are left out, each with the document of the same run that stays.
 
     `runs`: each document's run. The document that is named after its run stays, or else the first one. In
     different folders several may be named so; all of them stay.
@@ -256,7 +256,7 @@ def is_original(path: Path, run: str) -> bool:
 
 
 def differs(path: Path, kept: Path) -> InputError:
-    """The message for a document that is left out and is not the same as the one that is kept."""
+    """Make the message for a document that is left out and is not the same as the one that is kept."""
     return InputError(f"{path}: not the same as {kept}, which is of the same run")
 
 

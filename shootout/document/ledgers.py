@@ -25,7 +25,7 @@ _FINGERPRINT = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,127}")
 
 
 def path_of(folder: Path, fingerprint: str) -> Path:
-    """The file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
+    """Return the file of a runner. Raises InputError for an invalid fingerprint: documents are untrusted."""
     if _FINGERPRINT.fullmatch(fingerprint) is None:
         raise InputError(f"runner.fingerprint: expected letters and digits, found {fingerprint[:80]!r}")
     return folder / f"{fingerprint}.jsonl"
@@ -34,7 +34,7 @@ def path_of(folder: Path, fingerprint: str) -> Path:
 def read(
     folder: Path, fingerprint: str, skip: Callable[[str], None] | None = None
 ) -> tuple[LedgerEntry, ...]:
-    """Read all entries of a runner; empty if it has no file yet. Of a run that went on, the newest ones.
+    """Read all entries of a runner; empty if it has no file yet. A run that went on has its newest ones.
 
     The ledger only adds to verdicts, so a bad line, or a file that cannot be read, is left out; `skip`
     receives the reason, once. A last line torn by a crash is left out silently.
@@ -62,7 +62,7 @@ def read(
 
 
 def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
-    """By run, of how many starts its newest entries are."""
+    """Say by run of how many starts its newest entries are."""
     newest: dict[str, int] = {}
     for entry in entries:
         newest[entry.run] = max(entry.made, newest.get(entry.run, 0))

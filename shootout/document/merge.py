@@ -66,13 +66,13 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
 
 
 def missing(header: RunHeader) -> tuple[Block, ...]:
-    """The blocks of a merged run that are in none of its documents."""
+    """List the blocks of a merged run that are in none of its documents."""
     measured = {key for part in header.parts for key in part.blocks}
     return tuple(block for block in header.blocks if block.key not in measured)
 
 
 def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """The runs wholly contained in another run, such as shards next to the run merged from them.
+    """Find the runs wholly contained in another run, such as shards next to the run merged from them.
 
     `parts`: by run, the runs that it was merged from; empty for a run that is not merged.
     """
@@ -142,7 +142,7 @@ def _require_same_run(documents: _Documents) -> None:
 
 
 def _merged(documents: _Documents) -> RunDocument:
-    """The whole run. Raises InputError if the documents do not belong together."""
+    """Join the whole run. Raises InputError if the documents do not belong together."""
     _require_same_run(documents)
     first = next(iter(documents.values())).header
     order = {block.key: number for number, block in enumerate(_blocks(first))}
@@ -153,7 +153,7 @@ def _merged(documents: _Documents) -> RunDocument:
 
 
 def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
-    """The parts, in the order of their first blocks. Raises InputError if two measured the same block."""
+    """Order the parts by their first blocks. Raises InputError if two measured the same block."""
     owners: dict[str, tuple[bytes, Path]] = {}  # by block: the part without its blocks, and the document
     parts = [(path, part) for path, document in documents.items() for part in document.header.parts]
     for path, part in parts:
@@ -176,7 +176,7 @@ def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
 
 
 def _starts(documents: _Documents, order: Mapping[str, int]) -> tuple[StartRecord, ...]:
-    """Every start once, by block. Raises InputError if two documents differ in one."""
+    """Collect every start once, by block. Raises InputError if two documents differ in one."""
     starts: dict[tuple[int, int], StartRecord] = {}
     for path, document in documents.items():
         for record in document.starts:

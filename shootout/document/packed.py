@@ -1,7 +1,7 @@
 """Packed documents: what a finished run leaves in place of its journal, at a fraction of the size.
 
-They have a journal's records, sealed likewise, in a file that `xz` unpacks. What no verdict needs is rounded
-or merged:
+They have a journal's records, sealed likewise, in a file that `xz` unpacks. Figures that no verdict needs are
+rounded or merged:
 
 - Of transactions, each percentile in `PERCENTS` stays exactly, over any starts of a cell; so do the mean, the
   shortest and the longest latency, and how many there are in each bin of a chart. Others keep `BITS` binary
@@ -45,12 +45,12 @@ def pack(path: Path) -> Path:
 
 
 def encoded(document: RunDocument) -> bytes:
-    """The packed form of a document that is rounded."""
+    """Pack the packed form of a document that is rounded."""
     return lzma.compress(journal.encoded(document))
 
 
 def rounded(document: RunDocument) -> RunDocument:
-    """A document with what is left of its latencies: idempotent. Raises InputError for damaged ones."""
+    """Round a document's latencies: idempotent. Raises InputError for damaged ones."""
     cells: dict[tuple[str, str, bool], list[Samples]] = {}
     for start in document.starts:
         for key, samples in _cells(start):

@@ -21,7 +21,7 @@ def find(
     skip: Callable[[str], None],
     fits: Callable[[RunHeader], bool] = lambda header: True,
 ) -> RunDocument | None:
-    """The newest document of that shard in a folder; None if there is none.
+    """Find the newest document of that shard in a folder; None if there is none.
 
     If its run is complete, an earlier one that fits and was cut short comes first: clocks are wrong at times.
     Copies of documents do not count. Unreadable documents are left out, and so are copies whose run has no
@@ -62,12 +62,12 @@ def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
 
 
 def given_s(document: RunDocument) -> float:
-    """The budget that a run had: its header keeps the first one, its starts what was spent."""
+    """Read the budget that a run had: its header keeps the first one, its starts what was spent."""
     return max(document.header.profile.sampling.budget_s, document.spent_s)
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:
-    """The header with another budget, which is the only part of a plan that may change when a run goes on."""
+    """Give the header another budget, the only part of a plan that may change when a run goes on."""
     sampling = structs.replace(header.profile.sampling, budget_s=budget_s)
     return structs.replace(header, profile=structs.replace(header.profile, sampling=sampling))
 

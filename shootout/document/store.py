@@ -31,11 +31,11 @@ class Store(Generic[T]):
     earlier: str = ""  # the pattern of its files until the folder was renamed; they are still read
 
     def path_of(self, results: Path, id: str) -> Path:
-        """The file of the document with this id."""
+        """Return the file of the document with this id."""
         return results / self.pattern.replace("*", file_stem(id))
 
     def find(self, results: Path) -> tuple[Path, ...]:
-        """The documents of a folder, the oldest first."""
+        """Find the documents of a folder, the oldest first."""
         patterns = filter(None, (self.pattern, self.earlier))
         found = (path for pattern in patterns for path in results.glob(pattern))
         return tuple(sorted(found, key=lambda path: path.relative_to(results).parts[1:]))
@@ -56,7 +56,7 @@ class Store(Generic[T]):
         return document
 
     def newest_first(self, results: Path, skip: Callable[[str], None]) -> Iterator[T]:
-        """The documents of a folder that can be read; `skip` receives why others are left out."""
+        """Read the documents of a folder that can be read; `skip` receives why others are left out."""
         for path in reversed(self.find(results)):
             try:
                 yield self.read(path)

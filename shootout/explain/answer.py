@@ -12,11 +12,11 @@ from shootout.count import evidence
 from shootout.count.instructions import Instructions
 from shootout.explain import cause, flame
 from shootout.explain.functions import Change
-from shootout.explain.judge import Explained
+from shootout.explain.judge import Explained, Trial
 from shootout.explain.values import Explanation
 from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import Cell
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import number, share
 from shootout.report import commands, differing
 from shootout.report.sections import Section
@@ -24,6 +24,11 @@ from shootout.report.sections import Section
 NAMED_MAX = 5  # functions in a list; the page lists all
 SLOWED_MIN = 0.05  # by profiling, worth a sentence
 UNNAMED_MIN = 0.05  # share of the CPU time that is worth a sentence
+DECIDED = {
+    Verdict.IMPROVED: "decided: faster",
+    Verdict.REGRESSED: "decided: slower",
+    Verdict.EQUIVALENT: "decided: no difference",
+}
 VARIABLES_MAX = 12  # in one sentence; the page lists all
 
 
@@ -87,14 +92,14 @@ def topics(explained: Explained, counted: Instructions | None, out: Path | None 
 
 
 def points(explained: Explained, counted: Instructions | None, out: Path | None = None) -> Iterator[Point]:
-    """What explains the change, the most certain first; `out`: the folder that its commands name."""
+    """Explain the change, the most certain cause first; `out`: the folder that its commands name."""
     if explained.ratio is not None:
         yield Point(f"Throughput in the profiled starts: {_change(explained.ratio)}.")
     if explained.slowed and explained.slowed[0] >= (1 + SLOWED_MIN) * explained.slowed[1]:
         here, before = (figures.amount(seconds, "s") for seconds in explained.slowed)
         yield Point(f"Profiling slows: on the base, {here} per transaction instead of the run's {before}.")
-    for trial, ratio in explained.tried.items():
-        yield Point(f"With {trial} on the head: {_change(ratio) if ratio else 'no steady start'}.")
+    for setting, trial in explained.tried.items():
+        yield Point(f"With {setting} on the head: {_tried(trial)}.")
     yield from _wall_clock(explained)
     yield from functions(explained)
     yield from evidence.points(counted, explained.header)
@@ -114,7 +119,7 @@ def points(explained: Explained, counted: Instructions | None, out: Path | None 
 
 
 def trial_command(run: str, cell: Cell, setting: str, out: Path | None) -> str:
-    """What explains a cell with a setting (NAME=VALUE) changed on its head; `out`: None for the default."""
+    """Write the command for a cell with a setting (NAME=VALUE) changed on its head; `out`: None: default."""
     options = {"--try": setting} | ({"--out": str(out)} if out else {})
     return commands.line("explain", options, run, cell.name)
 
@@ -131,7 +136,7 @@ def _wall_clock(explained: Explained) -> Iterator[Point]:
 
 
 def functions(explained: Explained) -> Iterator[Point]:
-    """Where the server spends more or less CPU time."""
+    """Show where the server spends more or less CPU time."""
     cpu, explanation = explained.cpu, explained.explanation
     if cpu is None:
         yield Point(f"No profile: {explanation.not_profiled or 'fewer than two starts were profiled'}.")
@@ -194,6 +199,14 @@ def variables(explained: Explained) -> Point:
             for one in notable[:VARIABLES_MAX]
         ),
     )
+
+
+def _tried(trial: Trial) -> str:
+    """Compare the head with a setting to the base, and to the head without it."""
+    if trial.to_base is None or trial.to_head is None:
+        return "no steady start"
+    decided = DECIDED.get(trial.verdict, "undecided")
+    return f"{_change(trial.to_base)}; beside the head without it {_change(trial.to_head)}, {decided}"
 
 
 def _change(ratio: Interval) -> str:

@@ -9,30 +9,38 @@ from shootout import figures
 from shootout.explain import wall_clock
 from shootout.explain.functions import Change
 from shootout.explain.judge import Explained
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import SPACE
 from shootout.report import differing, wording
 
+FORWARDS = 0.1  # of a function's change with what it calls: with less of its own it only passes calls on
+
 
 def main_cause(explained: Explained) -> str:
-    """What explains most of the change: a setting that was tried, a plan, a wait, or a function.
+    """Name what explains most of the change: a setting that was tried, a plan, a wait, a layer or a function.
 
-    Empty if nothing of it is certain.
+    Empty if nothing of it is certain, or all that is certain explains little.
     """
     return _setting(explained) or _plan(explained) or _time(explained)
 
 
 def _setting(explained: Explained) -> str:
-    """The setting that gives most of the change back, as measured."""
+    """The setting that gives most of the change back, as measured beside the head without it."""
     whole = explained.ratio
-    tried = [(setting, ratio) for setting, ratio in explained.tried.items() if ratio is not None]
-    if whole is None or whole.estimate == 1 or not tried:
+    if whole is None or whole.estimate == 1:
         return ""
+    back = Verdict.IMPROVED if whole.estimate < 1 else Verdict.REGRESSED
     given_back = {
-        setting: 1 - math.log(ratio.estimate) / math.log(whole.estimate) for setting, ratio in tried
+        setting: 1 - math.log(trial.to_base.estimate) / math.log(whole.estimate)
+        for setting, trial in explained.tried.items()
+        if trial.to_base is not None and trial.verdict is back
     }
-    setting, ratio = max(tried, key=lambda one: given_back[one[0]])
-    if ratio.low <= whole.high and ratio.high >= whole.low:
+    setting = max(given_back, key=given_back.__getitem__, default="")
+    if (
+        not setting
+        or given_back[setting] < wording.LITTLE
+        or (ratio := explained.tried[setting].to_base) is None
+    ):
         return ""
     changes = f"{figures.change(ratio)} ({figures.change_range(ratio)}) instead of {figures.change(whole)}"
     return f"with {setting} on the head, {changes}{_part(given_back[setting])}"
@@ -45,24 +53,40 @@ def _plan(explained: Explained) -> str:
 
 
 def _time(explained: Explained) -> str:
-    """The wait with most of the response time's change; if CPU time has more, the function and its part."""
+    """The wait with most of the response time's change; if CPU time has more, the layer or the function.
+
+    A layer goes first unless a function has as much; then its function, if it has a share worth naming.
+    """
     response, *spent = explained.wall_clock or (None,)
     most = response and _largest(spent, response)
     if response and most and most.name not in (wall_clock.ON_CPU, wall_clock.ELSEWHERE):
         return f"{_sized(most, response)} of {_whole(response)} of response time per transaction"
     cpu = explained.cpu
-    if cpu is None or not (function := _largest([*explained.named, *explained.narrowed], cpu)):
+    if cpu is None:
         return ""
-    part = _largest(explained.parts, cpu)
-    where = f"; {_sized(part, cpu)}" if part and part.name != function.name else ""
-    return f"{_sized(function, cpu)} of {_whole(cpu)} of server CPU time per transaction{where}"
+    own = {change.name: change.difference.estimate for change in explained.functions}
+    located = (
+        change
+        for change in explained.narrowed
+        if own.get(change.name, 0.0) / change.difference.estimate >= FORWARDS
+    )
+    largest = (_largest(explained.parts, cpu), _largest([*explained.named, *located], cpu))
+    found = sorted(filter(None, largest), key=lambda change: -abs(change.difference.estimate))
+    if not found:
+        return ""
+    first, *others = found
+    where = "".join(f"; {_sized(other, cpu)}" for other in others if other.name != first.name)
+    return f"{_sized(first, cpu)} of {_whole(cpu)} of server CPU time per transaction{where}"
 
 
 def _largest(changes: Iterable[Change], whole: Change) -> Change | None:
-    """The change that goes furthest in the whole's direction, and certainly goes there."""
+    """The change that goes furthest in the whole's direction, certainly, and explains enough of it."""
     sign = math.copysign(1.0, whole.difference.estimate)
     certain = [
-        change for change in changes if sign * change.difference.low > 0 < sign * change.difference.high
+        change
+        for change in changes
+        if sign * change.difference.low > 0 < sign * change.difference.high
+        and change.difference.estimate / whole.difference.estimate >= wording.LITTLE
     ]
     return max(certain, key=lambda change: sign * change.difference.estimate, default=None)
 
@@ -77,4 +101,4 @@ def _whole(whole: Change) -> str:
 
 
 def _part(part: float) -> str:
-    return f", {100 * part:.0f}{SPACE}%{', explains little' if part < wording.LITTLE else ''}"
+    return f", {100 * part:.0f}{SPACE}%"

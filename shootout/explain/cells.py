@@ -1,4 +1,4 @@
-"""Which cells are explained: those that changed, or the one that is named."""
+"""Cells to explain: those that changed, or the one that is named."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ UNCOMPARED = (Verdict.FAILED, Verdict.UNJUDGED)
 
 
 def changed(comparison: Comparison) -> list[Cell]:
-    """What regressed, then what improved; the largest changes first."""
+    """List the regressed cells, then the improved ones; the largest changes first."""
     cells = wording.worst_first(comparison.cells)
     regressed = [c.cell for c in cells if c.verdict is Verdict.REGRESSED]
     return regressed + [c.cell for c in reversed(cells) if c.verdict is Verdict.IMPROVED]
 
 
 def worst(comparison: Comparison) -> Cell:
-    """The cell that most needs an explanation. Raises InputError if none changed."""
+    """Find the cell that most needs an explanation. Raises InputError if none changed."""
     cells = changed(comparison)
     if not cells:
         run = comparison.header.run
@@ -33,7 +33,7 @@ def worst(comparison: Comparison) -> Cell:
 
 
 def named(document: RunDocument, text: str) -> Cell:
-    """The compared cell of that name. Raises InputError with those that there are."""
+    """Find the compared cell of that name. Raises InputError with those that there are."""
     header = document.header
     cells = [cell for block in header.blocks for cell in block.cells]
     heads = [cell for cell in cells if cell.server != base_of(header, cell)]

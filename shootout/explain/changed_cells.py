@@ -63,7 +63,7 @@ def measured(
 
 
 def known(question: measure.Question) -> Path | None:
-    """The file of an explanation that the cell has already; None if there is none to be read."""
+    """Find the file of an explanation that the cell has already; None if there is none to be read."""
     path = EXPLANATIONS.path_of_cell(question.results, question.document.header.run, question.cell.name)
     try:
         explained = judge.read(path).explanation
@@ -95,7 +95,7 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
 
 
 def _section(results: Path, run: str, cell: Cell) -> Section | None:
-    """What explains a cell's change, with what was counted of its servers."""
+    """Explain a cell's change, with what was counted of its servers."""
     path = EXPLANATIONS.path_of_cell(results, run, cell.name)
     if not path.exists():
         return None

@@ -44,7 +44,7 @@ class _Explanations(Store[Explanation]):
 
 
 def _fault(explanation: Explanation) -> str:
-    """Whether indexes point nowhere, or paths are endless: documents are untrusted."""
+    """Find indexes that point nowhere, or endless paths: documents are untrusted."""
     tree = explanation.tree
     sound = tree.parents[:1] == tree.function[:1] == (-1,) and len(tree.parents) == len(tree.function)
     sound = sound and all(0 <= parent <= node for node, parent in enumerate(tree.parents[1:]))

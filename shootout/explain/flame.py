@@ -2,7 +2,7 @@
 
 A frame's width is the mean CPU time of base and head on its call path, so that paths of either are there and
 callees fit below their callers. Its colour is the difference where the interval excludes zero: chance colours
-no child otherwise than its parent. Such a frame shows its name even if it is narrow, where no other name is.
+no child otherwise than its parent. A coloured frame shows its name if it is narrow, too, where no other is.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def drawing(frames: Sequence[Frame]) -> Markup:
 
 
 def _rooms(frames: Sequence[Frame], whole: float) -> dict[Frame, tuple[float, float]]:
-    """Where in their rows the names of narrow coloured frames fit, the largest differences first."""
+    """Find where in their rows the names of narrow coloured frames fit, the largest differences first."""
     taken: defaultdict[int, list[tuple[float, float]]] = defaultdict(list)
     for frame in frames:
         if not frame.is_narrow:

@@ -1,4 +1,4 @@
-"""What an explanation shows: functions, plans and settings that differ between base and head."""
+"""Findings of an explanation: functions, plans and settings that differ between base and head."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shootout.analysis import compare, metrics, plan_changes
+from shootout.analysis.interval_verdict import interval_verdict
 from shootout.analysis.stats import STARTS_MIN
 from shootout.document import journal
 from shootout.errors import InputError
@@ -17,11 +18,21 @@ from shootout.explain.values import Explanation
 from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 from shootout.settings import differences
+from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 
 SUSPECTS_MAX = 3  # settings that are worth a measurement
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Throughput of the head with a setting changed."""
+
+    to_base: Interval | None  # None: no steady start
+    to_head: Interval | None  # beside the head without it
+    verdict: Verdict  # on that
 
 
 @dataclass(frozen=True)
@@ -30,7 +41,7 @@ class Explained:
 
     explanation: Explanation
     ratio: Interval | None  # throughput in the profiled starts, head over base
-    tried: dict[str, Interval | None]  # by setting: the same for the head with this setting changed
+    tried: dict[str, Trial]  # by setting
     wall_clock: tuple[Change, ...]  # the response time, and what it consists of
     cpu: Change | None  # of the whole server, per transaction
     paths: CallPaths
@@ -48,9 +59,12 @@ class Explained:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """NAME=VALUE: the base's values of the settings that most likely matter."""
+        """NAME=VALUE: what plans point at, and the base's values of the settings that most likely matter."""
         planned = any(change.changed for change in self.plans)
-        return tuple(differences.suspects(self.variables, planned=planned, writes=self.writes)[:SUSPECTS_MAX])
+        every = differences.suspects(
+            self.variables, planned=planned, writes=self.writes, evidence=Evidence.of(self.plans)
+        )
+        return tuple(every[:SUSPECTS_MAX])
 
     @property
     def unnamed(self) -> float:
@@ -94,10 +108,18 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
         for name in setting.variables
     }
     variables = explanation.variables
+    beside = (
+        {c.cell.server: c.ratio for c in compare.compare(document, base=head).cells}
+        if ratios.get(head)
+        else {}
+    )
     return Explained(
         explanation=explanation,
         ratio=ratios.get(head),
-        tried={trial: ratios.get(label) for label, trial in explanation.tried.items()},
+        tried={
+            setting: _trial(ratios.get(label), beside.get(label), policy.margin)
+            for label, setting in explanation.tried.items()
+        },
         wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
         cpu=cpu,
         paths=paths,
@@ -113,6 +135,11 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
         slowed=None if run is None else _slowed(explanation, document, run),
         confidence=policy.confidence,
     )
+
+
+def _trial(to_base: Interval | None, to_head: Interval | None, margin: float) -> Trial:
+    verdict = Verdict.UNJUDGED if to_head is None else interval_verdict(to_head, margin, worse="lower")
+    return Trial(to_base, to_head, verdict)
 
 
 def _slowed(explanation: Explanation, document: RunDocument, run: RunDocument) -> tuple[float, float] | None:

@@ -68,7 +68,7 @@ def base_of(header: RunHeader, cell: Cell) -> str:
 def plan(
     question: Question, budget_s: float, environment: Mapping[str, str], passwords: Mapping[str, str]
 ) -> Plan:
-    """The starts that explain a cell: its base as `base`, its server as `head`.
+    """Plan the starts that explain a cell: its base as `base`, its server as `head`.
 
     The head with each setting to try comes after them. `passwords`: those known already, by the labels of the
     cell's servers. Raises InputError if the cell has no base, if a server is absent, or if the workload has
@@ -213,7 +213,7 @@ class _Watcher:
         raise MeasureError(f"{label} failed while it was profiled: {reason}")
 
     def profiles(self, starts: Sequence[StartRecord]) -> Iterator[Profile]:
-        """What was sampled, for each start and server."""
+        """Yield the samples of each start and server."""
         for record in starts:
             for samples in record.samples:
                 counted = self.counts.get((record.start, samples.server))
@@ -229,7 +229,7 @@ class _Watcher:
 
     @contextmanager
     def _noting_absence(self) -> Iterator[None]:
-        """Without samples, the rest of an explanation is still worth having."""
+        """Note that there are no samples: the rest of an explanation is still worth having."""
         try:
             yield
         except perf.UnavailableError as error:

@@ -43,7 +43,7 @@ class UnavailableError(MeasureError):
 
 
 def event() -> str:
-    """What perf counts: hardware cycles, or the software clock where the machine shows none."""
+    """Choose perf's event: hardware cycles, or the software clock where the machine shows none."""
     return "cycles" if _HARDWARE.exists() else "cpu-clock"
 
 
@@ -69,7 +69,7 @@ class Recording:
             self.process.wait(READY_TIMEOUT_S)
 
     def stacks(self, pids: Container[int]) -> dict[int, Counter[Stack]]:
-        """How often each stack of these processes was sampled. Raises UnavailableError."""
+        """Count how often each stack of these processes was sampled. Raises UnavailableError."""
         fields = ("--fields", "pid,ip,sym,dso", "--no-inline", "--max-stack", str(DEPTH_MAX))
         stacks: dict[int, Counter[Stack]] = {}
         with tempfile.TemporaryFile() as words:
@@ -130,7 +130,7 @@ def recording(folder: Path) -> Iterator[Recording]:
 
 
 def lack() -> str:
-    """What to install or allow before perf can sample this machine; empty: nothing."""
+    """Say what to install or allow before perf can sample this machine; empty: nothing."""
     try:
         with tempfile.TemporaryDirectory() as folder, recording(Path(folder)) as tried:
             tried.begin()
@@ -140,7 +140,7 @@ def lack() -> str:
 
 
 def _refusal(words: bytes) -> str:
-    """What to allow, if perf says that it may not sample CPUs; else empty."""
+    """Say what to allow, if perf says that it may not sample CPUs; else empty."""
     if _PARANOID.name.encode() not in words:
         return ""
     level = int(_PARANOID.read_text()) if _PARANOID.exists() else 0
@@ -150,7 +150,7 @@ def _refusal(words: bytes) -> str:
 
 
 def parse(lines: Iterable[str], pids: Container[int]) -> Iterator[tuple[int, Stack]]:
-    """The stacks of these processes in what `perf script` prints.
+    """Parse the stacks of these processes in what `perf script` prints.
 
     It prints a line with the process, its frames, the innermost first, and a blank line. Lines of another
     form are skipped: names may hold anything.

@@ -1,7 +1,7 @@
-"""Where a transaction's response time goes: CPU of client and server, run queue, waits, elsewhere.
+"""A transaction's response time, split: CPU of client and server, run queue, waits, elsewhere.
 
-The server's figures are those of whole servers per transaction. What does not fit into the response time,
-background threads did meanwhile: it delays nobody, and is no part.
+The server's figures are those of whole servers per transaction. Time beyond the response time is that of
+background threads meanwhile: it delays nobody, and is no part.
 """
 
 from __future__ import annotations

@@ -14,5 +14,5 @@ class _File(Value):
 
 
 def load_acknowledged(file: Path) -> tuple[Acknowledgement, ...]:
-    """The file's acknowledgements. Raises InputError."""
+    """Read the file's acknowledgements. Raises InputError."""
     return toml.load(file, _File).change

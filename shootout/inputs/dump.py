@@ -51,7 +51,7 @@ _DIRECTORY = re.compile(rb"(?:DATA|INDEX)\s+DIRECTORY\s*=?\s*'[^']*'", re.IGNORE
 
 
 def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """The file's statements without comments around them, each with the number of its first line.
+    """Yield the file's statements without comments around them, each with the number of its first line.
 
     A `DELIMITER` line changes what ends a statement, as in the mysql client. Reads only as far as it must.
     """
@@ -156,7 +156,7 @@ def check(path: Path) -> None:
 
 @cache
 def database(path: Path, digest: str) -> str:
-    """The name of the database that was dumped, by the first statements or comments; "" if none tells it.
+    """Find the name of the dumped database, by the first statements or comments; "" if none tells it.
 
     `digest` is the file's. Raises InputError if it is a database of servers' own.
     """
@@ -179,7 +179,7 @@ def names(statement: bytes, schema: str) -> bool:
 
 
 def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
-    """The statements to send, of so many bytes; raises InputError for a dump of several databases.
+    """Prepare the statements to send, of so many bytes; raises InputError for a dump of several databases.
 
     Routines and views belong to the account that loads them, as their definers may not exist. Tables lie in
     the server's own folder.

@@ -18,7 +18,7 @@ FOLDER = FIXTURES / "profiles"
 
 
 def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) -> ProfileFile:
-    """The profile of that name, or in that file, with some keys changed. Raises InputError."""
+    """Read the profile of that name, or in that file, with some keys changed. Raises InputError."""
     renamed.refuse("profile", name_or_file)
     path = toml.find(name_or_file, FOLDER, "profile")
     profile = toml.load(path, ProfileFile)
@@ -32,7 +32,7 @@ def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) ->
 
 
 def changed(profile: ProfileFile, changes: Mapping[str, Any]) -> ProfileFile:
-    """The profile with some keys changed, which are checked as those of a file are. Raises InputError."""
+    """Change some keys of the profile, which are checked as those of a file are. Raises InputError."""
     try:
         result: ProfileFile = toml.value(texts.merged(msgspec.to_builtins(profile), changes), ProfileFile)
     except InputError as error:
@@ -65,13 +65,22 @@ def _check(where: Path | str, profile: ProfileFile) -> None:
         )
 
 
+def reader_base(name_or_file: str) -> str | None:
+    """The server that a profile's readers compare with; None without one, or if it cannot be read."""
+    try:
+        path = toml.find(name_or_file, FOLDER, "profile")
+        return toml.load(path, ProfileFile).reader_base if path.is_file() else None
+    except (InputError, OSError, ValueError):
+        return None
+
+
 def shipped() -> dict[str, str]:
-    """The descriptions of the profiles that come with shootout, by name."""
+    """Read the descriptions of the profiles that come with shootout, by name."""
     return {path.stem: toml.load(path, ProfileFile).description for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
-    """All cells of a run, in the profile's order: by workload, threads, then server (the base first).
+    """List all cells of a run, in the profile's order: by workload, threads, then server (the base first).
 
     `datasets`: by workload.
     """
@@ -84,7 +93,7 @@ def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[st
 
 
 def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
-    """The cells' blocks in the order of their first cells; each block's servers in the order of its cells."""
+    """Group cells into blocks, in the order of their first cells; servers in the order of a block's cells."""
     servers: dict[tuple[str, str, int], list[str]] = {}
     for cell in cells:
         servers.setdefault((cell.workload, cell.dataset, cell.threads), []).append(cell.server)
@@ -95,7 +104,7 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
 
 
 def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
-    """The blocks of shard `number`, counted from 1, of `count`.
+    """Select the blocks of shard `number`, counted from 1, of `count`.
 
     A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in exactly one
     shard, and shard sizes differ by at most one block.

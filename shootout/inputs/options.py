@@ -110,7 +110,7 @@ KEYS = {
 
 
 def as_set(flag: str, text: str) -> list[str]:
-    """An option of KEYS as KEY=VALUE, as run documents and users have it."""
+    """Write an option of KEYS as KEY=VALUE, as run documents and users have it."""
     key, items = KEYS[flag], [item.strip() for item in text.split(",")]
     if flag == "--option":
         return [f"{key}.{item}" for item in items]
@@ -144,7 +144,7 @@ def from_option(
     repr: bool = True,
     repeated: bool = False,
 ) -> Any:
-    """The field of a dataclass that an option sets."""
+    """Declare the field of a dataclass that an option sets."""
     option = Option(help, metavar, parse, about=about, repeated=repeated)
     return field(default=default, repr=repr, metadata={"option": option})
 
@@ -243,14 +243,14 @@ class Selection:
         return cls.read(**{option.name: getattr(parsed, option.name, None) for option in MEASURING} | changed)
 
     def within(self, budget_min: float | None) -> Self:
-        """The same with a budget of so many minutes, or the profile's."""
+        """Change the budget to so many minutes, or to the profile's."""
         written = {flag: text for flag, text in self.written.items() if flag != "--budget"}
         if budget_min is not None:
             written["--budget"] = f"{budget_min:g}"
         return replace(self, budget=budget_min, written=written)
 
     def loaded_anew(self, seed: int) -> Self:
-        """The same with other rows."""
+        """Change the rows."""
         item = [f"dataset.seed={seed}"]
         changed = texts.merged(self.set or {}, texts.keys("--set", item))
         return replace(self, set=changed, written={**self.written, **texts.by_key(item)})

@@ -111,7 +111,7 @@ class Scope:
         return {**files, **self.workload.options, **self.sizes}
 
     def amount(self, where: str, amount: Amount, allowed: range) -> int:
-        """The number itself, or the value of the option or dataset size of that name."""
+        """Return the number itself, or the value of the option or dataset size of that name."""
         if isinstance(amount, str):
             numbers = self.workload.options | self.sizes
             if amount not in numbers:
@@ -125,7 +125,7 @@ class Scope:
         return amount
 
     def index(self, where: str, name: str, types: tuple[type[Parameter], ...], what: str) -> int:
-        """The index of a parameter of one of these types; `what` is the message for another type."""
+        """Find the index of a parameter of one of these types; `what` is the message for another type."""
         declared = self.workload.parameters
         fitting = [other for other, parameter in declared.items() if isinstance(parameter, types)]
         if name not in fitting:
@@ -135,15 +135,15 @@ class Scope:
         return self._indexes[name]
 
     def name(self, index: int) -> str:
-        """The name of a parameter in the file."""
+        """Return the name of a parameter in the file."""
         return next(name for name, other in self._indexes.items() if other == index)
 
     def pieces(self, where: str, sql: str) -> tuple[Piece, ...]:
-        """The statement's text, split at its parameters."""
+        """Return the statement's text, split at its parameters."""
         return _joined(self._pieces(where, sql, self._shared))
 
     def text(self, where: str, sql: str, thread: int | None) -> str:
-        """A statement without parameters, with options, dataset sizes and, if given, `{thread}` filled in."""
+        """Fill in options, dataset sizes and, if given, `{thread}` in a statement without parameters."""
         numbers = self.values | ({} if thread is None else {THREAD: thread})
 
         def number(name: str, span: slice) -> Iterator[Piece]:
@@ -423,7 +423,7 @@ def _unknown(where: str, name: str, known: Iterable[str]) -> FieldError:
 
 
 def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]) -> Iterator[Piece]:
-    """The text of `sql`, with each placeholder replaced by what `filled` yields for its name and position."""
+    """Replace each placeholder of `sql` by what `filled` yields for its name and position."""
     end = 0
     for match in _PIECE.finditer(sql):
         yield sql[end : match.start()]

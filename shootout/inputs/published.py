@@ -15,12 +15,12 @@ FOLDER = FIXTURES / "published"
 
 
 def known() -> frozenset[str]:
-    """The names of the published comparisons in fixtures/published."""
+    """List the names of the published comparisons in fixtures/published."""
     return frozenset(path.stem for path in FOLDER.glob("*.toml"))
 
 
 def load(name: str) -> Published:
-    """The comparison of that name. Raises InputError if there is none or it is inconsistent."""
+    """Read the comparison of that name. Raises InputError if there is none or it is inconsistent."""
     path = toml.find(name, FOLDER, "published comparison")
     comparison = toml.load(path, Published)
     _check(path, comparison)
@@ -28,13 +28,13 @@ def load(name: str) -> Published:
 
 
 def record_of(server: PublishedServer, header: RunHeader) -> ServerRecord | None:
-    """The run's server that is the published one or its stand-in; None if the run has neither."""
+    """Find the run's server that is the published one or its stand-in; None if the run has neither."""
     written = (server.server, header.profile.stand_ins.get(server.server, ""))
     return next((record for text in written if text and (record := _named(text, header.servers))), None)
 
 
 def unpublished(comparison: Published, header: RunHeader) -> tuple[ServerRecord, ...]:
-    """The run's servers that the comparison does not include."""
+    """List the run's servers that the comparison does not include."""
     theirs = {record.label for server in comparison.servers if (record := record_of(server, header))}
     return tuple(record for record in header.servers if record.label not in theirs)
 

@@ -14,7 +14,7 @@ from shootout.model.plan import ProfileFile
 
 
 def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
-    """The profile that options name, at its scale; the other options win over both.
+    """Read the profile that options name, at its scale; the other options win over both.
 
     Raises InputError for what the profile cannot have, and for options that exclude each other.
     """

@@ -20,7 +20,7 @@ class Capacity(NamedTuple):
 
 
 def scaled(profile: P, name: str, capacity: Capacity) -> P:
-    """The profile at its scale `name` on a machine of this capacity.
+    """Scale the profile by its scale `name` on a machine of this capacity.
 
     Its scales stay. Raises InputError for a scale that leaves no thread count.
     """

@@ -42,14 +42,14 @@ def threads(flag: str, text: str) -> tuple[int, ...]:
 
 
 def integer(flag: str, text: str, allowed: range) -> int:
-    """An integer within `allowed`."""
+    """Parse an integer within `allowed`."""
     if not _is_in(text, allowed):
         raise InputError(f"{flag} {text!r}: expected a number from {allowed[0]} to {allowed[-1]}")
     return int(text)
 
 
 def decimal(flag: str, text: str, maximum: float, minimum: float = 0, unit: str = "minutes") -> float:
-    """A number from `minimum` to `maximum`; a fraction is allowed."""
+    """Parse a number from `minimum` to `maximum`; a fraction is allowed."""
     if not (_DECIMAL.fullmatch(text) and minimum <= float(text) <= maximum):
         raise InputError(f"{flag} {text!r}: expected {unit}, a number from {minimum:g} to {maximum:.0f}")
     return float(text)
@@ -64,7 +64,7 @@ def shard(flag: str, text: str) -> tuple[int, int]:
 
 
 def directory(flag: str, text: str) -> Path:
-    """The absolute path of an existing directory."""
+    """Find the absolute path of an existing directory."""
     try:
         folder = Path(text).expanduser().absolute()
     except RuntimeError as error:
@@ -75,7 +75,7 @@ def directory(flag: str, text: str) -> Path:
 
 
 def keys(flag: str, written: Sequence[str]) -> dict[str, Any]:
-    """Keys of a profile, each `KEY=VALUE` as in its file; a text needs no quotes."""
+    """Parse keys of a profile, each `KEY=VALUE` as in its file; a text needs no quotes."""
     tree: dict[str, Any] = {}
     for item in written:
         key, equals, value = item.partition("=")
@@ -95,13 +95,13 @@ def _table(line: str) -> dict[str, Any]:
 
 
 def by_key(written: Iterable[str]) -> dict[str, str]:
-    """The values of `KEY=VALUE` by the flag and key that run documents have."""
+    """Return the values of `KEY=VALUE` by the flag and key that run documents have."""
     parts = (item.partition("=") for item in written)
     return {f"--set {key.strip()}": value for key, _, value in parts}
 
 
 def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """Both tables; the one above wins, and is alone where it is of another `type`."""
+    """Merge both tables; the one above wins, and is alone where it is of another `type`."""
     if below.get("type", above.get("type")) != above.get("type", below.get("type")):
         return dict(above)
     result = {**below, **above}
@@ -112,7 +112,7 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
 
 
 def policy(flag: str, text: str) -> Policy:
-    """The policy in a .toml file."""
+    """Read the policy in a .toml file."""
     path = Path(text)
     if path.suffix != ".toml":
         raise InputError(f"{flag} {text}: expected a .toml file")

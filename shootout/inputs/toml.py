@@ -51,7 +51,7 @@ def value(data: Any, type: Any) -> Any:
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
-    """The path for a name (NAME.toml in `folder`) or a file (it contains a slash or ends with .toml or .sql).
+    """Find the path of a name (NAME.toml in `folder`) or a file (with a slash, or ending with .toml or .sql).
 
     Raises InputError, which suggests a name, if `folder` has no such file; `kind` is for the message.
     """
@@ -66,7 +66,7 @@ def find(name_or_file: str, folder: Path, kind: str) -> Path:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """The end of a message about an unknown name: the nearest known one, or all of them."""
+    """Write the end of a message about an unknown name: the nearest known one, or all of them."""
     known = tuple(known)
     near = difflib.get_close_matches(name, known, n=1)
     if near:

@@ -74,29 +74,29 @@ _WRITING = re.compile(r"\)(?:\s|/\*.*?\*/)*(UPDATE|DELETE)\b", re.DOTALL | re.IG
 
 
 def find(name_or_file: str) -> Path:
-    """The workload's file. Raises InputError, which suggests a name, for an unknown one."""
+    """Find the workload's file. Raises InputError, which suggests a name, for an unknown one."""
     return toml.find(without_protocol(name_or_file), FOLDER, "workload")
 
 
 def without_protocol(name: str) -> str:
-    """The name without its protocol suffix, `.prepared` or `.text`."""
+    """Strip the protocol suffix, `.prepared` or `.text`."""
     return name.removesuffix(".prepared").removesuffix(".text")
 
 
 def name_from(name_or_file: str) -> str:
-    """The workload's name with its protocol suffix, if any; for a file without folder and ending."""
+    """Name the workload with its protocol suffix, if any; for a file without folder and ending."""
     name = without_protocol(name_or_file)
     is_file = name.endswith((".toml", ".sql"))
     return (Path(name).stem if is_file else name) + name_or_file.removeprefix(name)
 
 
 def shipped() -> dict[str, str]:
-    """The descriptions of the workloads that come with shootout, by name."""
+    """Read the descriptions of the workloads that come with shootout, by name."""
     return {path.stem: load(path.stem).description for path in sorted(FOLDER.glob("*.toml"))}
 
 
 def load(name_or_file: str) -> Workload:
-    """The workload of that name or in that file; a protocol suffix sets its protocol.
+    """Read the workload of that name or in that file; a protocol suffix sets its protocol.
 
     Raises InputError if there is none, or if it supports only the other protocol.
     """
@@ -111,13 +111,13 @@ def load(name_or_file: str) -> Workload:
 def with_options(
     workload: Workload, options: Mapping[str, int], distribution: Distribution | None
 ) -> Workload:
-    """The workload with new values for the options that it has, and with the distribution if given."""
+    """Give the workload new values for the options that it has, and the distribution if given."""
     own = {name: options.get(name, value) for name, value in workload.options.items()}
     return replace(workload, options=own, distribution=distribution or workload.distribution)
 
 
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
-    """The dataset that the workload of this name or file runs on.
+    """Read the dataset that the workload of this name or file runs on.
 
     Raises InputError if its dump cannot be read.
     """
@@ -174,12 +174,12 @@ def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load 
 
 
 def setup(workload: Workload, dataset: Dataset, threads: int) -> tuple[str, ...]:
-    """The statements to run before a block; the workload must compile."""
+    """List the statements to run before a block; the workload must compile."""
     return _setup(Scope(workload, dataset), threads)
 
 
 def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
-    """The queries that must return no row after a block; the workload must compile."""
+    """List the queries that must return no row after a block; the workload must compile."""
     return _checks(Scope(workload, dataset))
 
 

@@ -57,7 +57,7 @@ class Bound:
 
 
 def pieces(sql: str, slots: Sequence[Slot]) -> Iterator[str]:
-    """A template's text, split at its slots: text, slot, text, …, text."""
+    """Split a template's text at its slots: text, slot, text, …, text."""
     end = number = 0
     for match in _MARK.finditer(sql):
         if match["slot"] or (match["table"] and any(slot.table for slot in slots[number : number + 1])):
@@ -98,7 +98,7 @@ def bind(template: Template, schema: Schema) -> Bound:
 
 
 def unqualified(log: Log, schema: Schema) -> Log:
-    """The log without databases before the dump's tables, which are loaded into another one."""
+    """Strip the log of databases before the dump's tables, which are loaded into another one."""
     families = (f"{stem}?" for stem in schema.families)
     names = "|".join(map(re.escape, (*schema.tables, *schema.views, *families)))
 
@@ -112,7 +112,7 @@ def unqualified(log: Log, schema: Schema) -> Log:
 
 
 def _parsed(template: Template, schema: Schema) -> exp.Expr:
-    """A marked template's tree. Raises SqlglotError."""
+    """Parse a marked template. Raises SqlglotError."""
     try:
         return sqlglot.parse_one(_marked(template, schema), dialect="mysql")
     except RecursionError:

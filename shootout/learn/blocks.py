@@ -24,7 +24,7 @@ class Block:
 
 
 def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block]:
-    """The sequence as blocks: a run of equal statements, or of equal groups of them, is one that repeats.
+    """Split the sequence into blocks: a run of equal statements, or of equal groups, is one that repeats.
 
     Values may be linked within a repetition or to a statement before the run, the same way in each.
     """
@@ -54,7 +54,7 @@ def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int
         constant = repeated
         repeat += 1
     after = first + repeat * length
-    # What is linked to one of several repetitions needs all of them.
+    # A statement linked to one of several repetitions needs all of them.
     into = {(link.of_statement, link.of_slot) for link in links.values() if link.statement >= after}
     for statement, slot in into:
         if first <= statement < after and (first + (statement - first) % length, slot) not in constant:

@@ -50,7 +50,7 @@ def is_json(head: bytes) -> bool:
 
 
 def of_table(file: io.BufferedReader, path: Path) -> Iterator[bytes]:
-    """The rows of such a file as entries of a log. Raises InputError."""
+    """Read the rows of such a file as entries of a log. Raises InputError."""
     try:
         for row in _rows(file):
             yield _entry(row)
@@ -62,7 +62,7 @@ def of_table(file: io.BufferedReader, path: Path) -> Iterator[bytes]:
 
 
 def of_json(file: io.BufferedReader, path: Path) -> Iterator[bytes]:
-    """The log in a cloud's export of it, as JSON lines or an array. Raises InputError."""
+    """Read the log in a cloud's export of it, as JSON lines or an array. Raises InputError."""
     found = False
     try:
         for record in _records(file):

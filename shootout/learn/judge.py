@@ -53,7 +53,7 @@ class RefusedError(MeasureError):
 
 
 def refusal(code: int, message: str) -> RefusedError | None:
-    """The error for a statement that the server refused to prepare, with its words."""
+    """Make the error for a statement that the server refused to prepare, with its words."""
     if not code or not (statement := _STATEMENT.fullmatch(message)):
         return None
     return RefusedError({statement["name"]: f"{without_values(statement['said'])} ({code})"})
@@ -143,7 +143,7 @@ def measured(
 
 
 def _slices(engine: Engine, kinds: Sequence[str]) -> Iterator[Slice]:
-    """A short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
+    """Run a short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
     refused = Refused(kinds)
     for window_s in (PROBED_S, SENT_S):
         taken = engine.slice(0, 0.0, window_s, TIMEOUT_S)
@@ -251,7 +251,7 @@ class _Sides:
         )
 
     def time_kept(self, pair: StatementPair) -> float:
-        """The share of the log's time that a statement takes, as far as it is sent as in the log."""
+        """Compute the share of the log's time that a statement takes, as far as it is sent as in the log."""
         if not pair.faithful:
             return 0.0
         expected, sent = pair.share * self.whole_sent, pair.sent_share * self.whole_sent

@@ -34,7 +34,7 @@ class Inserted:
         return value_hash(value) in self.hashes
 
     def share(self, slot: Slot) -> float:
-        """The share of a slot's different values that are among them."""
+        """Compute the share of a slot's different values that are among them."""
         limits = [limit for limit in (self.most, _most(slot)) if limit is not None]
         known = [hash for hash in slot.hashes if not limits or hash <= min(limits)]
         return sum(hash in self.hashes for hash in known) / len(known) if known else 0.0
@@ -85,7 +85,7 @@ def is_child(binding: Binding) -> bool:
 
 
 def numbered(template: Template, bindings: Sequence[Binding], tables: Sequence[str], schema: Schema) -> str:
-    """The column whose number the server gives to the one row that a statement inserts; empty: none."""
+    """Find the column whose number the server gives to the one row that a statement inserts; empty: none."""
     if not tables or not adds_rows(template) or any(slot.sizes for slot in template.slots):
         return ""
     column = next((each for each in schema.tables[tables[0]].values() if each.automatic), None)
@@ -100,7 +100,7 @@ def numbered(template: Template, bindings: Sequence[Binding], tables: Sequence[s
 def without_parents(
     sequence: LogSequence, templates: Sequence[Template], bound: Sequence[Bound], schema: Schema
 ) -> set[int]:
-    """The statements that write a unique foreign key whose parent their transaction does not insert."""
+    """Find the statements that write a unique foreign key whose parent their transaction does not insert."""
     lacking = set()
     links: Mapping[tuple[int, int], Link] = {
         (link.statement, link.slot): link

@@ -30,7 +30,7 @@ FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
 
-# What a workload cannot send again and again, by its first word, and why.
+# Statements that a workload cannot send again and again, by their first words, and why.
 _UNSENT = {
     "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
     "reads a file": "LOAD",
@@ -38,7 +38,7 @@ _UNSENT = {
     "EXECUTE DEALLOCATE CHANGE START STOP INSTALL UNINSTALL SHUTDOWN PURGE XA HANDLER",
 }
 
-# What drivers say when they take a connection, again and again, and what no other statement depends on.
+# Statements that drivers send when they take a connection, and that no other statement depends on.
 _SETS_UP = re.compile(
     r"SET\s+(?:NAMES|(?:SESSION\s+)?TRANSACTION\s+ISOLATION|(?:@@)?(?:SESSION[\s.]+)?CHARACTER_SET_RESULTS)\b",
     re.IGNORECASE,
@@ -105,7 +105,7 @@ def learn(
     settings: Sequence[str] = (),
     refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
-    """The workload file's text and the report, from a log, its bound templates, and the dump's columns.
+    """Write the workload file and the report, from a log, its bound templates, and the dump's columns.
 
     `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason.
 
@@ -333,7 +333,7 @@ def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transactio
 
 
 def mean_statements(sequences: Sequence[LogSequence]) -> float:
-    """Statements of a transaction."""
+    """Count the statements of a transaction."""
     count = max(1, sum(sequence.count for sequence in sequences))
     return sum(sequence.count * len(sequence.statements) for sequence in sequences) / count
 

@@ -19,7 +19,7 @@ _BANNER = re.compile(
     rb"(?:[^\n]*, Version: [^\n]*started with:\s*\n(?:Tcp port: [^\n]*\n)?(?:Time[^\n]*\n)?\s*)+",
     re.IGNORECASE,
 )
-# What else people give, by how it begins.
+# Other files that people give, by how they begin.
 _OTHERS = {
     re.compile(rb"-- (?:MySQL|MariaDB) dump|/\*M?!\d+"): "a dump",
     re.compile(rb"\S+ +\d+ \[(?:Note|Warning|ERROR|System)\]"): "an error log",
@@ -43,7 +43,7 @@ def require(paths: Sequence[Path]) -> None:
 
 
 def _found(path: Path) -> str:
-    """The contents of a file without statements, in words."""
+    """Describe the contents of a file without statements."""
     with opened(path) as file:
         head = file.read(_PIECE)
     if not head.strip():

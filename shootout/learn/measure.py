@@ -109,7 +109,7 @@ class _Starts:
     told: dict[str, None] = field(default_factory=dict)  # while loading, each once
 
     def with_dump(self, tables: Dataset) -> Instance:
-        """A server that has a dump's tables until `held` closes."""
+        """Start a server that has a dump's tables until `held` closes."""
         self.observe(f"loading {Path(tables.dump).name}")
         template = dataset.template(self.program, self.options, [tables], cache_folder(), self.held)
         self.told.update(dict.fromkeys(warning.text for warning in template.told))

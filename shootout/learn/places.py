@@ -101,7 +101,7 @@ class Places:
         )
 
     def inserted(self) -> Iterator[tuple[Place, Column | None]]:
-        """All places, and the column of the new key that each repeats; None: no new key."""
+        """Yield all places, and the column of the new key that each repeats; None: no new key."""
         for place in self._places():
             new = self._new.get(self._root(place))
             yield place, new and self._of(new[0]).bindings[new[1]].column

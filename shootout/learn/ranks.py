@@ -71,7 +71,7 @@ class Values:
         return frozenset(literal for literal in literals if self._key(literal) in known)
 
     def rank(self, literal: bytes) -> int | None:
-        """The index of a literal; None if it is none of the values here."""
+        """Find the index of a literal; None if it is none of the values here."""
         key = self._key(literal)
         if isinstance(self.column.values, Numbers):
             low, high = self.column.values.min, self.column.values.max
@@ -79,7 +79,7 @@ class Values:
         return self._keys.get(key)
 
     def nearest(self, literal: bytes) -> int:
-        """The index of the value next to a literal in the column's order."""
+        """Find the index of the value next to a literal in the column's order."""
         key = self._key(literal)
         if isinstance(self.column.values, Numbers):
             low, high = self.column.values.min, self.column.values.max
@@ -92,7 +92,7 @@ class Values:
         return self._keys[ordered[min(at, len(ordered) - 1)]] if ordered else 0
 
     def newest(self, literals: Sequence[bytes]) -> dict[bytes, int]:
-        """The indexes that stand for integers greater than all of them: the last ones, in order."""
+        """Find the indexes that stand for integers greater than all of them: the last ones, in order."""
         beyond = sorted((self._key(literal), literal) for literal in literals if self.is_beyond(literal))
         first = self.count - len(beyond)
         return {literal: max(first + at, 0) for at, (_, literal) in enumerate(beyond)}

@@ -24,11 +24,11 @@ class Names(Protocol):
         """The parameters that have one."""
 
     def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
-        """A name for this parameter that is not taken."""
+        """Make a name for this parameter that is not taken."""
 
 
 def grouped(sql: str, sizes: Mapping[str, Sizes], names: Names) -> str:
-    """The statement with its rows as groups; `sizes` are those of lists, by parameter."""
+    """Write the statement with its rows as groups; `sizes` are those of lists, by parameter."""
     for rows in reversed([*_ROWS.finditer(sql)]):
         row = whole = _balanced(sql[rows.end() :])
         inner = re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row)

@@ -43,7 +43,7 @@ class Schema:
     keys: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     def key_of(self, column: Column) -> str:
-        """The column whose values a foreign key repeats, through all parents; or the column itself."""
+        """Find the column whose values a foreign key repeats, through all parents; or the column itself."""
         seen = {column.full_name}
         while column.parent and column.parent not in seen:
             seen.add(column.parent)

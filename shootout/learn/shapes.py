@@ -61,11 +61,11 @@ class Learner:
     schema: Schema = field(default_factory=lambda: Schema({}, {}))
     inserted: Mapping[str, Inserted] = field(default_factory=dict)  # by table.column
     _spreads: dict[str, list[Spread]] = field(default_factory=dict, init=False)  # by column
-    # What stands for a few literals that a column lacks, by column.
+    # Stand-ins for a few literals that a column lacks, by column.
     _stand_ins: dict[str, dict[bytes, bytes]] = field(default_factory=dict, init=False)
 
     def shape(self, slot: Slot, binding: Binding, executions: int) -> Shape:
-        """The shape of a slot of a template that was executed so often."""
+        """Find the shape of a slot of a template that was executed so often."""
         if binding.use == "table":
             return _table(slot, binding.family)
         if slot.kind == "null" or not slot.sample:

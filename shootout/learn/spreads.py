@@ -68,7 +68,7 @@ def fits(known: Spread, places: Sequence[tuple[int, float]], count: int, size: i
 
 
 def rounded(share: float) -> float:
-    """A share with as many digits as it is worth."""
+    """Round a share to as many digits as it is worth."""
     return min(1.0, float(f"{share:.3g}"))
 
 

@@ -30,7 +30,7 @@ class Statement:
 
 
 def strongest(sequence: LogSequence, statements: Sequence[Statement], schema: Schema) -> dict[Place, Link]:
-    """The best link of each slot that means something.
+    """Find the best link of each slot that means something.
 
     Servers number two tables in step as long as a transaction inserts a row into each: such keys
     repeat only those of their own table.

@@ -61,7 +61,7 @@ class Builder:
         )
 
     def key_of(self, column: Column) -> str:
-        """The column whose keys a column has: its parent's, or the one whose new keys it repeats."""
+        """Find the column whose keys a column has: its parent's, or the one whose new keys it repeats."""
         key = self.learner.schema.key_of(column)
         return self.repeats.get(key, key)
 
@@ -89,7 +89,7 @@ class Builder:
         }
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
-        """The transaction of a sequence whose templates are all to be sent."""
+        """Write the transaction of a sequence whose templates are all to be sent."""
         return self._writer(sequence).transaction(weight)
 
     def _writer(self, sequence: LogSequence) -> _Writer:
@@ -104,7 +104,7 @@ class Builder:
         )
 
     def varied(self, template: int, slot: int) -> Shape:
-        """The shape of a slot in transactions that have no constant there."""
+        """Find the shape of a slot in transactions that have no constant there."""
         statement, fixed = self.statements[template], self.fixed.get((template, slot), Counter())
         count, known = statement.template.count, statement.template.slots[slot]
         if fixed.total() < FIXED_MIN * count or fixed.total() >= count:
@@ -121,7 +121,7 @@ class Builder:
         return self._varied[template, slot]
 
     def name(self, label: str, parameter: Parameter, taken: set[str]) -> str:
-        """A name for this parameter that is not taken; equal parameters reuse theirs."""
+        """Make a name for this parameter that is not taken; equal parameters reuse theirs."""
         for name, known in self.parameters.items():
             if name not in taken and known == parameter and re.fullmatch(rf"{re.escape(label)}(_\d+)?", name):
                 return name
@@ -325,7 +325,7 @@ class _Writer(Places):
         return self.builder.learner.shape(only, statement.bindings[slot], 1)
 
     def constant(self, place: Place) -> bytes | None:
-        """The literal that a slot has in all transactions of this kind, as far as it is known."""
+        """Find the literal that a slot has in all transactions of this kind, as far as it is known."""
         told = {(self.constants.get(each), self._texts.get(each)) for each in self._again(place)}
         number, text = told.pop()
         if told:

@@ -16,13 +16,13 @@ _RESERVED = ("begin", "commit", "rollback", "table", UNUSED)
 
 
 def name(*words: str) -> str:
-    """A name for a statement or parameter that a workload file may have."""
+    """Make a name for a statement or parameter that a workload file may have."""
     text = "_".join(re.findall(r"[a-z0-9_]+", "_".join(words).lower())).lstrip("_") or "value"
     return f"{text}_" if text in _RESERVED else text
 
 
 def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
-    """The file: `head` are comments at its top, `notes` those of the transactions."""
+    """Write the file: `head` are comments at its top, `notes` those of the transactions."""
     assert isinstance(workload.dataset, Dump)
     lines = [*(f"# {line}".rstrip() for line in head), ""]
     lines += [f"title = {_string(workload.title)}", f"description = {_string(workload.description)}"]

@@ -44,7 +44,7 @@ class Watcher(Protocol):
         """
 
     def failed(self, server: str, reason: str) -> None:
-        """A server failed; what this raises ends the run."""
+        """Handle a server's failure; what this raises ends the run."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Bench:
     ) -> StartRecord | None:
         """Load the block's running servers, the base first; None if nothing was measured.
 
-        What goes wrong on a server fails its cell; on an A/A control it only ends that cell's samples.
+        An error of a server fails its cell; on an A/A control it only ends that cell's samples.
         """
         program, instances = self._with_values(block, instances, start)
         if not instances:
@@ -128,7 +128,7 @@ class Bench:
             self._filled[workload] = columns.filled(bound.program, schema_of(base, bound.dataset), base)
 
     def _with_values(self, block: Block, instances: Instances, start: int) -> tuple[Program, Instances]:
-        """The block's program with the base's values, and the servers whose last numbers could be read.
+        """Give the program the base's values; return it, and the servers whose last numbers could be read.
 
         The values are the same for all servers and starts; new numbers are beyond those of all servers.
         """

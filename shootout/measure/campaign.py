@@ -157,7 +157,7 @@ class Campaign:
             shutil.rmtree(participant.home, ignore_errors=True)
 
     def _started(self, participant: Participant, start: Start) -> Running | None:
-        """A running server; None if it fails, which is recorded unless it is an A/A control."""
+        """Start a server; None if it fails, which is recorded unless it is an A/A control."""
         try:
             instance = participant.start(self.bench.runner.placement.starting)
             if not participant.control and participant.label not in self.started:
@@ -207,7 +207,7 @@ class Campaign:
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
         """Blocks in random order, but reads before writes: purging goes on after a write.
 
-        Of each kind, blocks with an A/A control come first. The control takes part in no other block, so
+        Blocks with an A/A control come first in each kind. The control takes part in no other block, so
         earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).
         """
 
@@ -246,7 +246,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
 
 
 def find_unfinished(plan: Plan, results: Path, skip: Callable[[str], None]) -> RunDocument | None:
-    """The run in `results` that the plan would continue; `skip` receives why documents are left out."""
+    """Find the run in `results` that the plan would continue; `skip` receives why documents are left out."""
     return resume.find(results, plan.given.get("--shard"), skip, partial(_is_asked, plan))
 
 
@@ -275,7 +275,7 @@ def _minutes(seconds: float) -> str:
 
 
 def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:
-    """The plan with the seed of the run that it continues. Raises InputError if run or runner differ."""
+    """Give the plan the seed of the run that it continues. Raises InputError if run or runner differ."""
     if "--seed" not in plan.given:
         plan = replace(plan, seed=before.header.seed)
     resume.require_same_run(before.header, _header(plan, before.header.run, runner))

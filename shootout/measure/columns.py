@@ -28,7 +28,7 @@ _ORDERED = ("decimal", "float", "double", "date", "datetime", "timestamp", "time
 
 
 def filled(program: Program, schema: str, base: Running) -> Program:
-    """The program with the values that all columns have on the base, in an order that no server decides.
+    """Fill in the values that all columns have on the base, in an order that no server decides.
 
     Raises MeasureError for a column that is not there.
     """
@@ -44,7 +44,7 @@ def filled(program: Program, schema: str, base: Running) -> Program:
 
 
 def continued(program: Program, schema: str, instance: Running) -> Program:
-    """The program whose new numbers are beyond those of this server, too, whatever was inserted before."""
+    """Move the program's new numbers beyond those of this server, too, whatever was inserted before."""
     return replace(
         program,
         columns=tuple(
@@ -57,7 +57,7 @@ def continued(program: Program, schema: str, instance: Running) -> Program:
 
 
 def data_type(instance: Running, schema: str, name: str) -> str:
-    """The type of TABLE.COLUMN without its size. Raises MeasureError if there is none of that name."""
+    """Read the type of TABLE.COLUMN without its size. Raises MeasureError if there is none of that name."""
     table, _, column = name.partition(".")
     rows = instance.query(
         "SELECT LOWER(data_type) FROM information_schema.columns WHERE "
@@ -70,7 +70,7 @@ def data_type(instance: Running, schema: str, name: str) -> str:
 
 
 def present(name: str, schema: str, instance: Running, literals: Sequence[bytes]) -> list[str]:
-    """The literals that occur in TABLE.COLUMN, as they are stored there; bytes in hexadecimal."""
+    """Find the literals that occur in TABLE.COLUMN, as they are stored there; bytes in hexadecimal."""
     source, column = _named(schema, name)
     read = f"HEX({column})" if is_bytes(data_type(instance, schema, name)) else f"CAST({column} AS CHAR)"
     values: list[str] = []
@@ -87,7 +87,7 @@ def is_bytes(type: str) -> bool:
 
 
 def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
-    """A column with its values. Raises MeasureError if it is not there."""
+    """Read a column with its values. Raises MeasureError if it is not there."""
     type = data_type(base, schema, column.name)
     source, name = _named(schema, column.name)
     if type not in INTEGERS:
@@ -109,7 +109,7 @@ def read(column: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
 
 
 def _beside(column: ProgramColumn, anchor: ProgramColumn, schema: str, base: Running) -> ProgramColumn:
-    """A column with the values, a few each, that stand beside the values of another one."""
+    """Read a column with the values, a few each, that stand beside the values of another one."""
     types = [data_type(base, schema, each.name) for each in (anchor, column)]
     (source, first), (_, second) = _named(schema, anchor.name), _named(schema, column.name)
     reads = f"{_read(types[0], first)} AS a, {_read(types[1], second)} AS b"
@@ -150,7 +150,7 @@ def _named(schema: str, name: str) -> tuple[str, str]:
 
 
 def _strided(instance: Running, sql: str, make: Callable[[Any], T]) -> tuple[T, ...]:
-    """The rows' first column; of more than VALUES_MAX, every second, every fourth, …"""
+    """Read the rows' first column; of more than VALUES_MAX, every second, every fourth, …"""
     values: list[T] = []
     stride = 1
     with cursor_on(instance, sql, SCAN_TIMEOUT_S, cursorclass=SSCursor) as cursor:

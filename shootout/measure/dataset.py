@@ -108,7 +108,7 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
 
 
 def with_rows(datasets: Iterable[Dataset]) -> list[Dataset]:
-    """The datasets that are loaded before any set-up."""
+    """List the datasets that are loaded before any set-up."""
     return [dataset for dataset in datasets if dataset.is_loaded]
 
 
@@ -120,7 +120,7 @@ def _left_out(dataset: Dataset, lacking: dump.Lacking) -> tuple[Warning, ...]:
 
 
 def dumped(dataset: Dataset) -> str:
-    """The name of the database that was dumped; "" if the dump does not tell it."""
+    """Find the name of the database that was dumped; "" if the dump does not tell it."""
     return database(Path(dataset.dump), dataset.digest)
 
 
@@ -130,14 +130,14 @@ def unload(instance: Running, dataset: Dataset) -> None:
 
 
 def schema_of(instance: Running, dataset: Dataset) -> str:
-    """The dataset's schema on that server: on one of ours, a dump's has the name that its statements know."""
+    """Name the dataset's schema on a server: on one of ours, a dump's has the name its statements know."""
     if dataset.kind == "dump" and instance.ours and (own := dumped(dataset)):
         return own
     return f"{SCHEMAS[dataset.kind]}{dataset.digest and '_' + dataset.digest}{instance.suffix}"
 
 
 def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[Dataset]) -> dict[str, str]:
-    """The my.cnf options, extended to load the plugins for the datasets' storage engines."""
+    """Extend the my.cnf options to load the plugins for the datasets' storage engines."""
     named = {dataset.engine.lower() for dataset in datasets}
     needed = [
         plugin for engine, (plugin, families) in _PLUGINS.items() if engine in named and family in families
@@ -151,12 +151,12 @@ def with_engines(options: Mapping[str, str], family: Family, datasets: Iterable[
 
 
 def tables(dataset: Dataset) -> list[tuple[str, list[str]]]:
-    """A generated dataset's tables, each with its columns in row order."""
+    """List a generated dataset's tables, each with its columns in row order."""
     return _engine.tables(msgspec.json.encode(dataset))
 
 
 def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]]:
-    """The dataset's tables on that server, each with its columns in row order; a dump's names are quoted."""
+    """List a dataset's tables on a server, each with its columns in row order; a dump's names are quoted."""
     if dataset.digest == NUMBERS:
         return [(NUMBERS, ["n"])]
     if dataset.kind != "dump":
@@ -172,7 +172,7 @@ def tables_on(instance: Running, dataset: Dataset) -> list[tuple[str, list[str]]
 
 
 def quoted(name: str) -> str:
-    """A name as SQL has it."""
+    """Quote a name as SQL has it."""
     return "`" + name.replace("`", "``") + "`"
 
 
@@ -253,7 +253,7 @@ def _numbers(engine: str) -> Iterator[str]:
 
 
 def _storage_engine(instance: Running, name: str) -> str:
-    """The storage engine as the server spells it.
+    """Spell the storage engine as the server does.
 
     Raises MeasureError if the server has none of that name that can hold a dataset.
     """
@@ -318,7 +318,7 @@ def _cursor(instance: Running, dataset: Dataset, schema: str | None) -> Iterator
 
 @contextmanager
 def cursor_on(instance: Running, what: str, timeout_s: float, **options: Any) -> Iterator[Cursor]:
-    """A cursor of a connection of its own, whose answers may take so long; `options` are PyMySQL's.
+    """Open a cursor on its own connection, whose answers may take so long; `options` are PyMySQL's.
 
     Raises MeasureError, which begins with `what`.
     """
@@ -337,7 +337,7 @@ def _analyze(instance: Running, dataset: Dataset) -> None:
 
 
 def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str]:
-    """A table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
+    """Find a table's JSON columns: MySQL rewrites such a text, MariaDB keeps it."""
     ((_, create),) = instance.query(f"SHOW CREATE TABLE {quoted(schema_of(instance, dataset))}.{table}")
     names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
     return frozenset(json or checked for json, checked in names)
@@ -350,7 +350,7 @@ def _workers() -> int:
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:
     """The statements that create the dataset's tables, and those that index or fill them.
 
-    Those of a dump are in its file, after its settings.
+    A dump has both in its file, after its settings.
     """
     if dataset.digest == NUMBERS:
         return [], [*_numbers(dataset.engine)]
@@ -435,7 +435,7 @@ def template(
     cache_dir: Path,
     held: ExitStack | None = None,
 ) -> Template:
-    """The datasets on one server build, from the cache or loaded now under these my.cnf options.
+    """Take the datasets on one server build from the cache, or load them under these my.cnf options.
 
     Options that do not affect data files share a template, which stays until `held` is closed. Raises
     MeasureError if it cannot be made.

@@ -38,7 +38,7 @@ class Lacking:
     _known: set[str] = field(default_factory=set)
 
     def without(self, statement: bytes) -> bytes:
-        """A trigger or the like without the session modes that the server lacks: it may set them later."""
+        """Strip a trigger or the like of session modes that the server lacks: it may set them later."""
         for found in _MODES.finditer(statement) if is_program(statement) else ():
             for mode in found[1].decode().split(","):
                 statement = _without(mode.encode(), statement) if self._lacks(mode) else statement

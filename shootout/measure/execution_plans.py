@@ -29,7 +29,7 @@ _NAMES = ("range_optimizer_max_mem_size",)  # of variables that warnings quote
 Prepared = tuple[str, Sequence[str]]  # with `?`, and the literals in their places
 NONE: Mapping[str, Prepared] = {}
 DRAWS = 4  # plans in each start, each but the first after ANALYZE TABLE
-# Of one execution. What commits and locks do says nothing of a plan.
+# One execution's. Commits and locks say nothing of a plan.
 _HANDLERS = re.compile(r"Handler_(?:read_\w+|write|update|delete|mrr_\w+)")
 
 
@@ -114,7 +114,7 @@ class _Asked:
 
 
 def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, ...]]:
-    """The steps of a plan, or the server's reason for giving none; and what it warns of."""
+    """Read the steps of a plan, or the server's reason for giving none; and what it warns of."""
     try:
         with asked.connection.cursor(DictCursor) as cursor:
             asked.explain(cursor, "EXPLAIN")
@@ -129,7 +129,7 @@ def _traditional(asked: _Asked) -> tuple[tuple[PlanStep, ...], str, tuple[str, .
 
 
 def warnings(rows: Iterable[Mapping[str, Any]], sql: str, names: Iterable[str] = ()) -> Iterator[str]:
-    """Each warning once; what it quotes is left out unless it is a name: values are nobody's business."""
+    """Yield each warning once, without what it quotes unless that is a name: values are private."""
     known = {*names, *_WORDS.findall(_QUOTED.sub("", sql)), *_NAMES}
     texts = (str(row["Message"]) for row in rows if row["Code"] not in _IDLE)
     yield from dict.fromkeys(
@@ -151,7 +151,7 @@ def _step(row: Mapping[str, Any]) -> PlanStep:
 
 
 def _detailed(asked: _Asked) -> str:
-    """The most detailed plan that the server gives; empty before MySQL 5.6 and MariaDB 10.1."""
+    """Read the most detailed plan that the server gives; empty before MySQL 5.6 and MariaDB 10.1."""
     for explain in _DETAILED:
         try:
             with asked.connection.cursor() as cursor:

@@ -49,7 +49,7 @@ class LongLoad:
     def prepared(
         self, name: str, observe: Observe
     ) -> Iterator[tuple[Path, list[tuple[ManagedServer, Template]], dict[str, str]]]:
-        """A directory for instances, the servers, found and loaded, and why others could not be loaded.
+        """Prepare a directory for instances, the servers, loaded, and why others could not be loaded.
 
         Raises InputError as a run does.
         """

@@ -42,7 +42,7 @@ CONNECTION_LIMITS = {
 }
 # Status variables that count work, as opposed to gauges, which report a current level.
 COUNTERS = ("Created_tmp", "Handler_", "Innodb_", "Rows_read", "Select_", "Sort_", "Table_locks_")
-# What SHOW GLOBAL STATUS raises itself, in MySQL 5.6 to 8.0 and MariaDB 10.1 to 11.4, after it has read: one
+# Counters that SHOW GLOBAL STATUS raises after it has read, in MySQL 5.6 to 8.0, MariaDB 10.1 to 11.4: one
 # reading always falls between two, and to fewer transactions on a slower server. So does Bytes_sent.
 RAISED_BY_READING = {
     *("Created_tmp_tables", "Handler_external_lock", "Handler_read_rnd_next", "Handler_tmp_write"),
@@ -122,7 +122,7 @@ class ManagedServer:
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
-        """The datasets on this server, from the cache or loaded now. Raises MeasureError.
+        """Take the datasets on this server from the cache, or load them. Raises MeasureError.
 
         They stay in the cache until `held` is closed; loading may evict others.
         """
@@ -144,7 +144,7 @@ class ManagedServer:
         return instance
 
     def record(self, template: Template | None = None, instance: Running | None = None) -> ServerRecord:
-        """The running server; before its first start, what its files say."""
+        """Describe the running server; before its first start, what its files say."""
         variables = instance.variables() if instance else {}
         compared, warnings = readback.compare(self.compiled, variables)
         comment = variables.get("version_comment", "")
@@ -175,7 +175,7 @@ class ManagedServer:
 
 
 def absent_record(label: str, reference: ServerReference, settings_name: str) -> ServerRecord:
-    """The record of an optional server that is not available here."""
+    """Make the record of an optional server that is not available here."""
     return ServerRecord(
         label=label,
         reference=reference.text,

@@ -39,7 +39,7 @@ def prepare(
     """Find, initialise and load every server that is here; all must hold the same rows.
 
     The base comes first; an A/A control, if the run can have one, last. A server that cannot be loaded is
-    recorded as failed. What is used of the cache stays until `held` is closed. Raises InputError.
+    recorded as failed. Used entries of the cache stay until `held` is closed. Raises InputError.
     """
     participants: list[Participant] = []
     dumped = any(dataset.kind == "dump" for dataset in plan.loaded)

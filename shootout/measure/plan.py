@@ -165,7 +165,7 @@ class Plan:
         return self.blocks if self.planned is None else self.planned.blocks
 
     def judging(self, cells: Collection[Cell]) -> Plan:
-        """The same plan with these cells and those of the base that they are compared with.
+        """Reduce the plan to these cells and those of the base that they are compared with.
 
         Raises InputError where none of the cells' servers is here.
         """
@@ -173,7 +173,7 @@ class Plan:
         return self.only({*chosen, *(structs.replace(cell, server=self.base) for cell in chosen)})
 
     def only(self, cells: Collection[Cell]) -> Plan:
-        """The same plan with these cells and the servers they need.
+        """Reduce the plan to these cells and the servers they need.
 
         Raises InputError where none of these servers is here.
         """
@@ -304,7 +304,7 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
 def _with_settings(
     profile: Profile, servers: Mapping[str, PlannedServer], loaded: Mapping[str, Workload]
 ) -> dict[str, PlannedServer]:
-    """The servers with the settings that workloads ask for; their own are above these. Raises InputError."""
+    """Give servers the settings that workloads ask for; their own are above these. Raises InputError."""
     asked: dict[str, str] = {}
     for name, one in loaded.items():
         for written in one.settings:
@@ -328,7 +328,7 @@ def _with_settings(
 
 
 def _check_dumps(datasets: Mapping[str, Dataset], servers: Mapping[str, PlannedServer]) -> None:
-    """Each dump has a schema of its database's name to itself on the servers that are started."""
+    """Check that each dump has the schema of its database to itself on the servers that are started."""
     if all(server.reference.source == "dsn" for server in servers.values()):
         return
     named: dict[str, str] = {}
@@ -394,7 +394,7 @@ def _is_at_hand(stand_in: str) -> bool:
 
 
 def _check_options(selection: Selection, profile: Profile, workloads: Mapping[str, Workload]) -> None:
-    """Every option must belong to a workload of the run; a profile's may belong to one that was left out."""
+    """Check that every option belongs to a workload of the run; a profile's may belong to one left out."""
     known = tuple(dict.fromkeys(option for loaded in workloads.values() for option in loaded.options))
     asked = [("--set options", name) for name in (selection.set or {}).get("options", ())]
     if selection.workloads is None:

@@ -41,7 +41,7 @@ class Planner:
     def plans(
         self, start: int, block: Block, bound: BoundWorkload, program: Program, servers: Sequence[Asked]
     ) -> tuple[ExecutionPlan, ...]:
-        """The plans of one start that no earlier start of the block had; none of a server that is gone."""
+        """Read the plans of one start that no earlier one of the block had; none of a server that is gone."""
         first = block.workload not in self._sent
         if first:
             self._sent[block.workload] = _statements(bound, program, servers)
@@ -75,7 +75,7 @@ class Planner:
 
 
 def _statements(bound: BoundWorkload, program: Program, servers: Sequence[Asked]) -> dict[str, str]:
-    """A statement of each kind; those with parameters come from the log of a server of ours.
+    """Find a statement of each kind; those with parameters come from the log of a server of ours.
 
     All servers get the load that is logged: they keep equal rows. Its connections are new: the log lacks the
     values of a statement that was prepared before.

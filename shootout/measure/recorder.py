@@ -28,7 +28,7 @@ Failed = Callable[[str, str], None]  # receives a server's label and the reason
 
 
 def now() -> str:
-    """The time as documents write it: ISO, UTC."""
+    """Write the time as documents write it: ISO, UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 

@@ -13,7 +13,7 @@ from shootout.errors import MeasureError, without_values
 Refusals = Sequence[tuple[int, int, int, str]]  # kind, code, how often, and the server's message
 
 CONFLICTS = frozenset({1020, 1205, 1213})  # between transactions: part of a load
-# What servers say of a statement that they do not know, or not in this form.
+# Errors for a statement that a server does not know, or not in this form.
 LACKING = frozenset(
     (
         1064,  # syntax
@@ -54,12 +54,12 @@ class Refused:
                 self._said[kind] = f"{without_values(message)} ({code})"
 
     def rate(self, kind: int) -> float:
-        """The share of a kind's attempts that was refused."""
+        """Compute the share of a kind's attempts that was refused."""
         refused = self._refused[kind]
         return refused / (refused + self._answered[kind]) if refused else 0.0
 
     def failing(self) -> list[tuple[str, str]]:
-        """The kinds that are mostly refused: name and why, the worst first."""
+        """List the kinds that are mostly refused: name and why, the worst first."""
         failing = [
             kind
             for kind, refused in self._refused.items()

@@ -63,7 +63,7 @@ class RowDifference:
 
 
 def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
-    """The plan with what comparing the servers' rows says, for the run document; and that in words.
+    """Compare the servers' rows; return the plan with the outcome, for the run document, and that in words.
 
     Call this from the main thread. Raises InputError for servers that shootout does not start itself.
     """
@@ -100,7 +100,7 @@ def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
 
 @contextmanager
 def _started(server: ManagedServer, home: Path, held: ExitStack) -> Iterator[Instance]:
-    """The server on a fresh copy of its data, which are discarded."""
+    """Start the server on a fresh copy of its data, which is discarded."""
     instance = server.start(server.load(held), home, ())
     try:
         yield instance
@@ -158,7 +158,7 @@ def _rounded(value: object) -> object:
 
 
 def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[RowDifference]:
-    """The kinds of statements to which the head returns other rows. Raises MeasureError without any rows."""
+    """Find the kinds to which the head returns other rows. Raises MeasureError without any rows."""
     if all(isinstance(answer, str) for answer in itertools.chain(*of_base.values())):
         raise MeasureError(f"no statement that was sent returns rows on {base}")
     for (workload, kind), expected in of_base.items():

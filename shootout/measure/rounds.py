@@ -41,8 +41,8 @@ FADE_S = 1.5  # of load: the slowest time constant that the fit assumes
 STEADY_TOLERANCE = 0.03  # of throughput: the largest estimated remainder of a cold start,
 STEADY_BOUND = 0.05  # and its upper bound, with 95 % confidence
 # A slice must be long enough for its transactions: in the ramp, connections that start together drift apart;
-# the window holds about two cycles (transaction and think time) of each connection, or some arrivals. Of slow
-# transactions it holds one, as transactions that cross its edges count by their share, and the ramp is short.
+# the window holds about two cycles (transaction and think time) of each connection, or some arrivals. A slow
+# one suffices, as transactions that cross its edges count by their share, and the ramp is short.
 RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
 WINDOW_CYCLES_SLOW = 1.0
@@ -86,14 +86,14 @@ OnRound = Callable[[str, int, int], None]  # stage, round, rounds
 
 
 def reason(error: LoadError) -> str:
-    """A load error's message, with its code if the server sent one."""
+    """Write a load error's message, with its code if the server sent one."""
     _, code, message = error.args
     message = without_values(str(message))
     return f"{message} ({code})" if code else message
 
 
 def orders(servers: Sequence[int], rounds: int, generator: random.Random) -> tuple[tuple[int, ...], ...]:
-    """A random order of the servers for each round; each server takes each position equally often.
+    """Draw a random order of the servers for each round; each server takes each position equally often.
 
     A random order and its rotations, shuffled, make one balanced set: the rows of a cyclic Latin square
     (Cochran and Cox, "Experimental Designs", chapter 4).
@@ -211,7 +211,7 @@ class _Slices:
         return [server for server in range(len(self.servers)) if server not in self.failures]
 
     def cycle_s(self, server: int) -> float:
-        """The time from one transaction of a connection to its next."""
+        """Compute the time from one transaction of a connection to its next."""
         return self.latencies_s.get(server, 0.0) + self.load.think_s
 
     @property
@@ -224,14 +224,14 @@ class _Slices:
         return self.sampling.measure_s / ROUNDS_MIN if bound else math.inf
 
     def window_s(self, server: int, share: float = 1.0) -> float:
-        """The length of a slice's window; `share` shortens it as far as transactions allow."""
+        """Compute the length of a slice's window; `share` shortens it as far as transactions allow."""
         cycle_s = self.cycle_s(server)
         cycles_s = max(min(WINDOW_CYCLES * cycle_s, self.longest_s), WINDOW_CYCLES_SLOW * cycle_s)
         arrivals_s = WINDOW_ARRIVALS / self.load.rate if self.load.rate else 0.0
         return min(max(share * self.sampling.slice_s, cycles_s, arrivals_s), WINDOW_MAX_S)
 
     def ramp_s(self, server: int, share: float = 1.0) -> float:
-        """The length of a slice's ramp; `share` shortens it likewise."""
+        """Compute the length of a slice's ramp; `share` shortens it likewise."""
         cycles_s = min(RAMP_CYCLES * self.cycle_s(server), self.longest_s)
         return min(max(share * self.sampling.ramp_s, cycles_s), WINDOW_MAX_S)
 
@@ -265,18 +265,18 @@ class _Slices:
             self._stop([self.servers[server]], True)
 
     def counters(self, server: int, step: int) -> Mapping[str, float]:
-        """A live server's counters, in their order (`step` 1) or the other (-1); none if it has failed."""
+        """Read a live server's counters, in order (`step` 1) or in reverse (-1); none if it has failed."""
         readings = self.servers[server].counters[::step]
         with self._in_turn(server):
             return self.read(server, lambda: {name: n for read in readings for name, n in read().items()}, {})
 
     def measure_s(self) -> float:
-        """The measured time per server: the profile's, or what its transactions take the slowest server."""
+        """Compute the measured time per server: the profile's, or what the slowest's transactions take."""
         wanted = self.sampling.transactions
         return self.sampling.measure_s if wanted is None else wanted / (self.load.rate or self.slowest_tps)
 
     def read(self, server: int, reading: Callable[[], T], otherwise: T) -> T:
-        """A live server's reading; `otherwise` if it has failed or fails now."""
+        """Take a live server's reading; `otherwise` if it has failed or fails now."""
         if server in self.failures:
             return otherwise
         try:
@@ -301,7 +301,7 @@ class _Slices:
         }
 
     def speed(self, taken: Slice, latency_s: float) -> float:
-        """The logarithm of what a cold start slows: throughput or, at a given rate, the inverse latency."""
+        """Compute the log of what a cold start slows: throughput or, at a given rate, the inverse latency."""
         # A slice without a transaction counts as half of one: that has a logarithm, and looks unsteady.
         return -math.log(latency_s if self.load.rate else taken.window_s / max(taken.transactions, 0.5))
 

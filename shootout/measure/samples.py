@@ -91,7 +91,7 @@ class SampleBuilder:
 
 
 def returned(slices: Sequence[tuple[int, int, int]], *, alike: bool = True) -> Returned:
-    """The sums over slices with executions: each slice's executions, rows and bytes."""
+    """Sum over slices with executions: each slice's executions, rows and bytes."""
     executions, rows, bytes_ = (sum(column) for column in zip(*slices, strict=True))
     return Returned(
         executions=executions,

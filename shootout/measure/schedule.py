@@ -23,7 +23,7 @@ from shootout.model.verdict import Acknowledgement
 STARTS_JUDGED = 2  # starts that the budget never refuses: an interval needs two
 SLOWER_START = 1.1  # how much longer than its predecessors a start may take, at most
 RESTART_SHARE = 0.2  # at most, of a start of all blocks: restarts, which take as long for a single block
-# What a start takes, from the recorded runs. Blocks took 1.05 to 1.27 times as long as their slices,
+# The time of a start, from the recorded runs. Blocks took 1.05 to 1.27 times as long as their slices,
 # with nine servers 1.44; restarts took 0.1 to 4.2 s for each server.
 RESTART_S = 1.0  # for each server
 WARMUP_SLICES = 8.0  # of full length, as long as the warm-up's sixteen shorter ones
@@ -47,7 +47,7 @@ def next_start(
     ledger_entries: Sequence[LedgerEntry] = (),
     acknowledged: Sequence[Acknowledgement] = (),
 ) -> Start | None:
-    """The start after number `done`; None if the run is complete.
+    """Plan the start after number `done`; None if the run is complete.
 
     `run`: all records so far; a start that was cut short gets the blocks that it lacks. `spent_s`: of the
     budget. `ledger_entries`: earlier A/A cells of this runner. `acknowledged`: regressions that fail no gate.
@@ -68,12 +68,12 @@ def next_start(
 
 
 def resumed_after(run: RunDocument) -> int:
-    """The number of the last start that is certainly complete: the one before the newest."""
+    """Find the number of the last start that is certainly complete: the one before the newest."""
     return max((record.start for record in run.starts), default=1) - 1
 
 
 def servers(run: RunDocument, block: Block) -> list[str]:
-    """The block's servers that are here and have not failed, the base first."""
+    """List the block's servers that are here and have not failed, the base first."""
     absent = {record.label for record in run.header.servers if record.absent}
     failed = {failure.cell for failure in run.failures}
     return [label for label in block.servers if label not in absent and block.cell(label) not in failed]
@@ -85,7 +85,7 @@ def half_width(run: RunDocument, block: Block) -> float:
 
 
 def affordable(header: RunHeader, blocks: Sequence[Block], left_s: float) -> tuple[Block, ...]:
-    """The first of these blocks, as many as `left_s` of a budget can give the starts that a verdict takes."""
+    """Choose the first of these blocks, as many as `left_s` of a budget can give a verdict's starts."""
     needed_s = [needed_s_of(header, blocks[: number + 1]) for number in range(len(blocks))]
     return tuple(block for block, needed in zip(blocks, needed_s, strict=True) if needed <= left_s)
 

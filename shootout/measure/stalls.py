@@ -64,7 +64,7 @@ def _watch(pid: int, descriptor: int, done: threading.Event, stalled: threading.
 
 
 def _progress(pid: int) -> float:
-    """The seconds of progress that the CPU time and the bytes of a server and of this process stand for."""
+    """Convert the CPU time and the bytes of a server and of this process to seconds of progress."""
     cpu_s, bytes_ = time.process_time(), 0
     with suppress(OSError):  # it has ended
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()

@@ -24,7 +24,7 @@ _LOGGED = (
 
 
 def captured(instance: Running, program: Program, load: Callable[[], object]) -> dict[str, str]:
-    """The first statement of each kind, as the server receives it while `load` runs. Raises MeasureError."""
+    """Capture each kind's first statement as the server receives it during `load`. Raises MeasureError."""
     first: dict[str, str] = {}
     for kind, sql in each_kind(program, logged(instance, load)):
         first.setdefault(kind, sql)
@@ -34,7 +34,7 @@ def captured(instance: Running, program: Program, load: Callable[[], object]) ->
 
 
 def fixed(program: Program) -> dict[str, str]:
-    """The statements without parameters, by kind."""
+    """List the statements without parameters, by kind."""
     whole: dict[str, str] = {}
     for statement, kind in _kinds(program):
         text, *others = _texts(statement)
@@ -49,7 +49,7 @@ def kinds(program: Program) -> int:
 
 
 def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
-    """All statements that our account sends while `load` runs. Raises MeasureError."""
+    """Log all statements that our account sends while `load` runs. Raises MeasureError."""
     with _general_log(instance):
         load()
     rows = instance.query(f"{_LOGGED}'{instance.login.user}[%'")
@@ -57,7 +57,7 @@ def logged(instance: Running, load: Callable[[], object]) -> Iterator[str]:
 
 
 def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str, str]]:
-    """Statements with their kinds; others, such as COMMIT, are left out."""
+    """Yield statements with their kinds; others, such as COMMIT, are left out."""
     # A value may be any text, `1 ORDER BY c` too: of the kinds that fit, the one with most text of its own.
     fullest = sorted(_kinds(program), key=_literal_characters, reverse=True)
     every = {_texts(statement): kind for statement, kind in fullest}
@@ -67,7 +67,7 @@ def each_kind(program: Program, statements: Iterator[str]) -> Iterator[tuple[str
 
 
 def prepared(program: Program, sent: Mapping[str, str]) -> dict[str, tuple[str, tuple[str, ...]]]:
-    """Statements by kind as a workload that prepares them does, with `?`; and the literals in their places.
+    """Write statements by kind as prepared ones, with `?`, and the literals in their places.
 
     Empty for a workload that sends texts.
     """

@@ -109,7 +109,7 @@ class SeriesKey(Value, order=True):
     server: str
     anchor: str
     threads: Threads
-    # Of the server, as asked for by run and reference, and of the anchor if it has others: `in-memory`,
+    # The server's, as asked for by run and reference, and of the anchor if it has others: `in-memory`,
     # `durable against in-memory`.
     settings: str
 

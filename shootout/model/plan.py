@@ -59,7 +59,7 @@ class DatasetSize(Value):
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
     def of_kind(self, kind: DatasetKind) -> Dataset:
-        """The dataset of the given kind in this size."""
+        """Make the dataset of the given kind in this size."""
         return Dataset(kind=kind, **structs.asdict(self))
 
 
@@ -132,7 +132,7 @@ class Cell(Value, order=True):
 
 
 def block_key(workload: str, threads: int) -> str:
-    """The identifier of a block in a run, in which each workload has one dataset."""
+    """Identify a block in a run, in which each workload has one dataset."""
     return f"{workload}-t{threads}"
 
 
@@ -155,7 +155,7 @@ class Block(Value, order=True):
         return tuple(self.cell(server) for server in self.servers)
 
     def cell(self, server: str) -> Cell:
-        """The cell of one server."""
+        """Make the cell of one server."""
         return Cell(workload=self.workload, dataset=self.dataset, server=server, threads=self.threads)
 
 
@@ -194,7 +194,7 @@ class Sampling(Value):
     # all its slices in one stretch while the others are stopped (exclusive). auto: see `isolated`.
     isolation: Isolation = "auto"
     placement: PlacementName = "auto"  # CPUs of client and servers: machine.placement
-    # Of the log-ratio's interval; once it, or a tenth of the change, is as wide, no further start is needed.
+    # The log-ratio's interval; once it, or a tenth of the change, is as wide, no further start is needed.
     half_width: Share = 0.015
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 
@@ -253,7 +253,7 @@ class Policy(Value):
         return self.false_alarms_max < 1
 
     def margin_of(self, metric: str, workload: str) -> float:
-        """The margin of a metric in a workload."""
+        """Return the margin of a metric in a workload."""
         by_name: dict[str, float] = {**self.margins, **self.workloads.get(workload, {})}  # type: ignore[dict-item]
         return by_name.get(metric, self.margin)
 
@@ -336,6 +336,7 @@ class ProfileFile(Profile):
     scale: Name | None = None  # the one of `scales` that is measured; None: the profile as it is
     # TCP port of the first server on 127.0.0.1; the others take the next ones. None: free ports.
     port: Annotated[int, Meta(ge=1024, le=65_535)] | None = None
+    reader_base: Name | None = None  # the server that the report's picture compares with; None: the base
 
     @property
     def measured(self) -> Profile:

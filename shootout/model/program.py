@@ -8,7 +8,7 @@ from typing import Final, Literal
 from shootout.model.value import Value
 from shootout.model.workload import Distribution, Drawn, Repetition, RowId, Sequence, Text, Thread
 
-# What these return depends on the server's version.
+# Their results depend on the server's version.
 _OF_SERVER: Final = re.compile(
     r"\W*SHOW\b|\b(?:(?:information|performance)_schema|mysql|sys)`?\.", re.IGNORECASE
 )

@@ -56,7 +56,7 @@ class DataPoint(Value):
 
     @property
     def words(self) -> str:
-        """It in words: `5.5 at 64 threads, oltp_read_only`."""
+        """The figure in words: `5.5 at 64 threads, oltp_read_only`."""
         return f"{self.server} at {threads_text(self.threads)}" + (
             f", {self.workload}" if self.workload else ""
         )
@@ -96,11 +96,11 @@ class Published(Value):
     notes: tuple[str, ...] = ()  # what a reader should know about the figures
 
     def server(self, name: str) -> PublishedServer:
-        """The server of that name. Raises StopIteration."""
+        """Find the server of that name. Raises StopIteration."""
         return next(server for server in self.servers if server.name == name)
 
     def figure(self, server: str, workload: str, threads: int | None) -> float | Literal["error"] | None:
-        """A server's throughput at a thread count or, for None, its peak. None: not published."""
+        """Find a server's throughput at a thread count or, for None, its peak. None: not published."""
         published = self.server(server)
         if threads is None:
             return published.peaks[workload].tps if workload in published.peaks else None
@@ -111,7 +111,7 @@ class Published(Value):
 
 
 def threads_text(threads: tuple[int, ...]) -> str:
-    """The thread counts of a DataPoint, in words."""
+    """Put the thread counts of a DataPoint in words."""
     match threads:
         case (first, last):
             return f"{first} to {last} threads"

@@ -38,7 +38,7 @@ class Placement(Value):
     reading: tuple[int, ...] = ()  # the servers' for several reading threads; (): `servers`
 
     def cpus(self, threads: int, *, writes: bool) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The client's and the servers' CPUs in a block."""
+        """Return the client's and the servers' CPUs in a block."""
         if threads > 1:
             return self.client, self.servers if writes else self.reading or self.servers
         if not writes:
@@ -214,12 +214,12 @@ class RunHeader(Value, tag="run", tag_field="record"):
     parts: tuple[Part, ...] = ()  # in a merged run; its `runner` and `servers` are then for display only
 
     def part(self, cell: Cell) -> Part | RunHeader:
-        """The part that measured a cell; the run itself if none did."""
+        """Find the part that measured a cell; the run itself if none did."""
         block = block_key(cell.workload, cell.threads)
         return next((part for part in self.parts if block in part.blocks), self)
 
     def runner_of(self, cell: Cell) -> Runner | None:
-        """The machine that measured a cell; None if its shard is missing from a merged run."""
+        """Find the machine that measured a cell; None if its shard is missing from a merged run."""
         part = self.part(cell)
         return None if self.parts and part is self else part.runner
 

@@ -35,7 +35,7 @@ class Interval(Value):
 
     @classmethod
     def exactly(cls, value: float) -> Self:
-        """A value without uncertainty."""
+        """Make a value without uncertainty."""
         return cls(estimate=value, low=value, high=value)
 
 
@@ -146,10 +146,10 @@ class CellComparison(Value):
     metrics: tuple[MetricComparison, ...] = ()
     statements: tuple[StatementTime, ...] = ()  # where a transaction's time goes; largest change first
     plans: tuple[PlanChange, ...] = ()  # that the run kept, and that differ
-    # Largest first. Of a regression or improvement; without one, the costs that changed.
+    # Causes of a regression or improvement, the largest first; without one, the costs that changed.
     causes: tuple[Cause, ...] = ()
     acknowledged: Acknowledgement | None = None  # if set, the regression fails nothing
-    # What an inconclusive cell still shows: its whole interval lies beyond the margin, without significance.
+    # An inconclusive cell's direction: its whole interval lies beyond the margin, without significance.
     leaning: Literal["slower", "faster"] | None = None
     base_figures: CellFigures | None = None  # the base's over the same starts; None: a base, or not measured
 

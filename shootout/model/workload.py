@@ -115,7 +115,7 @@ class Repetition(Value, tag="repetition"):
 class Result(Value, tag="result"):
     """A column of the first row of an earlier statement (its `into`); NULL if there was no row.
 
-    Of an INSERT: the number that the server gave to the row.
+    For an INSERT: the number that the server gave to the row.
     """
 
     number: bool = False  # a number rather than text

@@ -1,4 +1,4 @@
-"""What a run was measured under, in words: its load, the machine's CPUs, settings that differ."""
+"""The circumstances of a run, in words: its load, the machine's CPUs, settings that differ."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PROMISED = re.compile(r",? in (?:about |at most )?[a-z0-9 ]*(?:minutes|hours?)\
 
 
 def about(header: RunHeader) -> str:
-    """What the run's profile measures; how long it was to take is not how long this run took."""
+    """Describe the run's profile; how long it was to take is not how long this run took."""
     return _PROMISED.sub("", header.profile.description)
 
 
@@ -43,6 +43,12 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
         tag, values = type(profile.distribution).__struct_config__.tag, structs.asdict(profile.distribution)
         parts.append(" ".join([f"{tag} rows", *(f"{name} = {value:g}" for name, value in values.items())]))
     return ", ".join(parts)
+
+
+def settings_of(header: RunHeader) -> str:
+    """The settings of its servers, and what else is not as usual: runs that differ in it are no copies."""
+    names = dict.fromkeys(server.settings_name for server in header.servers if not server.absent)
+    return ", ".join(filter(None, (f"settings {', '.join(filter(None, names))}", conditions(header))))
 
 
 def setup(comparison: Comparison) -> str:
@@ -68,7 +74,7 @@ def setup(comparison: Comparison) -> str:
 
 
 def remarks(comparison: Comparison) -> list[str]:
-    """What capabilities said of the run before it was measured."""
+    """List the remarks of capabilities on the run before it was measured."""
     warnings = (warning for c in comparison.cells for warning in c.warnings)
     return [*dict.fromkeys(warning.text for warning in warnings if warning.code == REMARK)]
 
@@ -85,7 +91,7 @@ def _durability(server: ServerRecord | None) -> Iterator[str]:
 
 
 def setting_differences(comparison: Comparison) -> tuple[str, ...]:
-    """What base and head differ in besides the server; defaults only where there is a single pair."""
+    """List what base and head differ in besides the server; defaults only where there is a single pair."""
     records = {record.label: record for record in comparison.header.servers if differences.is_known(record)}
     pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
     here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]

@@ -18,7 +18,7 @@ LOOKS_FURTHER = "explain"
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
-    """Measures a cell as a run did, with the same seed; `base`: the label of its base."""
+    """Write the command that measures a cell again, with the same seed; `base`: the label of its base."""
     return line("run", options_again(header, base, cell))
 
 
@@ -46,7 +46,7 @@ def named(header: RunHeader, label: str, reference: str) -> str:
 
 
 def repeat(header: RunHeader) -> str:
-    """Measures everything that a run measured, on any machine."""
+    """Write the command that measures everything that a run measured, on any machine."""
     return line("run", _again(header, {"--profile": header.profile_name}, ["--shard"]))
 
 

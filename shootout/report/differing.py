@@ -15,7 +15,7 @@ STEPS_MAX = 4  # of a plan in a sentence
 
 
 def plan(change: PlanChange) -> str:
-    """How a statement was executed, and how it is now."""
+    """Describe how a statement was executed, and how it is now."""
     said = (f"the {of.server} says: {text}" for of in (change.base, change.head) for text in of.warnings)
     return "; ".join([f"{change.kind}: {ways(change)}", *rows_read(change), *said])
 
@@ -43,13 +43,13 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     if text is None:
         return "absent"
     lists = [set((value or "").split(",")) for value in (variable.base, variable.head)]
-    if common := set.intersection(*lists) - {""}:
+    if variable.base != variable.head and (common := set.intersection(*lists) - {""}):
         return ",".join(["…", *(item for item in text.split(",") if item not in common)])
     return figures.setting(text, variable.name) or "empty"
 
 
 def ways(change: PlanChange) -> str:
-    """How a statement came to its rows and does now, `ref on word → full scan`; only where that differs."""
+    """Say how a statement came to its rows and does now, `ref on word → full scan`, where that differs."""
     base, head = change.base.steps, change.head.steps
     theirs, own = ({step.table: _way(step) for step in steps} for steps in (base, head))
     if theirs.keys() != own.keys() or not len(theirs) == len(base) == len(head):
@@ -69,7 +69,7 @@ def ways(change: PlanChange) -> str:
 
 
 def access(plan: ExecutionPlan) -> str:
-    """How a plan comes to its rows."""
+    """Say how a plan comes to its rows."""
     return _listed(plan.steps) or "another plan"
 
 

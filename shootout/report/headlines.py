@@ -12,7 +12,7 @@ from msgspec import structs
 from shootout.figures import counted, percent, threads
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.numbers import plain_percent
+from shootout.numbers import SPACE, plain_percent
 from shootout.report import no_effect
 from shootout.report.wording import (
     WORST_FIRST,
@@ -232,4 +232,4 @@ def _size(cells: Sequence[CellComparison], verdict: Verdict) -> str:
         return _word(cells, verdict)
     places = 0 if min(abs(ratio - 1) for ratio in changes) >= 0.01 else 1
     low, high = (percent(ratio, places) for ratio in (min(changes), max(changes)))
-    return high if low == high else f"{low[:-2]} to {high}"
+    return high if low == high else f"{low.removesuffix(f'{SPACE}%')} to {high}"

@@ -76,8 +76,8 @@ def find(
 ) -> list[JudgedRun]:
     """List the runs in a folder that have the base, newest last, without those contained in another run.
 
-    By default a block's base is its first server; what is compared with another one is not kept. Of several
-    documents of a run one counts (`journal.copies`). Calls `skipped` for what cannot be read, and for others
+    By default a block's base is its first server; what is compared with another one is not kept. A
+    run's documents count once (`journal.copies`). Calls `skipped` for what cannot be read, and for others
     of a run that say something else; and for lines of ledgers, which are left out.
     """
     ledgers = Ledgers(results, lambda reason: skipped(InputError(reason)))

@@ -1,4 +1,4 @@
-"""What commands without verdicts show: servers, the cache, the runner, the history."""
+"""Results of commands without verdicts: servers, the cache, the runner, the history."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _change(change: ChangePoint) -> Line:
 
 
 def descriptions(by_name: Mapping[str, str]) -> Judged:
-    """What comes with shootout, by name."""
+    """List what comes with shootout, by name."""
     return Judged((Table(("name", "description"), tuple(by_name.items())),), by_name)
 
 
@@ -71,12 +71,12 @@ def _state(offer: Offer) -> str:
 
 
 def fetched(server: Fetched) -> Line:
-    """Where a server is."""
+    """Say where a server is."""
     return Line(f"{server.reference}  {server.family} {server.version}  {server.directory}")
 
 
 def access(server: str, endpoint: Endpoint) -> Judged:
-    """How to reach a running server."""
+    """Say how to reach a running server."""
     lines = {
         "server": f"{server}, version {endpoint.version}, running until Ctrl-C",
         "client": endpoint.command,

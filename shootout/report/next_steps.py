@@ -1,4 +1,4 @@
-"""What follows a regression: what it was measured on, how to measure it again, how to acknowledge it."""
+"""Next steps after a regression: what it was measured on, how to measure it again, how to acknowledge it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known of why a cell changed: a cause, and topics of the cell's page."""
+"""Findings on why a cell changed: a cause, and topics of the cell's page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Section:
 
     @property
     def points(self) -> tuple[Point, ...]:
-        """What terminal and comments say."""
+        """Points for terminal and comments."""
         return tuple(point for topic in self.topics for point in topic.points)
 
 

@@ -79,7 +79,7 @@ def reading(cell: CellComparison) -> str:
 
 
 def far_from_baseline(cells: Sequence[CellComparison]) -> str:
-    """Which cells are how far from their baselines, the worst first."""
+    """Say which cells are how far from their baselines, the worst first."""
     first, *others = worst_first(cells)
     more = f", and {counted(len(others), 'other cell')}" if others else ""
     name = f"{first.cell.workload}, {threads(first.cell.threads)}: {first.cell.server}"
@@ -95,7 +95,7 @@ def comment(text: str) -> str:
 
 
 def more_minutes(comparison: Comparison) -> str:
-    """How many more minutes would decide undecided cells; empty if none likely would."""
+    """Say how many more minutes would decide undecided cells; empty if none likely would."""
     wanting = remaining(comparison)
     if wanting is None:
         return ""
@@ -106,7 +106,7 @@ def more_minutes(comparison: Comparison) -> str:
 
 
 def explain_gate(comparison: Comparison) -> str:
-    """Which regressions fail a gate, and why; empty if all do."""
+    """Say which regressions fail a gate, and why; empty if all do."""
     state = gate.judge_false_alarms(comparison)
     if state == "proven" or not heads(comparison):
         return ""
@@ -133,7 +133,7 @@ def explain_gate(comparison: Comparison) -> str:
 
 
 def false_alarms(known: FalseAlarms, of: str) -> str:
-    """What A/A cells tell of the runs `of` a kind."""
+    """Say what A/A cells tell of the runs `of` a kind."""
     seen = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
     low, high = known.share.low, known.share.high
     told = f"{percents(low)} to {percents(high)} of" if high - low <= UNTOLD else "too few to say how many"
@@ -141,7 +141,7 @@ def false_alarms(known: FalseAlarms, of: str) -> str:
 
 
 def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
-    """Why a regression does not fail the gate; empty if it does."""
+    """Say why a regression does not fail the gate; empty if it does."""
     if (accepted := c.acknowledged) is not None:
         return f"acknowledged by {accepted.owner} until {accepted.expires}: {accepted.reason}"
     return "" if gate.counts(c, comparison) else explain_gate(comparison)
@@ -183,7 +183,7 @@ def change_sentence(c: CellComparison) -> str:
 
 
 def undecided(c: CellComparison) -> str:
-    """What is missing for a verdict on an undecided cell whose interval lies beyond zero; else empty."""
+    """Say what is missing for a verdict on an undecided cell whose interval lies beyond zero; else empty."""
     _, ratio = decisive(c) or ("", None)
     if c.verdict is not Verdict.INCONCLUSIVE or ratio is None or ratio.low <= 1 <= ratio.high:
         return ""
@@ -209,7 +209,7 @@ def leading_causes(
 
 
 def cause(cause: Cause) -> str:
-    """What changed per transaction, and its approximate share of the transaction's time."""
+    """Say what changed per transaction, and its approximate share of the transaction's time."""
     metric = metrics.BY_NAME.get(cause.name) if cause.kind == "work" else None
     title, unit = (metric.title, metric.unit) if metric else (cause.name, "s")
     base, head = amount(cause.base, unit), amount(cause.head, unit)
@@ -241,7 +241,7 @@ def measured(cells: Iterable[CellComparison]) -> tuple[CellComparison, ...]:
 
 
 def unconfirmed(changed: Sequence[CellComparison]) -> str:
-    """How many of these changes no fresh starts have confirmed, `, 2 of them unconfirmed`; empty if none."""
+    """Count the changes that no fresh starts have confirmed, `, 2 of them unconfirmed`; empty if none."""
     count = sum(not any(metric.confirmed for metric in c.judged[:1]) for c in changed)
     if not count:
         return ""
@@ -249,7 +249,7 @@ def unconfirmed(changed: Sequence[CellComparison]) -> str:
 
 
 def failures(comparison: Comparison) -> Iterator[str]:
-    """Why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
+    """Say why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
     servers: dict[tuple[str, int, str], list[str]] = {}
     for c in comparison.cells:
         if c.verdict is Verdict.FAILED:
@@ -266,7 +266,7 @@ def failures(comparison: Comparison) -> Iterator[str]:
 
 
 def unmeasured(comparison: Comparison) -> Iterator[str]:
-    """Which cells were not measured, each reason once; a base only where nothing is compared with it."""
+    """Say which cells were not measured, each reason once; a base only where nothing is compared with it."""
     alone = not heads(comparison)
     reasons: dict[str, list[str]] = {}
     for c in gate.unmeasured(comparison):
@@ -295,7 +295,7 @@ def decisive(c: CellComparison) -> tuple[str, Interval] | None:
 
 
 def worsening(metric: str, ratio: float) -> float:
-    """How much worse a metric is than the base's, as a fraction; negative: better."""
+    """Compute how much worse a metric is than the base's, as a fraction; negative: better."""
     return 1 - ratio if metric == THROUGHPUT else ratio - 1
 
 
@@ -312,12 +312,6 @@ def decided_change(c: CellComparison) -> str:
         return NONE
     metric, ratio = decided
     return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
-
-
-def decided_range(c: CellComparison) -> str:
-    """The interval of the decisive change, `−25.3 to −22.9 %`; empty if nothing was compared."""
-    decided = decisive(c)
-    return change_range(decided[1]) if decided else ""
 
 
 def finding(result: ClaimResult) -> str:
@@ -352,8 +346,8 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     within = share(margin(c, policy))
     if metric == THROUGHPUT:
         decided = {
-            Verdict.REGRESSED: f"{size} fewer transactions per second than {base}",
-            Verdict.IMPROVED: f"{size} more transactions per second than {base}",
+            Verdict.REGRESSED: f"{size} slower than {base}",
+            Verdict.IMPROVED: f"{size} faster than {base}",
             Verdict.EQUIVALENT: f"As fast as {base}, within ±{within}",
         }
         what = ""

@@ -75,7 +75,7 @@ def examine(data: Path, results: Path, gates: Profile, skip: Callable[[str], Non
 
 
 def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ...]:
-    """The noise of each kind of cell in the ledger, by settings."""
+    """List the noise of each kind of cell in the ledger, by settings."""
     grouped: dict[tuple[ledger.Kind, str], list[LedgerEntry]] = {}
     for entry in entries:
         grouped.setdefault((ledger.kind(entry), entry.settings), []).append(entry)
@@ -100,7 +100,7 @@ def noise(entries: Sequence[LedgerEntry], policy: Policy) -> tuple[CellNoise, ..
 
 
 def power(loss: float, noise: ledger.Noise, margin: float, policy: Policy) -> float:
-    """The share of runs that flag a loss of throughput beside A/A cells with such noise.
+    """Compute the share of runs that flag a loss of throughput beside A/A cells with such noise.
 
     From `power.flagged`, confirmation included, for a run of a single cell: no correction for more cells is
     included.

@@ -61,24 +61,24 @@ class Host:
     root: Path = Path("/")
 
     def text(self, file: str) -> str:
-        """A file's text; "" if there is no such file."""
+        """Read a file's text; "" if there is no such file."""
         try:
             return (self.root / file).read_text("utf-8", errors="replace").strip()
         except OSError:
             return ""
 
     def number(self, file: str) -> int | None:
-        """The integer in a file; None if there is none."""
+        """Read the integer in a file; None if there is none."""
         text = self.text(file)
         return int(text) if re.fullmatch(r"-?\d+", text) else None
 
     def field(self, file: str, key: str) -> str:
-        """The first value after `KEY:` in a file; "" if there is none."""
+        """Read the first value after `KEY:` in a file; "" if there is none."""
         line = re.search(rf"^{key}[ \t]*:[ \t]*(\S.*)$", self.text(file), re.MULTILINE)
         return line[1].strip() if line else ""
 
     def names(self, folder: str) -> tuple[str, ...]:
-        """The sorted names in a folder; empty if there is no such folder."""
+        """Read the sorted names in a folder; empty if there is no such folder."""
         try:
             return tuple(sorted(path.name for path in (self.root / folder).iterdir()))
         except OSError:
@@ -96,7 +96,7 @@ class Host:
         return tuple(sorted(cpus, key=lambda cpu: (*self.core(cpu), cpu)))
 
     def core(self, cpu: int) -> tuple[int, int]:
-        """A CPU's package and core; its own number if the core is unknown."""
+        """Read a CPU's package and core; its own number if the core is unknown."""
         topology = f"{CPUS}/cpu{cpu}/topology"
         package, core = self.number(f"{topology}/physical_package_id"), self.number(f"{topology}/core_id")
         return package or 0, cpu if core is None else core
@@ -155,13 +155,13 @@ class Host:
     # --- where data lies --------------------------------------------------------------------------
 
     def mount(self, directory: Path) -> Mount | None:
-        """The file system of a directory: that of the longest mount point above it."""
+        """Find the file system of a directory: that of the longest mount point above it."""
         fitting = [mount for mount in self._mounts() if PurePosixPath(directory).is_relative_to(mount.point)]
         fitting.reverse()  # later mounts hide earlier ones
         return max(fitting, key=lambda mount: len(mount.point.parts), default=None)
 
     def disk(self, mount: Mount) -> Disk | None:
-        """The disk below a file system; None if there is none or it is not visible."""
+        """Find the disk below a file system; None if there is none or it is not visible."""
         block = self._block(mount)
         if block is None:
             return None

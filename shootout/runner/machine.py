@@ -138,7 +138,7 @@ def context_switches(pid: int) -> int:
 
 
 def bytes_written(pid: int) -> int:
-    """Bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
+    """Read the bytes that a process caused to be written to disks. Raises MeasureError if it is gone."""
     written = Host().field(f"proc/{pid}/io", "write_bytes")
     if not written:
         raise _gone(pid)
@@ -152,7 +152,7 @@ def memory_bytes(pid: int) -> int:
 
 
 def run_queue_s(pid: int) -> float:
-    """Seconds that a process's present threads were ready to run, but waited for a CPU.
+    """Read the seconds that a process's present threads were ready to run, but waited for a CPU.
 
     Raises MeasureError if the process is gone, or the kernel does not count this.
     """
@@ -212,7 +212,7 @@ def flushes(directory: Path, host: Host | None = None) -> Callable[[], dict[str,
 
 
 def not_visible(pid: int | None, *others: str) -> tuple[Warning, ...]:
-    """A warning that names the counters of a server that cannot be read, and `others`; none if all can."""
+    """Warn of the counters of a server that cannot be read, and of `others`; not if all can."""
     visible = counters(pid)
     missing = [*(title for name, (title, _) in COUNTERS.items() if name not in visible), *others]
     if not missing:

@@ -75,7 +75,7 @@ def dial(host: str, port: int, timeout_s: float) -> socket.socket:
 
 
 class BoundedConnection(_Connection):
-    """PyMySQL's connection over a Link. What is not MySQL's protocol is a pymysql.OperationalError."""
+    """PyMySQL's connection over a Link. Bytes outside MySQL's protocol are a pymysql.OperationalError."""
 
     _sock: Link
     _result: Any

@@ -18,7 +18,7 @@ class Process(Protocol):
         """The process id in this machine's namespace; None if it is not visible from here."""
 
     def poll(self) -> int | None:
-        """The exit code, negative for a signal; None while it runs."""
+        """Return the exit code, negative for a signal; None while it runs."""
 
     def wait(self, timeout: float | None = None) -> int:
         """Wait for the exit code. Raises subprocess.TimeoutExpired."""
@@ -51,7 +51,7 @@ class Installation(Protocol):
 
     @property
     def version(self) -> Version:
-        """As the binary reports it."""
+        """The version as the binary reports it."""
 
     @property
     def digest(self) -> str:
@@ -70,10 +70,10 @@ class Installation(Protocol):
         """Whether load must go over TCP because the server has its own network."""
 
     def shared(self, name: str) -> str | None:
-        """The text of a file in its share directory or among its scripts; None if there is none."""
+        """Read the text of a file in its share directory or among its scripts; None if there is none."""
 
     def prepared_data(self) -> Path | None:
-        """The initialised data directory shipped with it; None if there is none."""
+        """Find the initialised data directory shipped with it; None if there is none."""
 
     def spawn(
         self,

@@ -100,12 +100,12 @@ def is_held(lock: Path) -> bool:
 
 
 def lock_of(target: Path) -> Path:
-    """The lock beside the directory; its mtime is when the directory was last used."""
+    """Return the lock beside the directory; its mtime is when the directory was last used."""
     return target.with_name(f".{target.name}.lock")
 
 
 def partial_of(target: Path) -> Path:
-    """The directory's path while it is being built or removed."""
+    """Return the directory's path while it is being built or removed."""
     return target.with_name(f".{target.name}.partial")
 
 

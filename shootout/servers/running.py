@@ -83,15 +83,15 @@ class Running(ABC):
         """Kill it, or disconnect from one that is not ours."""
 
     def creating(self, schema: str) -> tuple[str, ...]:
-        """The statements that create a schema of the suite."""
+        """Write the statements that create a schema of the suite."""
         return (f"CREATE DATABASE `{schema}`",)
 
     def removing(self, schema: str) -> tuple[str, ...]:
-        """The statements that drop it if it exists. Raises MeasureError if that is not allowed."""
+        """Write the statements that drop it if it exists. Raises MeasureError if that is not allowed."""
         return (f"DROP DATABASE IF EXISTS `{schema}`",)
 
     def query(self, sql: str, timeout_s: float | None = None) -> tuple[tuple[Any, ...], ...]:
-        """The rows of `sql`; bytes are decoded as UTF-8.
+        """Run `sql`; return its rows, bytes decoded as UTF-8.
 
         Opens the connection again, once, if a server of ours has closed it and lives. Raises MeasureError
         with the server's message if the statement fails or takes longer than `timeout_s` (None:
@@ -119,7 +119,7 @@ class Running(ABC):
             return tuple(tuple(map(_text, row)) for row in cursor.fetchall())
 
     def status(self) -> dict[str, float]:
-        """The server's numeric global status counters."""
+        """Read the server's numeric global status counters."""
         return {
             str(name): float(value)
             for name, value in self.query("SHOW /*!50002 GLOBAL */ STATUS")

@@ -13,13 +13,13 @@ UTF8MB4_SINCE: Version = (5, 5, 3)
 
 
 def family_of(description: str) -> Family:
-    """The family that a server's version and comment name; MySQL if they name none."""
+    """Find the family that a server's version and comment name; MySQL if they name none."""
     others: tuple[Family, ...] = ("mariadb", "percona")
     return next((family for family in others if family in description.lower()), "mysql")
 
 
 def numbers_of(version: str) -> Version:
-    """The numbers at the start of a version. Raises InputError if there are none."""
+    """Read the numbers at the start of a version. Raises InputError if there are none."""
     numbers = _NUMBERS.match(version)
     if numbers is None:
         raise InputError(f"server version {version!r}: expected numbers")
@@ -34,7 +34,7 @@ def parse(output: str) -> tuple[Version, Family] | None:
 
 
 def utf8_of(version: Version) -> str:
-    """The widest UTF-8 character set that the version has."""
+    """Find the widest UTF-8 character set that the version has."""
     return "utf8mb4" if version >= UTF8MB4_SINCE and version[0] != 6 else "utf8"
 
 

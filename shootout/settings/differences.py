@@ -8,13 +8,15 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shootout.model.run import ServerRecord, SettingRecord
+from shootout.settings import behaviours
+from shootout.settings.behaviours import NO_EVIDENCE, SWITCH, Evidence
 from shootout.settings.setting import Setting, normalise
 from shootout.settings.table import FOR_WRITES, NOTABLE, PLANNING, RENAMED, SETTINGS, SUSPECTED
 
 COSTLY = len(SUSPECTED)  # ranks of settings that are known to cost are below it
 Origin = Literal["requested", "default", "only one has it"]
 
-# What no two instances share, and what only names or describes a server.
+# Variables that no two instances share, or that only name or describe a server.
 _IDENTITY = re.compile(
     r"(?:.*_)?(?:uuid|uid|hostname|port|socket|timestamp|version.*|pid_file|log_file|file_name)"
     r"|(?!gtid_mode|enforce_).*gtid_.*"
@@ -63,34 +65,51 @@ def differences(
 
 
 def of_behaviour(variables: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """A server's variables without those that only name or describe it, or its folders."""
+    """List a server's variables without those that only name or describe it, or its folders."""
     return ((name, value) for name, value in variables.items() if not _IDENTITY.fullmatch(name))
 
 
-def suspects(differences: Iterable[VariableDifference], *, planned: bool, writes: bool) -> list[str]:
-    """NAME=VALUE: the base's values that the head could have, those that are known to cost most first.
+def suspects(
+    differences: Iterable[VariableDifference],
+    *,
+    planned: bool,
+    writes: bool,
+    head: Mapping[str, str] | None = None,
+    evidence: Evidence = NO_EVIDENCE,
+) -> list[str]:
+    """NAME=VALUE: values that may explain a change, those that the servers themselves point at first.
 
+    Then what only the head has for its plans, and the base's values, those that are known to cost most first.
     `planned`: plans changed, so what plans depend on comes first. `writes`: the load does; what only writing
-    can feel is left out of one that reads.
+    can feel is left out of one that reads. `head`: its variables; None: only those that differ are known.
     """
+    known = [*differences]
+    of_base = {each.name: each.base for each in known if each.base is not None}
+    of_head = {each.name: each.head for each in known if each.head is not None} | dict(head or {})
+    of_base |= {name: value for name, value in of_head.items() if name not in {each.name for each in known}}
     values = {
         difference.name: [difference.base]
-        for difference in differences
+        for difference in known
         if difference.base and difference.head is not None
     }
-    for difference in differences:
-        if difference.name == "optimizer_switch" and difference.name in values:
+    for difference in known:
+        if difference.name == SWITCH and difference.name in values:
             theirs, own = map(_flags, (difference.base, difference.head))
-            known = sorted(theirs.keys() & own.keys())
-            values[difference.name] = [
-                f"{flag}={theirs[flag]}" for flag in known if theirs[flag] != own[flag]
-            ]
-    names = [name for name in SUSPECTED if writes or name not in FOR_WRITES]
-    return [
-        f"{name}={value}"
-        for name in ((*PLANNING, *names) if planned else names)
-        for value in values.get(name, ())
+            both = sorted(theirs.keys() & own.keys())
+            values[difference.name] = [f"{flag}={theirs[flag]}" for flag in both if theirs[flag] != own[flag]]
+
+    def of(names: Iterable[str]) -> Iterator[str]:
+        return (f"{name}={value}" for name in names for value in values.get(name, ()))
+
+    warned = [*behaviours.named(of_head, evidence.warnings)]
+    found = [
+        *filter(None, (behaviours.off(name, of_head) or next(of([name]), "") for name in warned)),
+        *behaviours.shown(of_base, of_head, evidence),
+        *(behaviours.only_new(of_base, of_head) if planned else ()),
+        *of(PLANNING if planned else ()),
+        *of(name for name in SUSPECTED if writes or name not in FOR_WRITES),
     ]
+    return [*dict.fromkeys(found)]
 
 
 def _flags(text: str | None) -> dict[str, str]:
@@ -99,7 +118,7 @@ def _flags(text: str | None) -> dict[str, str]:
 
 
 def renamed(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
-    """The head's names of the base's variables that it has under another one."""
+    """Find the head's names of the base's variables that it has under another one."""
     names = dict(RENAMED)
     for setting in SETTINGS.values():
         readings = [setting.reading(variables) for variables in (base, head)]
@@ -144,7 +163,7 @@ def is_known(server: ServerRecord) -> bool:
 
 
 def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Names of the settings that differ between two servers: those asked for, and those nobody asked for."""
+    """Name the settings that differ between two servers: those asked for, and those nobody asked for."""
     of_base, of_head = ({record.name: record for record in server.settings} for server in (base, head))
     asked: list[str] = []
     unasked: list[str] = []
@@ -165,7 +184,7 @@ def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None
 
 
 def rank(name: str) -> int:
-    """A setting's place among those that are known to cost most."""
+    """Find a setting's place among those that are known to cost most."""
     variables = SETTINGS[name].variables if name in SETTINGS else {name}
     return next((place for place, suspected in enumerate(SUSPECTED) if suspected in variables), COSTLY)
 

@@ -7,8 +7,9 @@ import re
 
 from shootout.errors import InputError
 from shootout.settings import placing
+from shootout.settings.behaviours import SWITCH
 from shootout.settings.profiles import DIRECTORY, POOL, POOL_OF_DATA, SettingsProfile, is_file, load
-from shootout.settings.setting import meant
+from shootout.settings.setting import meant, variable
 from shootout.settings.table import SETTINGS
 
 ONLY = "only:"  # before a file that replaces the run's settings instead of adding to them
@@ -16,7 +17,7 @@ _VARIABLE = re.compile(r"[\w.-]+ *=")
 
 
 def combine(run: str, added: str | None = None) -> SettingsProfile:
-    """The settings of a server, from those of its run and what follows the `@` of its reference.
+    """Combine a server's settings, from those of its run and what follows the `@` of its reference.
 
     `added` has parts, joined by `+`: the name of a profile replaces what is before it; a file or NAME=VALUE
     adds to it; `only:FILE` is that file alone. Raises as `load` does.
@@ -58,12 +59,24 @@ def _replaces(part: str) -> bool:
 
 
 def _one_option(text: str) -> SettingsProfile:
-    """The profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
+    """Make the profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:
         raise InputError(f"@{text}: {name} places or joins servers, and that shootout does itself")
     return SettingsProfile(name=text, options=options)
+
+
+def _joined(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
+    """Both options; flags of optimizer_switch add to those below, as servers take them."""
+    below, above = (
+        next((option for option in options if variable(option) == SWITCH), "") for options in (lower, upper)
+    )
+    if not below or not above:
+        return lower | upper
+    flags = ",".join(value.strip("'\"") for value in (lower[below], upper[above]))
+    rest = {option: value for option, value in lower.items() if option != below}
+    return rest | upper | {above: flags}
 
 
 def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
@@ -79,7 +92,7 @@ def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
 
     def both(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
         kept = {option: value for option, value in lower.items() if meant(option, value)[0] not in redefined}
-        return placing.checked(above.name, kept | upper)
+        return placing.checked(above.name, _joined(kept, upper))
 
     return SettingsProfile(
         name=f"{below.name} + {above.name}",

@@ -118,7 +118,7 @@ class _Reading:
             yield from self.lines(each)
 
     def confined(self, option: str, value: str) -> str | None:
-        """The value without what would leave the instance directory; None: without the option."""
+        """Confine a value to the instance directory; None: without the option."""
         if places(option) or joins(option, value):
             self.placed[option] = None
             return None
@@ -132,7 +132,7 @@ class _Reading:
         return None
 
     def gathered(self, lines: Iterable[tuple[str, str]]) -> dict[str, str]:
-        """The options of which a server takes the last line, or all lines together."""
+        """Gather the options of which a server takes the last line, or all lines together."""
         options: dict[str, str] = {}
         spelled: dict[str, str] = {}  # by variable
         for option, value in lines:

@@ -34,7 +34,7 @@ REPEATED = {"performance_schema_instrument"}  # a server takes all lines with it
 
 
 def checked(file: str | Path, options: Mapping[str, str]) -> dict[str, str]:
-    """The options without those that place a server; of two spellings of one option the later one wins.
+    """Drop the options that place a server; of two spellings of one option the later one wins.
 
     Raises InputError for what is no option, or points outside the instance directory: there a server could
     destroy another one's data.
@@ -73,7 +73,7 @@ def joins(option: str, value: str) -> bool:
 
 
 def bare(option: str) -> str:
-    """An option's name without prefixes."""
+    """Strip an option's name of prefixes."""
     return _PREFIXES.sub("", variable(option), count=1)
 
 

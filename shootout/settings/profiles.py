@@ -66,7 +66,7 @@ class SettingsProfile(SettingsFile, kw_only=True):
     left_out: tuple[str, ...] = ()  # of its file, with reasons
 
     def options_of(self, version: Version) -> dict[str, str]:
-        """Its verbatim options for a version."""
+        """Return its verbatim options for a version."""
         return self.versions.get(".".join(map(str, version[:2])), self.options)
 
     @property
@@ -198,7 +198,7 @@ def _overridden(profile: SettingsProfile, options: Mapping[str, str]) -> set[str
 
 
 def in_files(options: Mapping[str, str]) -> dict[str, str]:
-    """The options that may affect data files: all except those known not to."""
+    """List the options that may affect data files: all except those known not to."""
     return {option: value for option, value in options.items() if variable(option) not in _HARMLESS}
 
 

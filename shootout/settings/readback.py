@@ -47,7 +47,7 @@ def compare(
 
 
 def log_warnings(log: str, compiled: Compiled) -> tuple[Warning, ...]:
-    """The warnings and errors in a server's log about its options."""
+    """Find the warnings and errors in a server's log about its options."""
     variables = {variable(option) for option in compiled.options}
     lines = [line for line in log.splitlines() if _LOG_LEVEL.match(line) and _ABOUT_ACCOUNTS not in line]
     relevant = (line for line in lines if variables & {*map(variable, _WORD.findall(line))})
@@ -104,7 +104,7 @@ def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
     if setting is not None and setting.at_least and wanted.isdecimal() and actual.isdecimal():
         return int(actual) >= int(wanted)
     asked, has = ({normalise(part) for part in value.split(",")} for value in (wanted, actual))
-    # Of flags (optimizer_switch) a server also lists those that nobody set.
+    # A server also lists flags (optimizer_switch) that nobody set.
     return asked <= has if "=" in wanted else asked == has
 
 

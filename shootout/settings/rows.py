@@ -24,7 +24,7 @@ def fixed(
     before: Version = NEVER,
     families: tuple[Family, ...] = EVERY,
 ) -> tuple[Row, ...]:
-    """Rows for versions without an option: they behave like `values` and lack all other values."""
+    """Make rows for versions without an option: they behave like `values` and lack all other values."""
     return (
         *(Row(since=since, before=before, families=families, when=value) for value in values),
         Row(since=since, before=before, families=families, lacks=reason),
@@ -32,7 +32,7 @@ def fixed(
 
 
 def builtin(value: int | str, reason: str) -> tuple[Row, ...]:
-    """Rows for MySQL's InnoDB before 5.5 and all families' before XtraDB: fixed at `value`."""
+    """Make rows for MySQL's InnoDB before 5.5 and all families' before XtraDB: fixed at `value`."""
     return (
         *fixed(f"{reason} in InnoDB of 5.0", value, before=V5_1),
         *fixed(f"{reason} in InnoDB of 5.1", value, before=V5_5, families=MYSQL),
@@ -51,7 +51,7 @@ def one(
     at_least: bool = False,
     in_files: bool = False,
 ) -> Setting:
-    """A setting with one option and variable in all versions that have no row of their own."""
+    """Make a setting with one option and variable in all versions that have no row of their own."""
     names = (variable(option), *other_names)
     return Setting(
         kind=kind,

@@ -56,7 +56,7 @@ class Row(NamedTuple):
         return self.when is None or self.when == value
 
     def options_for(self, value: Scalar) -> dict[str, str]:
-        """The my.cnf options for this value; an empty string is an option without a value."""
+        """Write the my.cnf options for this value; an empty string is an option without a value."""
         half = str(value // 2) if isinstance(value, int) else ""
         text = str(int(value)) if isinstance(value, bool) else str(value)
         return {option: form.format(text, half=half) for option, form in self.options.items()}
@@ -84,19 +84,19 @@ class Setting(NamedTuple):
     in_files: bool = False  # affects the data files: another value needs another template
 
     def row(self, value: Scalar, family: Family, version: Version, plugins: Collection[str] = ()) -> Row:
-        """The row for this value on this server; a lacking one if there is none."""
+        """Find the row for this value on this server; a lacking one if there is none."""
         # MySQL 6.0 branched off 5.1 and was abandoned before 5.5.
         branch = (5, 1, 30) if version[:2] == (6, 0) else version
         fitting = (row for row in self.rows if row.fits(value, family, branch, plugins))
         return next(fitting, Row(lacks="no option of that version is known for it"))
 
     def reading(self, variables: Mapping[str, str]) -> Reading | None:
-        """The reading for a server with these variables; None if it cannot be read."""
+        """Find the reading for a server with these variables; None if it cannot be read."""
         fitting = (reading for reading in self.readings if variables.keys() >= {*reading.variables})
         return next(fitting, None)
 
     def read(self, variables: Mapping[str, str]) -> str | None:
-        """The value in a server's variables, in the form of `display`; None if it cannot be read."""
+        """Read the value in a server's variables, in the form of `display`; None if it cannot be read."""
         reading = self.reading(variables)
         if reading is None:
             return None
@@ -104,7 +104,7 @@ class Setting(NamedTuple):
         return self.display(reading.synonyms.get(normalise(value), value))
 
     def display(self, value: Scalar) -> str:
-        """A value as reports show it: ON, OFF, digits, or a string spelled as in `choices`."""
+        """Show a value as reports do: ON, OFF, digits, or a string spelled as in `choices`."""
         text = str(value)
         plain = normalise(text)
         if self.kind == "switch":
@@ -120,7 +120,7 @@ class Setting(NamedTuple):
 
 
 def normalise(value: str) -> str:
-    """A canonical form of all spellings.
+    """Normalise all spellings to a canonical form.
 
     1/ON/true, 512M/536870912, dir/ and ./dir, 90 and 90.000, utf8_bin and utf8mb3_bin.
     """
@@ -138,12 +138,12 @@ def normalise(value: str) -> str:
 
 
 def variable(option: str) -> str:
-    """The variable that a my.cnf option sets, in whatever spelling."""
+    """Name the variable that a my.cnf option sets, in whatever spelling."""
     return option.replace("-", "_").casefold().removeprefix("loose_")
 
 
 def meant(option: str, value: str) -> tuple[str, str]:
-    """The variable that a my.cnf option sets, and its value: skip-log-bin is log_bin, OFF."""
+    """Read the variable that a my.cnf option sets, and its value: skip-log-bin is log_bin, OFF."""
     name = variable(option)
     turned = _TURNED.fullmatch(name)
     if turned is None:
@@ -152,12 +152,12 @@ def meant(option: str, value: str) -> tuple[str, str]:
 
 
 def product(values: Sequence[str]) -> str:
-    """The product of sizes and counts."""
+    """Multiply sizes and counts."""
     return _combined(math.prod, values)
 
 
 def smallest(values: Sequence[str]) -> str:
-    """The smallest value, which is the effective limit."""
+    """Choose the smallest value, which is the effective limit."""
     return _combined(min, values)
 
 

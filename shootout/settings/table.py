@@ -372,7 +372,7 @@ SUSPECTED = (
     "transaction_isolation",
 )
 
-# What only servers that write can feel: flushing, logs and their writers, the doublewrite buffer.
+# Settings that only writes can feel: flushing, logs and their writers, the doublewrite buffer.
 FOR_WRITES = frozenset(
     {
         "binlog_row_image",
@@ -397,10 +397,10 @@ FOR_WRITES = frozenset(
     }
 )
 
-# What costs time that instructions do not show.
+# Settings whose cost is time that instructions do not show.
 BY_TIME = FOR_WRITES | {"innodb_buffer_pool_size", "innodb_read_io_threads", "innodb_use_native_aio"}
 
-# What plans depend on.
+# Settings that plans depend on.
 PLANNING = (
     "optimizer_switch",
     "innodb_stats_persistent",

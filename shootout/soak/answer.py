@@ -37,7 +37,7 @@ MEASURES: dict[Measure, str] = {
     "shutdown": "shutdown",
 }
 OTHERS_BAR = 0.05  # CPUs
-# Of a finding: the factor to the unit in which it is printed, decimals, that unit, and the form.
+# A finding's form: the factor to the unit in which it is printed, decimals, that unit, and the form.
 UNITS: dict[FindingKind, tuple[float, int, str, Form]] = {
     "level": (100.0, 1, "%", "signed"),
     "slope": (100.0, 2, "%", "signed"),
@@ -89,7 +89,7 @@ def answer(result: SoakResult) -> Answer:
 
 
 def headline(result: SoakResult) -> str:
-    """The result in one sentence for each head."""
+    """Sum up the result in one sentence for each head."""
     said = [_sentence(pair) for pair in result.comparisons if pair.head != pair.base]
     return " ".join(said) or "One server under load, compared with none."
 

@@ -30,7 +30,7 @@ CHARTS |= {str(name): title for name, title in GAUGES.items()}
 
 
 def drawn_of(document: SoakDocument) -> tuple[Drawn, ...]:
-    """A chart of each curve that a server has."""
+    """Draw a chart of each curve that a server has."""
     by_server = curves(document.header, document.slices)
     every = tuple(Series(label, number) for number, label in enumerate(document.header.servers))
     drawn = []

@@ -42,18 +42,18 @@ class Estimate:
     df: float = math.inf
 
     def interval(self, confidence: float) -> Interval:
-        """With Student's interval."""
+        """Make Student's interval."""
         half = quantile(confidence, self.df) * self.error
         return Interval(estimate=self.value, low=self.value - half, high=self.value + half)
 
     def minus(self, other: Estimate) -> Estimate:
-        """The difference of two independent values (Welch 1947)."""
+        """Subtract an independent value (Welch 1947)."""
         noise = welch((self.error, self.df), (other.error, other.df))
         return Estimate(self.value - other.value, noise.error, noise.df)
 
 
 def ends(parts: Parts) -> tuple[Estimate, Estimate]:
-    """The logarithms of the speed in the first and in the last tenth.
+    """Estimate the logarithms of the speed in the first and in the last tenth.
 
     The noise is that within sections, of which a sudden change spoils one.
     """
@@ -67,14 +67,14 @@ def ends(parts: Parts) -> tuple[Estimate, Estimate]:
 
 
 def level(parts: Parts, confidence: float) -> Interval:
-    """The last tenth beside the first."""
+    """Compare the last tenth with the first."""
     first, last = ends(parts)
     change = last.minus(first)
     return Estimate(change.value, change.error, first.df).interval(confidence)  # they share their noise
 
 
 def slope(parts: Parts, confidence: float) -> Interval:
-    """The change for each minute."""
+    """Estimate the change for each minute."""
     minutes = np.arange(len(parts.steady)) * parts.width_s / 60
     centred = minutes - minutes.mean()
     rise = float(centred @ parts.steady / (centred @ centred))
@@ -84,19 +84,19 @@ def slope(parts: Parts, confidence: float) -> Interval:
 
 
 def step(parts: Parts, confidence: float) -> Interval:
-    """The step that is largest beside its own noise; the interval holds for all times at once."""
+    """Find the step that is largest beside its own noise; the interval holds for all times at once."""
     change, error = _contrast(parts.steady, _place(parts.steady))
     half = math.sqrt(_largest(1 - confidence)) * error
     return Interval(estimate=change, low=change - half, high=change + half)
 
 
 def step_s(parts: Parts) -> float:
-    """When that step was, in seconds since the judged part of the load began."""
+    """Find when that step was, in seconds since the judged part of the load began."""
     return _place(parts.steady) * parts.width_s
 
 
 def detectable(parts: Parts, seconds: float, bar: float, confidence: float) -> float:
-    """The loss from midway on that so many seconds with the noise of these parts show in four of five."""
+    """Compute the loss from midway on that so many seconds, as noisy as these parts, show in four of five."""
     noise, _ = _within(parts.steady)
     error = math.sqrt(noise * parts.width_s / seconds)
     proven = POWER * math.sqrt(_largest(1 - confidence)) * error
@@ -139,7 +139,7 @@ def _within(logs: Values) -> tuple[float, int]:
 
 
 def _projections(values: Values, numbers: Iterable[int]) -> Values:
-    """On cosines of so many half-waves; white noise gives each its own variance."""
+    """Project on cosines of so many half-waves; white noise gives each its own variance."""
     count = len(values)
     phases = np.pi * (np.arange(count) + 0.5) / count
     return np.array([math.sqrt(2 / count) * float(values @ np.cos(number * phases)) for number in numbers])

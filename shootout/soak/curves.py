@@ -43,7 +43,7 @@ class Parts:
         return steady
 
     def over(self, other: Parts) -> Parts:
-        """The ratio to another server's, over as many seconds."""
+        """Divide by another server's, over as many seconds."""
         return Parts(self.logs - other.logs, self.width_s)
 
 
@@ -62,7 +62,7 @@ class Curve:
         return 1 / np.maximum(filled(self.latency_s), 1e-6) if self.open_loop else self.tps
 
     def until(self, seconds: int) -> Curve:
-        """Its first seconds."""
+        """Cut it after its first seconds."""
         gauges = {name: values[:seconds] for name, values in self.gauges.items()}
         visible = {name: values for name, values in gauges.items() if not np.isnan(values).all()}
         return Curve(self.tps[:seconds], self.latency_s[:seconds], visible, self.open_loop)
@@ -99,7 +99,7 @@ class Curve:
 
 
 def curves(header: SoakHeader, slices: Iterable[SoakSlice]) -> dict[str, Curve]:
-    """Each server's curve."""
+    """Return each server's curve."""
     by_server: dict[str, list[SoakSlice]] = {}
     for taken in slices:
         by_server.setdefault(taken.server, []).append(taken)
@@ -131,7 +131,7 @@ def _curve(slices: Sequence[SoakSlice], open_loop: bool) -> Curve:
 
 
 def filled(values: Values) -> Values:
-    """The values with gaps filled linearly; zeros without any."""
+    """Fill gaps in the values linearly; zeros without any."""
     known = np.flatnonzero(~np.isnan(values))
     if not len(known):
         return np.zeros(len(values))

@@ -37,7 +37,7 @@ PERIOD_MIN_S = 4
 PERIODS_MIN = 5
 HARMONIC = 0.7  # of the highest autocorrelation: a shorter period with so much is the period
 MEMORY_PARTS = 12  # of the second half
-# Of the chance that any finding is an error.
+# Shares of the chance that any finding is an error.
 SHARES: Mapping[FindingKind, float] = {
     "level": 0.12,
     "slope": 0.12,
@@ -141,7 +141,7 @@ def detectable(base: Curve, head: Curve, seconds: float, confidence: float) -> f
 
 
 def foreseen(header: SoakHeader, slices: Iterable[SoakSlice]) -> Iterator[str]:
-    """What each head's soak in turns can find, by the noise of its first slices."""
+    """Say what each head's soak in turns can find, by the noise of its first slices."""
     base, *heads = header.servers
     found = curves(header, slices)
     for head in heads if header.turn_s else ():
@@ -156,7 +156,7 @@ def _longer(minutes: float, usual: float, turns: bool) -> float:
 
 
 def _confidence(kind: FindingKind, confidence: float) -> float:
-    """Of one finding, so that all together have the given one."""
+    """Compute the confidence of one finding, so that all together have the given one."""
     return 1 - SHARES[kind] * (1 - confidence)
 
 
@@ -202,12 +202,7 @@ def _difference(
 
 
 def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
-    """Episodes per minute, as counts of rare events.
-
-    Each rate has the exact interval of a Poisson count (Garwood 1936). Both servers' episodes together, the
-    head's share of them is binomial: the exact test and the rates' ratio by its limits (Clopper and Pearson
-    1934). The difference's interval follows from the ratio's for the rate of both.
-    """
+    """Episodes per minute, as counts of rare events."""
     confidence = _confidence("stalls", confidence)
     mine, minutes = len(head.stalls), len(head.residual) / 60
     lengths = [last - first + 1 for first, last in head.stalls]
@@ -223,23 +218,39 @@ def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     if base is None:
         return finding
     theirs, base_minutes = len(base.stalls), len(base.residual) / 60
-    all_minutes = minutes + base_minutes
-    expected, total, tail = minutes / all_minutes, mine + theirs, (1 - confidence) / 2
+    difference, beyond = more_often((mine, minutes), (theirs, base_minutes), confidence)
+    return structs.replace(
+        finding,
+        base=_rate(theirs, base_minutes, confidence),
+        difference=difference,
+        verdict=difference_verdict(beyond, 0.0, worse="higher"),
+    )
+
+
+def more_often(
+    head: tuple[int, float], base: tuple[int, float], confidence: float
+) -> tuple[Interval, Interval]:
+    """By how much rare events are more frequent, and the test of it; of each server its count and minutes.
+
+    Each rate has the exact interval of a Poisson count (Garwood 1936), and the difference what follows from
+    both (Zou and Donner 2008, "Construction of confidence limits about effect measures: a general approach").
+    The test is exact: both servers' events together, the head's share of them is binomial; its interval, less
+    the share of the minutes, is Clopper and Pearson's (1934). The difference's holds zero unless that
+    excludes it.
+    """
+    (mine, minutes), (theirs, base_minutes) = head, base
+    expected, total, tail = minutes / (minutes + base_minutes), mine + theirs, (1 - confidence) / 2
     low = float(betaincinv(mine, total - mine + 1, tail)) if mine else 0.0
     high = float(betaincinv(mine + 1, total - mine, 1 - tail)) if mine < total else 1.0
     share = mine / total if total else expected
     beyond = Interval(estimate=share - expected, low=low - expected, high=high - expected)
-    both = total / all_minutes
-    lowest, highest = (both * (end / expected - (1 - end) / (1 - expected)) for end in (low, high))
-    if not total:
-        most = _rate(0, minutes, confidence).high
-        lowest, highest = -most, most
-    return structs.replace(
-        finding,
-        base=_rate(theirs, base_minutes, confidence),
-        difference=Interval(estimate=mine / minutes - theirs / base_minutes, low=lowest, high=highest),
-        verdict=difference_verdict(beyond, 0.0, worse="higher"),
-    )
+    here, there = _rate(mine, minutes, confidence), _rate(theirs, base_minutes, confidence)
+    estimate = here.estimate - there.estimate
+    lowest = estimate - math.hypot(here.estimate - here.low, there.high - there.estimate)
+    highest = estimate + math.hypot(here.high - here.estimate, there.estimate - there.low)
+    if not _excludes_zero(beyond):
+        lowest, highest = min(lowest, 0.0), max(highest, 0.0)
+    return Interval(estimate=estimate, low=lowest, high=highest), beyond
 
 
 def _rate(count: int, minutes: float, confidence: float) -> Interval:
@@ -253,7 +264,7 @@ def _rate(count: int, minutes: float, confidence: float) -> Interval:
 
 
 def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
-    """How deep throughput dips once in each period, as a share of it."""
+    """Find how deep throughput dips once in each period, as a share of it."""
     one = _confidence("dips", confidence)
     period = period_s(head, one) or (period_s(base, one) if base else None)
     if period is None:
@@ -261,7 +272,21 @@ def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
             kind="dips", base=None, head=None, difference=None, bar=DIP_BAR, verdict=Verdict.UNJUDGED
         )
     depths = (None if base is None else _depth(base.residual, period), _depth(head.residual, period))
-    return structs.replace(_difference("dips", depths, confidence, DIP_BAR), note=f"every {period} s")
+    found = _difference("dips", depths, confidence, DIP_BAR)
+    return structs.replace(
+        found,
+        base=found.base and _within(found.base, 0.0),
+        head=found.head and _within(found.head, 0.0),
+        difference=found.difference and _within(found.difference, -1.0),
+        note=f"every {period} s",
+    )
+
+
+def _within(part: Interval, least: float) -> Interval:
+    """The interval of a share, or of a difference of shares: they end at 100 %."""
+    return Interval(
+        estimate=part.estimate, low=max(part.low, min(least, part.estimate)), high=min(part.high, 1.0)
+    )
 
 
 def period_s(curve: Curve, confidence: float) -> int | None:
@@ -342,6 +367,6 @@ def _footprint(document: SoakDocument, base: str, head: str) -> tuple[FootprintC
 
 
 def _change(logs: Interval) -> Interval:
-    """Of logarithms, as relative changes."""
+    """Convert logarithms to relative changes."""
     ratio = as_ratio(logs)
     return Interval(estimate=ratio.estimate - 1, low=ratio.low - 1, high=ratio.high - 1)

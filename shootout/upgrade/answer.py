@@ -8,21 +8,23 @@ from pathlib import PurePath
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.answer import SYMBOLS, Answer, Field, Figure, Link, Mark, Table, Topic, Whole, factor, joined
+from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, joined
 from shootout.answer import change as change_of
-from shootout.count.values import CountChange, CountFigure
+from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.model.execution_plan import PlanChange
-from shootout.model.verdict import CellComparison, Comparison, Verdict
-from shootout.numbers import SPACE, number, percent_places
+from shootout.model.verdict import Comparison, Verdict
+from shootout.numbers import SPACE, number
 from shootout.report import circumstances, differing
 from shootout.report.site.names import page_of, run_folder
-from shootout.settings.table import BY_TIME
-from shootout.upgrade import configuration, configured
-from shootout.upgrade.judge import CHANGED, OFF, Findings, Loss, Restored, Worst
+from shootout.report.site.svg import Forest
+from shootout.upgrade import actions, configuration, configured, settable
+from shootout.upgrade.judge import CHANGED, Findings
 from shootout.upgrade.values import LARGE
+from shootout.upgrade.words import difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
+FOREST_ENDS = 3  # of the worst and of the best cells on the first page
 MEANING = ", ".join(
     f"{SYMBOLS[verdict]} {meaning}"
     for verdict, meaning in (
@@ -33,7 +35,7 @@ MEANING = ", ".join(
 
 
 def answer(found: Findings) -> Answer:
-    """What an upgrade does, in the order in which people ask."""
+    """Describe an upgrade, in the order in which people ask."""
     document = found.document
     return Answer(
         name=f"{found.old} to {found.new}",
@@ -43,7 +45,26 @@ def answer(found: Findings) -> Answer:
         exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
         footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
         listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
+        brief=brief(found),
     )
+
+
+def brief(found: Findings) -> Topic:
+    """The worst and the best of what changed, how many plans did, and what to set."""
+    cells = found.cells
+    shown = (*cells[:FOREST_ENDS], *cells[max(FOREST_ENDS, len(cells) - FOREST_ENDS) :])
+    rows = tuple(
+        (cell.cell.workload, f"{figures.threads(cell.cell.threads)}, {settings_of(run)}", ratio, cell.verdict)
+        for run, cell in shown
+        if (ratio := cell.ratio) is not None
+    )
+    lines = [] if rows else [sentence(found)]
+    if found.plans_compared:
+        kinds = counted(found.plans_compared, "kind of statement", KINDS)
+        lines.append(f"{len(found.plans) or 'None'} of {kinds} planned in another way")
+    if useful := [each.setting for each in found.restorations if each.restores]:
+        lines.append(f"Set {', '.join(map(settable.named, useful))}")
+    return Topic(lines=tuple(lines), drawing=Forest(rows) if rows else None)
 
 
 def value(found: Findings) -> dict[str, object]:
@@ -60,6 +81,7 @@ def value(found: Findings) -> dict[str, object]:
         "options": found.document.options,
         "variables": found.variables,
         "restorations": found.restorations,
+        "timings": [{"setting": setting, "comparison": cell} for setting, cell in found.timings],
         "losses": found.losses,
         "worst": found.worst,
         "explained": found.explained,
@@ -78,7 +100,7 @@ def headline(found: Findings) -> str:
 
 
 def sentence(found: Findings) -> str:
-    """What could not be measured, and why; then the worst and the best change."""
+    """Say what could not be measured, and why; then the worst and the best change."""
     parts: dict[str, list[str]] = {}
     for part, why in found.unmeasured.items():
         parts.setdefault(configuration.cause(why), []).append(part)
@@ -110,8 +132,8 @@ def _ends(found: Findings) -> str:
         [change for change in found.changes if change.verdict is verdict]
         for verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
     )
-    said = [f"{_instructions(each)} for {each.kind} at worst" for each in more[:1]]
-    said += [f"{_instructions(each)} for {each.kind} at best" for each in fewer[-1:]]
+    said = [f"{instructions(each)} for {each.kind} at worst" for each in more[:1]]
+    said += [f"{instructions(each)} for {each.kind} at best" for each in fewer[-1:]]
     if said:
         return ", ".join(said if more else ("no kind of statement certainly needs more instructions", *said))
     if found.compares_statements:
@@ -125,10 +147,10 @@ def _undecided(verdicts: Sequence[Verdict]) -> str:
 
 
 def _on(found: Findings, machine: str) -> str:
-    """What became of throughput on a machine."""
+    """Say what became of throughput on a machine."""
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
-    if changed := [_end(*each) for each in here if each[1].verdict in CHANGED]:
+    if changed := [end(*each) for each in here if each[1].verdict in CHANGED]:
         return f"{where} {_worst_and_best(changed)}"
     verdicts = [cell.verdict for _, cell in here]
     same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
@@ -141,182 +163,17 @@ def _worst_and_best(changes: Sequence[str]) -> str:
     return f"{first} at worst, {others[-1]} at best" if others else first
 
 
-def _end(run: Comparison, cell: CellComparison) -> str:
-    assert cell.ratio is not None  # of `cells`
-    where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}, {settings_of(run)}"
-    return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
-
-
-def _change(change: CountChange | None) -> Whole | None:
-    return None if change is None or change.ratio is None else Whole(factor(change.ratio))
-
-
-def _amount(change: CountChange) -> str:
-    """How many more instructions, or fewer."""
-    ratio = change.ratio
-    assert ratio is not None  # of what is judged
-    if figures.is_multiple(ratio):
-        return f"{factor(ratio).whole} as many"
-    if ratio.low <= 1 <= ratio.high:
-        return factor(ratio).whole
-    places = percent_places(ratio.low, ratio.high)
-    size, *ends = (number(100 * abs(each - 1), places) for each in (ratio.estimate, ratio.low, ratio.high))
-    low, high = ends if ratio.low > 1 else reversed(ends)
-    return f"{size}{SPACE}% ({low} to {high}{SPACE}%) {'more' if ratio.low > 1 else 'fewer'}"
-
-
-def _instructions_of(figure: CountFigure | None) -> Figure | None:
-    return None if figure is None else Figure(figure.mean, places=0)
-
-
-def _instructions(change: CountChange) -> str:
-    return f"{_amount(change)} instructions"
-
-
-def settings_of(run: Comparison) -> str:
-    """The settings of a run's servers, as their records name them."""
-    return run.header.servers[-1].settings_name
-
-
 # --- topics --------------------------------------------------------------------------------------------
 
 
 def topics(found: Findings) -> tuple[Topic, ...]:
     """Everything that there is to say, in the order in which people ask."""
     every = (
-        _settable(found), _workloads(found), *_statements(found), _plans(found),
+        actions.todo(found), settable.settable(found), _workloads(found), *_statements(found), _plans(found),
         configured.refused(found), _data(found), configured.settings(found), _measured(found),
         _untested(found),
     )  # fmt: skip
     return joined(every)
-
-
-def _settable(found: Findings) -> Topic | None:
-    """Lines for my.cnf, each with the loss that it was counted to restore; the headline's loss first."""
-    if found.restored is None and found.worst is None:
-        return None
-    every = found.restorations
-    useful = [each for each in every if each.restores]
-    lines = [f"{_lost(found.worst)}: {_tried(found, found.worst)}."] if found.worst else []
-    lines += [_restores(found, each) for each in useful]
-    lines += [_saves(found, each) for each in every if each.saves and not each.restores]
-    useless = [each.setting for each in every if not (each.restores or each.saves or each.failed)]
-    untimed = [each for each in useless if _by_time(each)]
-    if without := [_named(each) for each in useless if each not in untimed]:
-        lines.append(f"No counted loss is certainly restored by {', '.join(without)}.")
-    if untimed:
-        lines.append(
-            f"Not tested in time, and instructions do not show it: {', '.join(map(_named, untimed))}."
-        )
-    lines += [f"{_named(each.setting)}: {each.failed}" for each in every if each.failed]
-    lines += _explained(found)
-    left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
-    nothing = "no tested setting certainly restores a loss" if left else "not tested"
-    caption = "What statements cost more, and what is left with all of these settings"
-    return Topic(
-        "What to set" if useful else f"What to set: {nothing}",
-        tuple(lines),
-        (Table(("kind", "workload", "instructions", "left"), tuple(left), caption),) if left else (),
-        ("[mysqld]", *(line for each in useful for line in each.setting.split("+"))) if useful else (),
-    )
-
-
-def _lost(worst: Worst) -> str:
-    if worst.throughput:
-        return f"Throughput {_end(*worst.throughput)}"
-    (change,) = worst.kinds
-    return f"{_instructions(change)} for {change.kind}"
-
-
-def _tried(found: Findings, worst: Worst) -> str:
-    """What restores the headline's loss, as far as that was tested."""
-    said = "no tested setting certainly restores it"
-    if worst.restored_by:
-        said = f"{', '.join(map(_named, worst.restored_by))} restores instructions of {worst.workload}"
-        said += ", not tested in time" * bool(worst.throughput)
-    elif not worst.tested:
-        why = found.document.left_out.get("restoring")
-        said = f"not tested ({why or f'no setting was tried with {worst.workload}'})"
-    elif worst.untimed:
-        said = "not tested"
-    if not worst.untimed:
-        return said
-    return (
-        f"{said}. What differs and acts by time does not show in instructions: {', '.join(worst.untimed)}; "
-        "shootout explain --try NAME=VALUE measures it"
-    )
-
-
-def _by_time(setting: str) -> bool:
-    return any(each.partition("=")[0] in BY_TIME for each in setting.split("+"))
-
-
-def _restores(found: Findings, restored: Restored) -> str:
-    """What a setting restores, by the kind that it helps most."""
-    best = min(restored.restores, key=_estimate)
-    lost = next(
-        loss.change
-        for loss in found.losses
-        if (loss.change.workload, loss.change.kind) == (best.workload, best.kind)
-    )
-    others = [each.kind for each in restored.restores if each is not best]
-    more = f", and for {', '.join(others)}" if others else ""
-    costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
-    return (
-        f"{_named(restored.setting)}: {_instructions(best)} for {best.kind}, which needs {_amount(lost)} "
-        f"on {found.new}{more}; {costs}."
-    )
-
-
-def _saves(found: Findings, restored: Restored) -> str:
-    """Why a setting with which kinds need fewer instructions is not recommended."""
-    best = min(restored.saves, key=_estimate)
-    others = len(restored.saves) - 1
-    more = f" and {counted(others, 'other kind')}" if others else ""
-    has_it = restored.setting in found.document.trials.get(OFF, "").split("+")
-    why = f"{found.old} has it on, too" if has_it else "none of them costs more"
-    said = f"{_instructions(best)} for {best.kind}{more}, but {why}"
-    return f"{_named(restored.setting)} is not known to restore a loss: {said}."
-
-
-def _explained(found: Findings) -> Iterator[str]:
-    """What is left of the losses with all settings, and how much of them these explain."""
-    left = [loss for loss in found.losses if loss.left is not None]
-    if not left:
-        return
-    worst = left[0]
-    off = found.document.trials[OFF].split("+") if found.document.trials[OFF] else []
-    own = [_named(each.setting) for each in found.restorations if each.setting not in off]
-    where = [(off, "both servers"), (own, found.new)]
-    said = ", and ".join(f"{', '.join(each)} on {server}" for each, server in where if each)
-    if worst.left:
-        yield (
-            f"With {said}: {_instructions(worst.left)} instead of {_amount(worst.change)} "
-            f"for {worst.change.kind}."
-        )
-    if found.explained is not None and found.worst:
-        share = f"{number(100 * found.explained, 0)}{SPACE}%" if found.explained >= 0.005 else "nothing"
-        yield (
-            f"Settings explain {share} of the instructions that {found.worst.workload} needs more: all its "
-            "kinds that cost more, each as often as it sends them."
-        )
-
-
-def _named(setting: str) -> str:
-    return ", ".join(setting.split("+"))
-
-
-def _estimate(change: CountChange) -> float:
-    return change.ratio.estimate if change.ratio else 1.0
-
-
-def _worst(restored: Restored) -> str:
-    worst = max(restored.cost, key=_estimate)
-    return f"{_instructions(worst)} for {worst.kind}"
-
-
-def _left(loss: Loss, left: CountChange) -> tuple[Field, ...]:
-    return (loss.change.kind, loss.change.workload, _change(loss.change), _change(left))
 
 
 def _workloads(found: Findings) -> Topic | None:
@@ -337,14 +194,14 @@ def _workloads(found: Findings) -> Topic | None:
     columns = ("workload", "threads", "settings", *(machines if len(machines) > 1 else ("change",)))
     rows = tuple((*place, *map(by.get, machines)) for place, by in table.items())
     caption = f"Throughput on {found.new} beside {found.old}, with intervals: {MEANING}"
-    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)))
+    lines = (*each, *dict.fromkeys(map(_conditions, found.runs)), *configured.differing_settings(found))
     return Topic("Workloads", lines, (Table(columns, rows, caption),))
 
 
 def _conditions(run: Comparison) -> str:
     effective = {each.name: each.effective for each in run.header.servers[-1].settings}
     size, flush = effective.get("buffer_pool_bytes") or "", effective.get("flush_method")
-    pool = [f"a buffer pool of {figures.size(int(size))}"] * size.isdecimal()
+    pool = [f"a buffer pool of {figures.setting(size, 'buffer_pool_bytes')}"] * size.isdecimal()
     pool += [f"flush method {flush}"] * bool(flush)
     setup = circumstances.setup(run).partition(": ")[2]
     return f"{settings_of(run)}: {', '.join((setup, *pool))}"
@@ -363,13 +220,16 @@ def _statements(found: Findings) -> Iterator[Topic]:
         f"Counted with {document.settings}, "
         f"{', '.join(dict.fromkeys(map(figures.dataset, document.datasets)))}.",
     )
+    if document.once:
+        kinds = ", ".join(kind for _, kind in document.once)
+        lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
     columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):
         rows = tuple(
             (
-                change.kind, change.workload, _instructions_of(change.base), _instructions_of(change.head),
-                _change(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
+                change.kind, change.workload, instructions_of(change.base), instructions_of(change.head),
+                difference(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
             )
             for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
@@ -412,7 +272,7 @@ def _news(change: PlanChange) -> Iterator[str]:
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
-    """How each plan comes to its rows, or else what it does with the tables, if that is what changed."""
+    """Say how each plan comes to its rows, or what it does with the tables, if that is what changed."""
     plans = (change.base, change.head)
     said = tuple(map(differing.access, plans))
     if len(set(said)) > 1:
@@ -444,6 +304,7 @@ def _data(found: Findings) -> Topic | None:
 def _untested(found: Findings) -> Topic:
     document = found.document
     lines = [f"{part}: {why}" for part, why in document.left_out.items()]
+    lines += [f"{part}: not reached; --resume does it." for part in found.missing]
     if found.without_settings:
         lines.append(f"Your own settings: everything was measured without {document.settings}.")
     lines += found.unreadable
@@ -451,15 +312,20 @@ def _untested(found: Findings) -> Topic:
         f"{cell.cell.workload}, {figures.threads(cell.cell.threads)} on {cell.cell.server}: {cell.reason}"
         for cell in found.failed
     ]
+    failures = [each for each in found.counted.document.failures if not each.lacks] if found.counted else []
+    left_out = [each for each in failures if is_left_out(each)]
+    for reason in dict.fromkeys(each.reason for each in left_out):
+        kinds = dict.fromkeys(each.kind for each in left_out if each.reason == reason)
+        lines.append(f"{', '.join(kinds)}: {reason}")
     lines += [
         f"{failure.kind or failure.workload or 'Instructions'} on {failure.server}: {failure.reason}"
-        for failure in (found.counted.document.failures if found.counted else ())
-        if not failure.lacks
+        for failure in failures
+        if failure not in left_out
     ]
     known = [each.written for each in found.counted.document.workloads] if found.counted else []
     if known and document.workload not in ("", *known):
         lines.append(f"Instructions and plans of {document.workload}: the count does not have it.")
-    if not document.workload:
+    if not document.own:
         lines.append("Your own statements: learn them from a slow log, and give --workload.")
     if not document.settings:
         lines.append("Your own settings: give --settings my.cnf.")

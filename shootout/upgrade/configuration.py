@@ -1,10 +1,10 @@
-"""What two servers make of a my.cnf: each is started with it, and asked."""
+"""A my.cnf on two servers: each is started with it, and asked."""
 
 from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,13 +21,17 @@ _LOG_LINES = 400  # of a start
 _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 # Before a server has its log, its name stands in place of a level.
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
-# What servers warn of on every machine, or only in an instance directory of ours.
+# Warnings of servers on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(
-    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
+    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode"
+    r"|ib_buffer_pool",
     re.IGNORECASE,
 )
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
+_UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
+_UPGRADE = re.compile(r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE)  # the program that mends system tables
+_TUPLE = re.compile(r"""\(\d+, (?P<mark>['"])(?P<said>.*)(?P=mark)\)""")  # an error of a client
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
 
@@ -45,7 +49,7 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    Of `sql_mode` only the modes that it lacks are left out. A server may ignore what it does not know:
+    Only the modes that it lacks are left out of `sql_mode`. A server may ignore what it does not know:
     `loose`. Call this from the main thread. Raises MeasureError where nothing can be blamed.
     """
     given = dict(options)
@@ -56,9 +60,11 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
             with _fresh(program, directory, taken) as instance:
                 told = dict(_said(instance.error_log_tail(_LOG_LINES), given))
                 return Probe(instance.version, instance.variables(), given, refused, told)
-        except MeasureError:
+        except MeasureError as error:
             log = directory / "error.log"
             blamed = _blamed(log.read_text("utf-8", errors="replace"), given) if log.exists() else {}
+            if not blamed:
+                blamed = _blamed_by_trying(program, directory, given, cause(str(error)))
             if not blamed:
                 raise
         refused |= blamed
@@ -70,9 +76,40 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
                 refused[option] = f"mode{'s' * (len(lacking) > 1)} {', '.join(lacking)}"  # as _LACKS reads it
 
 
+def _blamed_by_trying(
+    program: Installation, directory: Path, options: Mapping[str, str], why: str
+) -> dict[str, str]:
+    """The option with which a server starts no longer, where its log names none."""
+
+    def starts(given: Mapping[str, str]) -> bool:
+        try:
+            with _fresh(program, directory, {loose(name): value for name, value in given.items()}):
+                return True
+        except MeasureError:
+            return False
+
+    found = halved(options, starts)
+    return {found: f"it does not start with this line: {why}"} if found else {}
+
+
+def halved(options: Mapping[str, str], starts: Callable[[Mapping[str, str]], bool]) -> str:
+    """The option that stops a start, with those before it; empty: without all of them, it does not start."""
+    names = [*options]
+    if not names or not starts({}):
+        return ""
+    good, bad = 0, len(names)  # how many of the first ones it starts with, and does not start with
+    while bad - good > 1:
+        middle = (good + bad) // 2
+        if starts({name: options[name] for name in names[:middle]}):
+            good = middle
+        else:
+            bad = middle
+    return names[good]
+
+
 @contextmanager
 def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -> Iterator[Instance]:
-    """A server that was initialised and started with these options. Raises MeasureError."""
+    """Start a server that was initialised with these options. Raises MeasureError."""
     shutil.rmtree(directory, ignore_errors=True)
     instances.initialise(program, directory, options)
     with instances.start(program, directory, options) as instance:
@@ -80,7 +117,7 @@ def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -
 
 
 def _lacking(program: Installation, directory: Path, modes: Iterable[str]) -> list[str]:
-    """The modes that the server refuses one by one."""
+    """Find the modes that the server refuses one by one."""
 
     def is_refused(mode: str) -> bool:
         try:
@@ -109,7 +146,7 @@ def loose(option: str) -> str:
 def fates(
     options: tuple[Mapping[str, str], Mapping[str, str]], old: Probe, new: Probe
 ) -> Iterator[OptionFate]:
-    """What becomes of each option, of those that each server reads."""
+    """Find what becomes of each option, of those that each server reads."""
     called = differences.renamed(old.variables, new.variables)
     by_old, by_new = (each.items() for each in options)
     for option, value in dict.fromkeys((*by_old, *by_new)):
@@ -128,16 +165,45 @@ def fates(
             new=new.variables.get(renamed or name),
             renamed=renamed,
             refused=_refused(option, read_by, old, new),
-            told="" if read_by == "old" or option in old.told else new.told.get(option, ""),
+            told="" if read_by == "old" or _is_told_before(option, old, new) else new.told.get(option, ""),
             read_by=read_by,
         )
 
 
+def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
+    """Whether the old server says the same; a typo, which neither knows, is told all the same."""
+    both = is_unknown(old.told.get(option, "")) and is_unknown(new.told.get(option, ""))
+    return option in old.told and not both
+
+
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
-    """Why a server does not start with an option that it reads."""
-    by_old = f"{_BY_OLD}{old.refused[option]}" if read_by != "new" and option in old.refused else ""
+    """Say why a server does not start with an option that it reads."""
+    refused = old.refused.get(option, "")
+    if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
+        refused = old.told[option]  # a variable, and no option: the old server runs without it
+    by_old = f"{_BY_OLD}{refused}" if read_by != "new" and refused else ""
     by_new = new.refused.get(option, "") if read_by != "old" else ""
     return "; ".join(filter(None, (by_new, by_old)))
+
+
+def does_not_start_with(fate: OptionFate) -> bool:
+    """Whether the new server dies of the line: without our `loose-`, an unknown variable stops it."""
+    if fate.read_by == "old":
+        return False
+    by_new = fate.refused.partition(_BY_OLD)[0]
+    own = fate.option.casefold().startswith(("loose-", "loose_"))
+    return bool(by_new) or (not own and fate.new is None and is_unknown(fate.told))
+
+
+def spoiled(fate: OptionFate) -> str:
+    """The part of a line that a server refuses: the option, or some of its modes."""
+    lacking = _LACKS.match(fate.refused)
+    return f"{fate.option}'s {lacking['modes'].partition(';')[0]}" if lacking else fate.option
+
+
+def is_unknown(told: str) -> bool:
+    """Whether a server's log says that there is no such option."""
+    return _UNKNOWN.search(told) is not None
 
 
 def is_compared(fate: OptionFate) -> bool:
@@ -149,8 +215,13 @@ def is_kept(fate: OptionFate) -> bool:
     """Whether the new server does with an option what the old one did."""
     if fate.refused or fate.renamed or fate.read_by != "both":
         return False
+    return fate.old is None or is_same(fate)
+
+
+def is_same(fate: OptionFate) -> bool:
+    """Whether both servers have the same value."""
     if fate.old is None or fate.new is None:
-        return fate.old is None
+        return False
     if "=" in fate.old and {*fate.old.split(",")} <= {*fate.new.split(",")}:
         return True  # flags, of which a newer server has more
     return normalise(fate.old) == normalise(fate.new)
@@ -190,7 +261,7 @@ def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
 
 
 def _blamed(log: str, options: Mapping[str, str]) -> dict[str, str]:
-    """What the last error that names options, or else their values, says of them."""
+    """Find the options that the last error names, or else their values, and its words on them."""
     for text in reversed(_messages(log, _ERROR)):
         by_name = [option for option in options if _names(text, variable(option))]
         by_value = [
@@ -207,7 +278,9 @@ def cause(failure: str) -> str:
     """The first error of the log that a failure quotes, or its first line."""
     ours, _, log = failure.partition("\n")
     errors = _messages(log, _ERROR)
-    return _shown(errors[0]) if errors else ours
+    named = next((text for text in errors if _UPGRADE.search(text)), "")
+    quoted = _TUPLE.search(ours)
+    return _shown(named or errors[0]) if errors else quoted["said"] if quoted else ours
 
 
 def _messages(log: str, level: re.Pattern[str]) -> list[str]:
@@ -216,7 +289,8 @@ def _messages(log: str, level: re.Pattern[str]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    return _PROGRAM.sub("", without_values(text).strip())
+    """A message without the program's name and our prefix of options."""
+    return _PROGRAM.sub("", without_values(text).strip()).replace("'loose-", "'")
 
 
 def _names(text: str, word: str) -> bool:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from difflib import get_close_matches
 
 from shootout.answer import Table, Topic
 from shootout.count.answer import modes_dropped
 from shootout.figures import counted
 from shootout.report import differing
 from shootout.settings.differences import VariableDifference
-from shootout.upgrade.configuration import is_compared, is_kept
+from shootout.upgrade.configuration import does_not_start_with, is_compared, is_kept, is_same, is_unknown
 from shootout.upgrade.judge import Findings
 from shootout.upgrade.values import OptionFate
 
@@ -25,14 +26,16 @@ def refused(found: Findings) -> Topic | None:
         for failure in lacking
         if failure.server == found.new
     ]
-    if old := [failure.kind for failure in lacking if failure.server == found.old]:
-        lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
-    if document.results is not None:
-        lines += document.results or ["Every statement that was compared returns the same rows."]
+    lines += document.results or []
     if found.counted:
         lines += modes_dropped(found.counted.document)
-    rows = (*map(_fate, found.fates), *_meanings(found))
+    if document.results == ():
+        lines.append("Every statement that was compared returns the same rows.")
+    fates = sorted(found.fates, key=lambda fate: not fate.refused)
+    rows = (*(_fate(fate, found) for fate in fates), *_meanings(found))
     lines += _file(found)
+    if old := [failure.kind for failure in lacking if failure.server == found.old]:
+        lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
     if not (lines or rows):
         return None
     columns = ("option", "value", found.old, found.new, "what happens")
@@ -53,6 +56,17 @@ def _file(found: Findings) -> Iterator[str]:
         yield f"{document.settings}: {', '.join(unknown)}: {what}."
     if document.settings_left_out:
         yield f"{document.settings}: left out: {'; '.join(document.settings_left_out)}."
+
+
+def differing_settings(found: Findings) -> Iterator[str]:
+    """The options of the user's my.cnf with which the two servers are not under the same settings."""
+    named = [
+        fate.renamed or fate.option
+        for fate in found.document.options
+        if not fate.refused and (fate.old, fate.new) != (None, None) and not is_same(fate)
+    ]
+    if named:
+        yield f"Under {found.document.settings} the servers still differ in {', '.join(named)}."
 
 
 # Variables that change what statements and accounts mean, rather than how long they take.
@@ -78,15 +92,19 @@ def _short(text: str) -> str:
     return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
 
 
-def _fate(fate: OptionFate) -> tuple[str, ...]:
+def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
     if fate.refused:
         what = f"refused: {fate.refused}; left out on both servers"
+    elif fate.old is None and fate.new is None and is_unknown(fate.told):
+        what = _unknown(fate, found)
     elif fate.read_by != "both":
         what = f"only the {fate.read_by} server reads it: its group is of one version"
     elif fate.renamed:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:
-        what = "removed"
+        what = (
+            f"removed: {found.new} does not start with this line" if does_not_start_with(fate) else "removed"
+        )
     elif not is_compared(fate):
         what = "not compared"
     elif is_kept(fate):
@@ -98,8 +116,16 @@ def _fate(fate: OptionFate) -> tuple[str, ...]:
         fate.option,
         _short(fate.value),
         *_values(difference),
-        "; ".join(filter(None, (what, fate.told))),
+        "; ".join(filter(None, (what, "" if is_unknown(fate.told) else fate.told))),
     )
+
+
+def _unknown(fate: OptionFate, found: Findings) -> str:
+    """The words for an option that neither server knows: a typo, or an option of a plugin."""
+    known = {name for variables in found.document.variables.values() for name in variables}
+    near = "".join(f" (did you mean {name}?)" for name in get_close_matches(fate.variable, known, n=1))
+    stops = f": {found.new} does not start with this line" if does_not_start_with(fate) else ""
+    return f"neither server knows it{near}{stops}"
 
 
 ORIGINS = {"requested": "your my.cnf", "default": "another default", "only one has it": "only one has it"}

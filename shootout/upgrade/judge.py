@@ -1,4 +1,4 @@
-"""What an upgrade's parts say together: cells, statements, plans, settings, and what restores the old."""
+"""Findings of an upgrade's parts together: cells, statements, plans, settings, and what restores the old."""
 
 from __future__ import annotations
 
@@ -15,61 +15,35 @@ from shootout import steps
 from shootout.analysis import plan_changes
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
-from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
+from shootout.count.values import JOINT, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
-from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.settings import differences
+from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
+from shootout.upgrade import losses
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.values import AS_ASKED, OptionFate, UpgradeDocument
+from shootout.upgrade.losses import Loss, Restored, Worst
+from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
-# What a new server may do beside the statement, and how to have it not do that.
+LOG_WRITERS = "innodb_log_writer_threads"
+# Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
     "performance_schema": "OFF",
-    "innodb_log_writer_threads": "OFF",
+    LOG_WRITERS: "OFF",
     "internal_tmp_mem_storage_engine": "MEMORY",
 }
+TIMED_MAX = 3  # settings that are measured by time
 TOGETHER = ("character_set_server", "collation_server")  # a server refuses one without the other
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 OFF = "old-off"  # of the old server without the features that the new one is counted without
-
-
-@dataclass(frozen=True)
-class Restored:
-    """What an old value of a setting does for the new server's statements."""
-
-    setting: str  # NAME=VALUE
-    restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
-    saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
-    cost: tuple[CountChange, ...]  # more
-    failed: str  # why it has no counts
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A kind of statement that costs more, and what is left of it with the old settings."""
-
-    change: CountChange
-    left: CountChange | None  # the new server with all old values, against the old without these features
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The loss that the headline shows, and what was tried against it."""
-
-    workload: str
-    kinds: tuple[CountChange, ...]  # the one that is lost, or those of the workload that cost more
-    throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
-    tested: bool  # each of these kinds was counted with old values
-    restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
-    untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
 
 
 @dataclass(frozen=True)
@@ -80,6 +54,7 @@ class Findings:
     counted: CountComparison | None
     restored: CountComparison | None
     runs: tuple[Comparison, ...]  # those of other machines first
+    timed: Comparison | None  # the new server, and as heads itself with old values
     unreadable: tuple[str, ...]  # documents that are gone, or damaged
 
     @property
@@ -111,14 +86,18 @@ class Findings:
     @cached_property
     def changes(self) -> tuple[CountChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
-        every = _kinds(self.counted, self.new) if self.counted else ()
+        every = losses.kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
     @property
     def plans_compared(self) -> int:
         """The kinds of statement of which both servers told a plan."""
+        return len(self._compared)
+
+    @property
+    def _compared(self) -> list[PlanChange]:
         every = self.counted.document.plans.values() if self.counted else ()
-        return sum(len(plan_changes.compared(plans, self.old, self.new)) for plans in every)
+        return [each for plans in every for each in plan_changes.compared(plans, self.old, self.new)]
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
@@ -133,7 +112,7 @@ class Findings:
         }
 
     def plan(self, change: CountChange) -> str:
-        """Whether the plan of a kind is the same."""
+        """Say whether the plan of a kind is the same."""
         kinds = [(change.workload, name) for name in change.kind.split(JOINT)]
         if any(kind in self.plans for kind in kinds):
             return "changed"
@@ -159,6 +138,13 @@ class Findings:
         if self.failed and not self.cells:
             why["time"] = self.failed[0].reason
         return why
+
+    @property
+    def missing(self) -> tuple[Part, ...]:
+        """The parts that a cut left undone."""
+        return tuple(
+            part for part in PARTS if part not in self.document.done and part not in self.document.left_out
+        )
 
     @property
     def failed(self) -> tuple[CellComparison, ...]:
@@ -191,8 +177,12 @@ class Findings:
     @property
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
-        every = differences.suspects(self.variables, planned=bool(self.plans), writes=True)
         new = self.document.variables.get(self.new, {})
+        told = (fate.told for fate in self.document.options if fate.told)
+        evidence = Evidence.of(self._compared, told)
+        every = differences.suspects(
+            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=evidence
+        )
         every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
         found = [each for each in every if barred.isdisjoint(each)]
@@ -202,7 +192,7 @@ class Findings:
         return tuple(found)
 
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
-        """Those of the trials that have features off which the old server has on, too."""
+        """Select the trials that have features off which the old server has on, too."""
         old = self.document.variables.get(self.old, {})
         every = (trial.partition("=") for trial in trials)
         return tuple(
@@ -216,11 +206,11 @@ class Findings:
         """The options of the user's my.cnf that the new server takes in another way, warns of, or refuses."""
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
-    def workloads_with_losses(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more, as the command line names them.
+    def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
+        """Workloads with kinds that cost more or are planned in another way, as the command line names them.
 
-        The user's own, then those whose throughput is timed, then those whose kinds execute least: such are
-        sent most. The first, and those with which there are at most so many kinds.
+        One's own, then those with losses, then those whose throughput is timed, then those whose kinds
+        execute least: such are sent most. The first, and those with which there are at most so many kinds.
         """
         if self.counted is None:
             return ()
@@ -228,18 +218,25 @@ class Findings:
         for each in self.changes:
             costs[each.workload] += round(each.head.mean) if each.head else 0
         lost = {each.workload for each in self.changes if each.verdict is Verdict.REGRESSED}
-        own = {
-            each.name for each in self.counted.document.workloads if each.written == self.document.workload
-        }
         written = {record.name: record.written for record in self.counted.document.workloads}
+        own = {name for name, text in written.items() if text in self.document.own}
         worse = sorted(
-            lost, key=lambda name: (name not in own, written[name] not in timed, costs[name], name)
-        )
-        sizes = Counter(kind.workload for kind in self.counted.document.kinds)
+            lost | {workload for workload, _ in self.plans},
+            key=lambda name: (
+                name not in own, name not in lost, written[name] not in timed, costs[name], name,
+            ),
+        )  # fmt: skip
+        sizes = Counter(workload for workload, _ in self.to_restore)
         totals = zip(worse, accumulate(sizes[name] for name in worse), strict=True)
         return tuple(
             written[name] for number, (name, total) in enumerate(totals) if not number or total <= kinds_max
         )
+
+    @property
+    def to_restore(self) -> frozenset[tuple[str, str]]:
+        """The kinds that cost more, or that are planned in another way."""
+        lost = (losses.place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        return frozenset((*lost, *self.plans))
 
     @property
     def changes_of_workloads(self) -> dict[str, float]:
@@ -253,8 +250,12 @@ class Findings:
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
-        """What each old value does, the most helpful first."""
-        return tuple(sorted(self._restored(), key=lambda each: (-len(each.restores), -len(each.saves))))
+        """The effect of each old value, the most helpful first."""
+        return tuple(
+            sorted(
+                self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))
+            )
+        )
 
     def _restored(self) -> Iterator[Restored]:
         if self.restored is None:
@@ -262,16 +263,26 @@ class Findings:
         failures = {failure.server: failure.reason for failure in self.restored.document.failures}
         for label, setting in self.document.trials.items():
             if label not in (ALL, OFF):
-                changes = [*_kinds(self.restored, label)]
+                changes = [*losses.kinds(self.restored, label)]
                 lost = self._restorable(label)
                 less = [each for each in changes if each.verdict is Verdict.IMPROVED]
                 yield Restored(
                     setting=setting,
-                    restores=tuple(each for each in less if _place(each) in lost),
-                    saves=tuple(each for each in less if _place(each) not in lost),
+                    restores=tuple(each for each in less if losses.place(each) in lost),
+                    saves=tuple(each for each in less if losses.place(each) not in lost),
                     cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
+                    plans=tuple(self._plans_restored(label)),
                     failed=failures.get(label, ""),
                 )
+
+    def _plans_restored(self, label: str) -> Iterator[PlanChange]:
+        """The changed plans that are the old server's again in a trial."""
+        assert self.restored is not None  # of trials
+        for (workload, kind), change in self.plans.items():
+            tried = self.restored.document.plans.get(workload, ())
+            again = plan_changes.compared((change.base, *tried), self.old, label)
+            if any(each.kind == kind and not each.changed for each in again):
+                yield change
 
     def _restorable(self, label: str) -> Collection[tuple[str, str]]:
         """The kinds whose loss a trial can restore.
@@ -279,7 +290,7 @@ class Findings:
         Without a feature that the old server has, too, both need fewer instructions: what is left then must
         certainly be less than the loss. Several features were not counted one by one.
         """
-        lost = {_place(loss.change): loss.change for loss in self.losses}
+        lost = {losses.place(loss.change): loss.change for loss in self.losses}
         off = self.document.trials.get(OFF, "")
         if self.document.trials[label] not in off.split("+"):
             return lost
@@ -287,7 +298,7 @@ class Findings:
         return {
             place
             for place, change in lost.items()
-            if place in left and _interval(left[place]).high < _interval(change).low
+            if place in left and losses.interval(left[place]).high < losses.interval(change).low
         }
 
     @cached_property
@@ -296,7 +307,7 @@ class Findings:
         trials = self.document.trials
         left = self._left(ALL if ALL in trials else next(iter(trials), ""))
         return tuple(
-            Loss(change, left.get(_place(change)))
+            Loss(change, left.get(losses.place(change)))
             for change in self.changes
             if change.verdict is Verdict.REGRESSED
         )
@@ -305,8 +316,8 @@ class Findings:
         """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
-        of_trial = _kinds(counts.compare(self.restored.document, OFF), label)
-        return {_place(change): change for change in of_trial if change.ratio is not None}
+        of_trial = losses.kinds(counts.compare(self.restored.document, OFF), label)
+        return {losses.place(change): change for change in of_trial if change.ratio is not None}
 
     @cached_property
     def worst(self) -> Worst | None:
@@ -322,25 +333,28 @@ class Findings:
             kinds = lost[:1]
         if not (slower or kinds):
             return None
-        places = {_place(change) for change in kinds}
+        places = {losses.place(change) for change in kinds}
         restored_by = (
-            each.setting for each in self.restorations if not places.isdisjoint(map(_place, each.restores))
+            each.setting
+            for each in self.restorations
+            if not places.isdisjoint(map(losses.place, each.restores))
         )
         return Worst(
             workload=slower[0][1].cell.workload if slower else kinds[0].workload,
             kinds=tuple(kinds),
             throughput=slower[0] if slower else None,
-            tested=bool(places) and places <= self._tried,
+            tested=bool(places) and places <= self.tried,
             restored_by=tuple(restored_by),
             untimed=self._untimed(*slower[0]) if slower else (),
+            writes=bool(slower and slower[0][1].figures and slower[0][1].figures.writes),
         )
 
     @property
-    def _tried(self) -> set[tuple[str, str]]:
+    def tried(self) -> set[tuple[str, str]]:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
         return {
-            _place(each)
+            losses.place(each)
             for each in changes
             if each.ratio is not None and each.server in self.document.trials and each.server != OFF
         }
@@ -355,6 +369,35 @@ class Findings:
         return tuple(name for name in names if name in felt)
 
     @property
+    def time_suspects(self) -> tuple[str, ...]:
+        """NAME=VALUE: the likeliest old values that act by time on the worst loss in throughput."""
+        if self.worst is None or self.worst.throughput is None:
+            return ()
+        run, cell = self.worst.throughput
+        servers = {server.label: server for server in run.header.servers}
+        old, new = (
+            {
+                record.variables[0]: record.effective
+                for record in servers[label].settings
+                if len(record.variables) == 1 and record.effective is not None
+            }
+            for label in (cell.base.server, cell.cell.server)
+        )
+        felt = {name: old[name] for name in self.worst.untimed if name in old and name in new}
+        if self.worst.writes and new.get(LOG_WRITERS, "OFF") != "OFF":
+            felt[LOG_WRITERS] = "OFF"
+        every = (f"{name}={felt[name]}" for name in sorted(felt, key=differences.rank))
+        return tuple(each for each in every if {*" ,+"}.isdisjoint(each))[:TIMED_MAX]
+
+    @property
+    def timings(self) -> tuple[tuple[str, CellComparison], ...]:
+        """What each old value did to throughput, the most helpful first."""
+        cells = self.timed.cells if self.timed else ()
+        trials = self.document.time_trials
+        every = [(trials[cell.cell.server], cell) for cell in cells if cell.cell.server in trials]
+        return tuple(sorted(every, key=lambda each: -each[1].ratio.estimate if each[1].ratio else 0.0))
+
+    @property
     def explained(self) -> float | None:
         """The share of the worst loss's instructions that settings explain, as its workload sends them.
 
@@ -363,17 +406,17 @@ class Findings:
         if self.worst is None or self.counted is None:
             return None
         workload = self.worst.workload
-        losses = [
+        dearer = [
             loss for loss in self.losses if not self.worst.throughput or loss.change.workload == workload
         ]
         sent = {(kind.workload, kind.name): kind.per_transaction for kind in self.counted.document.kinds}
         lost = still = 0.0
-        for loss in losses:
-            change, times = loss.change, sent[_place(loss.change)]
+        for loss in dearer:
+            change, times = loss.change, sent[losses.place(loss.change)]
             if change.workload != workload or not times or loss.left is None or change.base is None:
                 return None
-            lost += times * change.base.mean * (_interval(change).estimate - 1)
-            still += times * change.base.mean * (_interval(loss.left).estimate - 1)
+            lost += times * change.base.mean * (losses.interval(change).estimate - 1)
+            still += times * change.base.mean * (losses.interval(loss.left).estimate - 1)
         return 1 - still / lost if lost else None
 
 
@@ -390,32 +433,15 @@ def read(document: UpgradeDocument, results: Path) -> Findings:
             unreadable.append(str(error))
             return None
 
-    names = (*document.elsewhere, *document.runs)
-    runs = (
-        known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append)) for name in names
-    )
+    def run(name: str) -> Comparison | None:
+        return known(name, lambda path: steps.judge(path, ACKNOWLEDGED.default, unreadable.append))
+
+    runs = [run(name) for name in (*document.elsewhere, *document.runs)]
     return Findings(
         document,
         known(document.statements, lambda path: counts.compare(COUNTS.read(path), document.labels[0])),
         known(document.restoring, lambda path: counts.compare(COUNTS.read(path))),
         tuple(run for run in runs if run is not None),
+        run(document.timed),
         tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
     )
-
-
-def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
-    """Every kind on a server; a whole transaction only of a workload that has nothing else."""
-    whole = (TRANSACTION, MIX)
-    in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
-    for change in comparison.changes:
-        if change.server == server and (change.kind not in whole or change.workload not in in_parts):
-            yield change
-
-
-def _place(change: CountChange) -> tuple[str, str]:
-    return change.workload, change.kind
-
-
-def _interval(change: CountChange) -> Interval:
-    assert change.ratio is not None  # of what is judged
-    return change.ratio

@@ -1,25 +1,23 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-What needs no quiet machine comes first: settings, the data directory, statements, results. Time comes last,
+Settings, the data directory, statements and results need no quiet machine, and come first. Time comes last,
 with the workloads that changed most in their statements first.
 """
 
 from __future__ import annotations
 
-import re
+import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from pathlib import Path, PurePath
-from typing import Any
+from pathlib import Path
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from shootout import __version__, files, steps
+from shootout import steps
 from shootout.count import measure as counting
 from shootout.count.documents import COUNTS
-from shootout.document import journal
 from shootout.errors import InputError, MeasureError, without_values
 from shootout.inputs.options import Selection
 from shootout.measure import campaign, dataset, results
@@ -27,19 +25,21 @@ from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
 from shootout.model.run import Observe, Progress
-from shootout.runner import fitting
 from shootout.servers.processes import instances
 from shootout.servers.sources import installations, reference
-from shootout.settings import differences, layers
-from shootout.settings.profiles import SettingsProfile
-from shootout.upgrade import configuration, judge
+from shootout.settings import differences
+from shootout.upgrade import configuration, judge, question
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, DataDirectory, Part, UpgradeDocument
 
 PROFILE, STATEMENTS = "upgrade", "statements"
-SHARES: Mapping[Part, float] = {"statements": 0.22, "restoring": 0.15}  # of the budget; time gets the rest
+# Of what is left, as far as the parts are wanted and not done.
+SHARES: Mapping[Part, float] = {"statements": 0.25, "results": 0.03, "restoring": 0.17, "time": 0.55}
+TIME_OF_LEGS = 0.8  # of the time; the settings that act by time get the rest
 PART_MIN = 1.0  # minutes; less is no time for a part
 TRIALS_MAX = 6
+SERVERS_BESIDE = 3  # of trials: the new one, one with all of them, and the old one
+START_S = 20.0  # of servers under Callgrind, without what they count
 COUNT_S = 4.0  # that counting a kind takes, once, on one of two servers side by side
 UPGRADE_TIMEOUT_S = 600.0  # of a server that upgrades a data directory
 TOLD_MAX = 8  # lines of its log
@@ -55,134 +55,6 @@ class Way:
     without: Collection[str] = ()  # parts that are not wanted
     counted: Path | None = None  # a count of instructions with both servers, in place of counting
     data: Path | None = None
-
-
-def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> UpgradeDocument:
-    """An empty answer. Raises InputError for servers that shootout does not start, or a bad my.cnf."""
-    labels = _label(old), _label(new)
-    profile = _profile(settings)
-    fitting.require_memory(settings, profile)
-    started = datetime.now(UTC)
-    return UpgradeDocument(
-        format=2,
-        upgrade=journal.new_run(started),
-        started=started.isoformat(timespec="seconds"),
-        version=__version__,
-        labels=labels if labels[0] != labels[1] else (labels[0], f"{labels[1]}-again"),
-        references=(old, new),
-        settings=settings,
-        settings_left_out=profile.left_out,
-        workload=workload,
-        workloads=workloads,
-        budget_min=0.0,
-    )
-
-
-def _profile(settings: str) -> SettingsProfile:
-    """The user's my.cnf, with what follows it after a `+`, as in a server reference."""
-    return layers.combine("defaults", settings or None)
-
-
-def _label(text: str) -> str:
-    """What a server is called: the user's name, its catalogue id, or the last part of its directory."""
-    server = reference.parse(text)
-    if "," in text:  # which separates servers in a list
-        raise InputError(f"{text}: expected one server, without a comma")
-    if server.source not in ("catalogue", "path"):
-        raise InputError(f"{text}: expected a server of the catalogue, such as mysql-8.0.33, or path:DIR")
-    last = server.target if server.source == "catalogue" else PurePath(server.target).name
-    return server.name or re.sub(r"[^A-Za-z0-9.+-]+", "-", last).strip("-.+") or "server"
-
-
-def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
-    """The references of the servers to start for an earlier answer: its own, or the given ones.
-
-    The document may come from anywhere, so only the user names a program that is not of the catalogue.
-    Raises InputError.
-    """
-    earlier = UPGRADES.read(path)
-    if any(given):
-        labels = begin(*given, "", "", "").labels if all(given) else given
-        if labels != earlier.labels:
-            expected = " and ".join(f"{label}=SERVER" for label in earlier.labels)
-            raise InputError(f"{path}: expected {expected}, found {' and '.join(filter(None, labels))}")
-        return given
-    old, new = earlier.references
-    for label, text in zip(earlier.labels, earlier.references, strict=True):
-        if not _is_catalogued(text):
-            raise InputError(
-                f"{path}: {label} is {text!r}, which is not of the catalogue\nTo start such a program, name "
-                f"both servers: {' '.join(f'{name}=SERVER' for name in earlier.labels)} --again {path}"
-            )
-    return old, new
-
-
-def _is_catalogued(text: str) -> bool:
-    try:
-        return reference.parse(text).source == "catalogue"
-    except InputError:
-        return False
-
-
-def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocument:
-    """Begin an answer with all of an earlier one that holds anywhere; copy its documents to the results.
-
-    `servers`: their references here. Raises InputError if the earlier one, or a document that it names,
-    cannot be read, or would replace another one.
-    """
-    earlier, folder = UPGRADES.read(path), path.resolve().parents[1]
-    asked = begin(*servers, "", earlier.workload, earlier.workloads)
-    for name in filter(None, (earlier.statements, earlier.restoring)):
-        COUNTS.read(folder / name)
-    for name in (*earlier.runs, *earlier.elsewhere):
-        journal.read(folder / name)
-    for name in earlier.files:
-        _copy(folder / name, results / name)
-    document = replace(
-        earlier,
-        upgrade=asked.upgrade,
-        references=servers,
-        started=asked.started,
-        version=asked.version,
-        runs=(),
-        elsewhere=(*earlier.elsewhere, *earlier.runs),
-        done=tuple(part for part in PARTS if part != "time"),
-        left_out={part: why for part, why in earlier.left_out.items() if part != "time"},
-    )
-    write_settings(document, results)
-    return document
-
-
-def _copy(source: Path, target: Path) -> None:
-    """Copy a document, unless it is there. Raises InputError."""
-    try:
-        content = files.read(source)
-        if not target.exists():
-            files.replace(target, content)
-        elif files.read(target) != content:
-            raise InputError(f"{target}: differs from {source}, which would replace it")
-    except OSError as error:
-        raise InputError(f"{source}: cannot be copied: {error.strerror}") from None
-
-
-def write_settings(document: UpgradeDocument, results: Path) -> None:
-    """Write the user's my.cnf as each server gets it, if there is one. Raises InputError."""
-    if document.options:
-        for label, given in zip(("old", "new"), configuration.measured(document.options), strict=True):
-            lines = [f"{name} = {value}" if value else name for name, value in given.items()]
-            files.write(_settings_file(document, results, label), "\n".join(("[mysqld]", *lines, "")))
-
-
-def _settings_file(document: UpgradeDocument, results: Path, label: str) -> Path:
-    return results / "upgrades" / document.upgrade / f"{label}.cnf"
-
-
-def require_counted(path: Path, document: UpgradeDocument) -> None:
-    """Raise InputError for a file that is no count of both servers."""
-    counted = [server.label for server in COUNTS.read(path).servers]
-    for label in document.labels:
-        if label not in counted:
-            raise InputError(f"{path}: {label} is not in it; its servers are {', '.join(counted)}")
 
 
 def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT) -> Path:
@@ -216,11 +88,15 @@ class _Session:
     way: Way
     document: UpgradeDocument
     results: Path
-    observe: Observe
+    tell: Observe
     report: REPORT
 
     def __post_init__(self) -> None:
         self.ends_s = time.monotonic() + 60 * self.document.budget_min
+
+    def observe(self, progress: Progress) -> None:
+        """Show progress; the time left is the budget's, as each part knows only its own."""
+        self.tell(replace(progress, left_s=max(0.0, 60 * self._left())))
 
     def write(self) -> None:
         UPGRADES.write(self.results, self.document.upgrade, self.document)
@@ -253,7 +129,7 @@ class _Session:
 
     def settings(self) -> None:
         """Start both servers with the user's my.cnf."""
-        profile = _profile(self.document.settings)
+        profile = question.profile(self.document.settings)
         options, probes = [], []
         with workplace(self.document.upgrade, self.way.data) as (directory, held):
             for number, text in enumerate(self.document.references):
@@ -269,7 +145,7 @@ class _Session:
             versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
             options=fates,
         )
-        write_settings(self.document, self.results)
+        question.write_settings(self.document, self.results)
 
     def data(self) -> None:
         """Start the new server on a data directory of the old one."""
@@ -291,19 +167,21 @@ class _Session:
             path = COUNTS.write(self.results, counted.run, counted)
         else:
             catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
-            named = ",".join((*catalogue, self._workloads()))
-            plan = self._plan(STATEMENTS, workloads=named, budget=self._minutes("statements"))
-            path = counting.measure(plan, self.results, self.observe)
+            known = (*self.document.own, *self._workloads().split(","), *catalogue)
+            plan = self._plan(
+                STATEMENTS, workloads=",".join(dict.fromkeys(known)), budget=self._minutes("statements")
+            )
+            path = self._count(plan, "statements")
         self.keep(statements=self._below(path))
 
     def restoring(self) -> None:
         """Count the new server with old values of the settings that may explain what statements cost more."""
         answer = judge.read(self.document, self.results)
-        suspects = answer.suspects[:TRIALS_MAX]
         minutes = self._minutes("restoring")
-        counts = (len(suspects) + 3) * counting.STARTS_MIN  # of each kind
+        suspects = answer.suspects[: self._trials(answer, 60 * float(minutes))]
+        counts = (len(suspects) + SERVERS_BESIDE) * counting.STARTS_MIN  # of each kind
         kinds_max = 60 * float(minutes) / (COUNT_S * counts)
-        losses = answer.workloads_with_losses(kinds_max, self._workloads().split(","))
+        losses = answer.workloads_to_restore(kinds_max, self._workloads().split(","))
         if not suspects or not losses:
             return
         text = self._server(1).partition("=")[2]
@@ -323,8 +201,31 @@ class _Session:
             workloads=",".join(losses),
             budget=minutes,
         )
-        path = counting.measure(plan, self.results, self.observe)
-        self.keep(restoring=self._below(path), trials=trials | {judge.OFF: off})
+        self.document = replace(self.document, trials=trials | {judge.OFF: off})
+        self.keep(restoring=self._below(self._count(plan, "restoring", answer.to_restore)))
+
+    def _trials(self, answer: judge.Findings, seconds: float) -> int:
+        """How many settings there is time for: by how long the servers' starts took before."""
+        counted = answer.counted.document if answer.counted else None
+        if counted is None or not counted.elapsed_s:
+            return TRIALS_MAX
+        starts = max((count.start for count in counted.counts), default=1)
+        kinds = len({(count.workload, count.kind) for count in counted.counts}) or 1
+        share = min(1.0, len(answer.to_restore) / kinds)
+        start_s = START_S + max(0.0, counted.elapsed_s / starts - START_S) * share
+        batches = int(seconds / (counting.STARTS_MIN * start_s))
+        return min(TRIALS_MAX, max(1, batches * len(os.sched_getaffinity(0)) - SERVERS_BESIDE))
+
+    def _count(
+        self, plan: Plan, part: Literal["statements", "restoring"], only: Collection[tuple[str, str]] = ()
+    ) -> Path:
+        """Count within the part's share, from where a cut left it. Each start is kept."""
+        name = getattr(self.document, part)
+        earlier = self.results / name if name else None
+        return counting.measure(
+            plan, self.results, self.observe, earlier=earlier, hold=True,
+            kept=lambda path: self.keep(**{part: self._below(path)}), only=only,
+        )  # fmt: skip
 
     def compare_rows(self) -> None:
         """Compare the rows that both servers return."""
@@ -337,7 +238,7 @@ class _Session:
         if self._left() / len(legs) < LARGE_MIN:
             legs = legs[:2]
         for number in range(len(self.document.runs), len(legs)):
-            minutes = self._left() / (len(legs) - number)
+            minutes = TIME_OF_LEGS * self._left() / (len(legs) - number * TIME_OF_LEGS)
             if minutes < PART_MIN and legs[number].endswith(LARGE):
                 return  # the answer says that it was not tested
             if minutes < PART_MIN:
@@ -349,6 +250,29 @@ class _Session:
             )  # fmt: skip
             path = campaign.measure(plan, self.results, self.observe)
             self.keep(runs=(*self.document.runs, self._below(path)))
+        self._time_settings()
+
+    def _time_settings(self) -> None:
+        """Measure the worst loss in throughput with the old values that act by time, in one block."""
+        found = judge.read(self.document, self.results)
+        suspects = found.time_suspects
+        if not suspects or found.worst is None or found.worst.throughput is None or self.document.timed:
+            return
+        run, cell = found.worst.throughput
+        leg = run.header.servers[-1].settings_name
+        text = self._with(self._server(1), leg) if leg in (DURABLE, LARGE) else self._server(1)
+        trials = {f"time-{number}": setting for number, setting in enumerate(suspects, 1)}
+        name, _, program = text.partition("=")
+        heads = (f"{label}={self._with(program, setting)}" for label, setting in trials.items())
+        written = {record.name: record.written for record in run.header.workloads}
+        plan = self._plan(
+            PROFILE, servers=",".join((f"{name}={program}", *heads)),
+            workloads=written[cell.cell.workload], threads=str(cell.cell.threads),
+            budget=f"{max(PART_MIN, self._left()):.2f}",
+            **({"set": [LARGE_ROWS]} if leg == LARGE else {}),
+        )  # fmt: skip
+        path = campaign.measure(plan, self.results, self.observe)
+        self.keep(timed=self._below(path), time_trials=trials)
 
     # --- plans ------------------------------------------------------------------------------------
 
@@ -369,7 +293,7 @@ class _Session:
 
     def _file(self, label: str) -> Path:
         """The user's my.cnf, as one of the servers gets it."""
-        return _settings_file(self.document, self.results, label)
+        return question.settings_file(self.document, self.results, label)
 
     def _workloads(self) -> str:
         """The user's workload, then those of the profile, the ones whose statements changed most first."""
@@ -380,7 +304,10 @@ class _Session:
         return ",".join((*((self.document.workload,) if self.document.workload else ()), *known))
 
     def _minutes(self, part: Part) -> str:
-        return f"{max(PART_MIN, min(SHARES[part] * self.document.budget_min, self._left())):.2f}"
+        """The part's share of the time that is left."""
+        open_ = [name for name in SHARES if name not in (*self.document.done, *self.way.without)]
+        share = SHARES[part] / sum(SHARES[name] for name in {*open_, part})
+        return f"{max(PART_MIN, share * self._left()):.2f}"
 
     def _left(self) -> float:
         return (self.ends_s - time.monotonic()) / 60
@@ -390,7 +317,7 @@ class _Session:
 
 
 def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
-    """What happens when a server starts on another one's data directory."""
+    """Start a server on another one's data directory."""
     began_s = time.monotonic()
     same, reason = False, ""
     try:
@@ -400,12 +327,14 @@ def _started(new: ManagedServer, template: dataset.Template, home: Path) -> Data
             seconds = time.monotonic() - began_s
             same = dataset.verify_all(instance, new.datasets) == template.checksum
     except MeasureError as error:
-        seconds, reason = time.monotonic() - began_s, str(error).splitlines()[0]
+        seconds, reason = time.monotonic() - began_s, str(error)
     log = (home / "error.log").read_text("utf-8", errors="replace") if (home / "error.log").exists() else ""
-    told = configuration.warnings(log)[:TOLD_MAX]
+    if reason:
+        reason = without_values(configuration.cause(f"{reason.splitlines()[0]}\n{log}"))
+    told = [text for text in configuration.warnings(log) if text != reason][:TOLD_MAX]
     return DataDirectory(
         started=not reason,
         seconds=round(seconds, 1),
         same_rows=same,
-        told=tuple(filter(None, (without_values(reason), *told))),
+        told=tuple(filter(None, (reason, *told))),
     )

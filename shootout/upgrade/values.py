@@ -18,7 +18,7 @@ Pair = Annotated[tuple[str, ...], Meta(min_length=2, max_length=2)]
 
 
 class OptionFate(Value):
-    """What the two servers make of one option of the user's my.cnf."""
+    """The fate of one option of the user's my.cnf on the two servers."""
 
     option: str  # as written
     value: str
@@ -43,7 +43,7 @@ class DataDirectory(Value):
 class UpgradeDocument(Value):
     """Everything that one `shootout upgrade` found; what its parts measured is in documents of their own."""
 
-    format: Literal[2]
+    format: Literal[3]
     upgrade: str
     started: str  # ISO 8601, UTC
     version: str  # of shootout
@@ -62,12 +62,20 @@ class UpgradeDocument(Value):
     results: tuple[str, ...] | None = None  # where the new server returns other rows; None: not compared
     restoring: str = ""  # the file of a count of the new server with old values
     trials: dict[str, str] = field(default_factory=dict)  # NAME=VALUE by label of that count
+    timed: str = ""  # the file of a run of the new server with old values that act by time
+    time_trials: dict[str, str] = field(default_factory=dict)  # NAME=VALUE by label of that run
     runs: tuple[str, ...] = ()  # the files of run documents, below the results
     elsewhere: tuple[str, ...] = ()  # those of other machines, which asked the same before
     done: tuple[Part, ...] = ()
     left_out: dict[str, str] = field(default_factory=dict)  # why, by part
 
     @property
+    def own(self) -> tuple[str, ...]:
+        """The workloads that are files: one's own statements, however given."""
+        given = (self.workload, *self.workloads.split(","))
+        return tuple(dict.fromkeys(each for each in given if each.endswith((".toml", ".sql"))))
+
+    @property
     def files(self) -> tuple[str, ...]:
-        """What its parts measured, below the results."""
-        return tuple(filter(None, (self.statements, self.restoring, *self.runs, *self.elsewhere)))
+        """The files that its parts measured, below the results."""
+        return tuple(filter(None, (self.statements, self.restoring, self.timed, *self.runs, *self.elsewhere)))

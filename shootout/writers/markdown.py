@@ -14,7 +14,7 @@ from shootout.figures import counted
 # Beginnings of mentions, references, emoji, addresses and markers of ours. GitHub decodes entities before it
 # looks for these, so a zero-width space has to break them (github/cmark-gfm#181).
 _LINKED = re.compile(r"[@#:](?=\S)|www(?=\.)|GH-(?=\d)|<(?=!--)", re.IGNORECASE)
-# What starts markup anywhere, underscores outside of words, and what starts a block at the start of a line.
+# Starts of markup: anywhere, underscores outside of words, and of blocks at the start of a line.
 _MARKUP = re.compile(r"[\\`*\[\]<#|~&]|(?<![^\W_])_+|_+(?![^\W_])|^[-+](?=[-+\s]|$)|^>|(?<=^\d)[.)](?=\s|$)")
 _MATHS = "&#36;"  # GitHub looks for formulas before Markdown unescapes
 
@@ -50,7 +50,7 @@ def _content(topic: Topic) -> Iterator[str]:
 
 
 def points(every: Iterable[Point]) -> Iterator[str]:
-    """A list of sentences, with what they introduce."""
+    """Write a list of sentences, with what they introduce."""
     for point in every:
         yield f"- {escaped(point.text)}"
         yield from (f"  - {escaped(item)}" for item in point.items)
@@ -58,7 +58,7 @@ def points(every: Iterable[Point]) -> Iterator[str]:
 
 
 def table_lines(shown: Table) -> Iterator[str]:
-    """An answer's table; a whole one's rows beyond the first are folded."""
+    """Write an answer's table; a whole one's rows beyond the first are folded."""
     columns = [
         f"{'#' * is_number}{name}" for name, is_number in zip(shown.columns, shown.numeric, strict=True)
     ]
@@ -78,7 +78,7 @@ def _field(value: Field) -> str:
 
 
 def folded(title: str, lines: Iterable[str]) -> Iterator[str]:
-    """Lines that a click shows."""
+    """Fold lines until a click shows them."""
     summary = html.escape(_broken(title))  # in HTML, no backslash escapes
     content = "\n".join(lines).rstrip("\n")
     yield from (f"<details><summary>{summary}</summary>", "", content, "", "</details>", "")
@@ -114,7 +114,7 @@ def _row(cells: Iterable[str]) -> str:
 
 
 def code(text: str) -> Iterator[str]:
-    """A code block that `text` cannot close."""
+    """Write a code block that `text` cannot close."""
     fence = _fence(text, 3)
     yield from (fence, _shown(text), fence)
 

@@ -113,7 +113,7 @@ def _activity(progress: Progress) -> str:
 
 
 def console(file: TextIO) -> Console:
-    """A console as wide as the terminal, or LOG_WIDTH if there is none."""
+    """Open a console as wide as the terminal, or LOG_WIDTH if there is none."""
     return Console(file=file) if file.isatty() else Console(file=file, width=LOG_WIDTH)
 
 

@@ -336,7 +336,7 @@ def a_latency(histogram: Histogram) -> Latency:
 
 
 def figures(samples: Sequence[Samples], left_out: tuple[int, ...] = ()) -> CellFigures:
-    """A cell's figures over these starts, with a plain t interval."""
+    """Make a cell's figures over these starts, with a plain t interval."""
     means = [sum(s.transactions) / sum(s.window_s) for s in samples]
     total = sum(sum(s.completed) for s in samples)
 

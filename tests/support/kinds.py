@@ -57,7 +57,7 @@ Command = Callable[[Path], Answer]
 
 
 def run(*words: str) -> Command:
-    """A command of shootout, in whose words {} stands for the document, {results} for the folder of runs."""
+    """Make a command of shootout: {} stands for the document, {results} for the folder of runs."""
 
     def asked(path: Path) -> Answer:
         out, error = io.StringIO(), io.StringIO()
@@ -71,7 +71,7 @@ def run(*words: str) -> Command:
 
 
 def read(reader: Callable[[Path], object]) -> Command:
-    """A reader of users' files; the commands that call it would measure."""
+    """Make a reader of users' files; the commands that call it would measure."""
 
     def asked(path: Path) -> Answer:
         said = io.StringIO()
@@ -124,7 +124,7 @@ class Kind:
         return self.make()
 
     def write(self, folder: Path, content: bytes) -> Path:
-        """A folder anew, with this document in it."""
+        """Empty a folder, and write this document into it."""
         shutil.rmtree(folder, ignore_errors=True)
         path = folder / self.file
         path.parent.mkdir(parents=True)

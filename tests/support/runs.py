@@ -107,7 +107,7 @@ class Lab:
 
     @contextmanager
     def running(self, *command: str, folder: Path) -> Iterator[Running]:
-        """A command that runs beside the test, as the leader of a process group, like a terminal's.
+        """Run a command beside the test, as the leader of a process group, like a terminal's.
 
         Its log has every step, so that the test sees where it is.
         """

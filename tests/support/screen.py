@@ -27,7 +27,7 @@ def lines_judged(judged: Judged) -> list[str]:
 
 
 def answered(answer: Answer, width: int = 132) -> str:
-    """An answer as a terminal shows it."""
+    """Show an answer as a terminal does."""
     screen = io.StringIO()
     terminal.write(Console(file=screen, width=width), answer)
     return "\n".join(map(str.rstrip, screen.getvalue().replace(numbers.SPACE, " ").splitlines())) + "\n"

@@ -113,7 +113,7 @@ BAD_COMMANDS = [
     (("bisect", "--work"), "`--work` is now `--count`"),
     (("gate", "--reach", ".:a..b"), "`--reach` is now `--coverage`"),
     (("run", "--profile", "work"), "`work` is now `count`"),
-    (("compare",), "required: DOC"),
+    (("compare",), "required: RUN"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
     (("soak", "--minutes", "0"), "--minutes '0': expected minutes, a number from 0.05 to 10080"),
@@ -189,6 +189,10 @@ def test_a_run_is_judged_again_by_its_id(
     for named in (path.stem, str(path)):
         assert cli.main(["compare", named]) == 1
         outputs.append(capsys.readouterr().out)
+        said = refused(["baseline", "accept", named, "--to", str(tmp_path / "baselines")], capsys)
+        assert f"run {path.stem}: no cell can be a baseline" in said
+        assert cli.main(["merge", named, "--out", str(tmp_path / named[-4:])]) == 1
+        capsys.readouterr()
     assert outputs[0] == outputs[1] != ""
 
 

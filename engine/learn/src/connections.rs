@@ -27,7 +27,7 @@ pub struct Times {
     pub end_us: i64,
 }
 
-/// What all connections' transactions amount to.
+/// Sums over all connections' transactions.
 pub struct Tally {
     pub sequences: Sequences,
     /// Transactions without an end, or too long to keep.
@@ -59,7 +59,7 @@ impl Tally {
         few(self.backwards, self.heard, BACKWARDS_MAX) && few(orphans, self.commits, ORPHANS_MAX)
     }
 
-    /// How many statements outside of BEGIN wait for an end, which would prove that the log has lost their BEGIN.
+    /// Counts the statements outside of BEGIN that wait for an end, which would prove that the log lost their BEGIN.
     fn waiting(&self) -> usize {
         match self.sequences.longest {
             1.. if self.lossy => self.sequences.longest.max(UNDECIDED_MAX),
@@ -77,7 +77,7 @@ impl Tally {
     }
 }
 
-/// What statements outside of BEGIN are.
+/// The role of statements outside of BEGIN.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -110,7 +110,7 @@ pub struct Connection {
     single: bool,
     begins: Begins,
     too_long: bool,
-    /// Of the open transaction, or not yet known to be one: templates, how many values they have, and rows sent.
+    /// Statements of a transaction that is open, or may be: templates, their numbers of values, and rows sent.
     statements: Vec<(u32, usize, u64)>,
     values: Vec<Value>,
     savepoints: Vec<Box<[u8]>>,

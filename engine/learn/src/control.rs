@@ -1,4 +1,4 @@
-//! What a statement means for transactions.
+//! A statement's meaning for transactions.
 
 use super::statement::{Statement, one_of};
 

@@ -6,7 +6,7 @@ use super::statement::one_of;
 use super::text::{digits, time_us};
 use super::{Body, OUTSIDE};
 
-/// What the servers write as commands; another word in its place is a statement's further line.
+/// Commands as servers write them; another word in their place is a statement's further line.
 const COMMANDS: &str = "Sleep|Quit|Init DB|Query|Field List|Create DB|Drop DB|Refresh|Shutdown|Statistics|Processlist|\
     Connect|Kill|Debug|Ping|Time|Delayed insert|Change user|Binlog Dump|Table Dump|Connect Out|\
     Register Slave|Register Sl|Register Replica|Prepare|Execute|Long Data|Close stmt|Reset stmt|Set option|\

@@ -1,4 +1,4 @@
-//! What a log says, as `shootout/learn/values.py` reads it: see there for what each field means.
+//! The content of a log, as `shootout/learn/values.py` reads it: see there for what each field means.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -19,7 +19,7 @@ pub struct Entry<'a> {
     pub times: Option<Times>,
     pub text: &'a [u8],
     pub cost: Option<Cost>,
-    /// Of the server; 0: none that the log has.
+    /// The server's error; 0: none that the log has.
     pub error: u32,
 }
 
@@ -33,14 +33,14 @@ pub struct Learner {
     pub sampled: Sampled,
 }
 
-/// Of how many statements, or sessions, the log has one.
+/// The log's sampling: one of every `of` statements, or sessions.
 #[derive(Default)]
 pub struct Sampled {
     pub of: u64,
     pub sessions: bool,
 }
 
-/// What the statements of all connections amount to, beside transactions.
+/// Sums over the statements of all connections, beside transactions.
 struct Books {
     templates: Templates,
     /// By reason: how many, and an example.

@@ -147,7 +147,7 @@ impl Reader {
         self.learner.digested(text, count, cost);
     }
 
-    /// What is fed next begins a line and a statement.
+    /// Ends a file: the next bytes begin a line and a statement.
     pub fn end_file(&mut self) {
         if !self.line.is_empty() {
             let line = std::mem::take(&mut self.line);

@@ -83,7 +83,7 @@ pub struct Kind {
     /// Slots that have one number in all transactions, or one text: its hash.
     pub constants: Vec<(usize, i64)>,
     pub texts: Vec<(usize, u64)>,
-    /// That each statement sent, of all transactions; empty: not known.
+    /// Rows that each statement sent, of all transactions; empty: not known.
     pub rows: Vec<u64>,
 }
 
@@ -203,7 +203,7 @@ fn constants(transactions: &[Box<[Value]>]) -> (Slots<i64>, Slots<u64>) {
     (numbers, texts)
 }
 
-/// Which slots of equal transactions repeat an earlier one, or keep a distance from it.
+/// Finds slots of equal transactions that repeat an earlier one, or keep a distance from it.
 ///
 /// A slot whose values are copies in all of them is no origin: the first one is. A share counts if it is far beyond
 /// that of pairs from different transactions, so that few or constant values make no links.

@@ -81,7 +81,7 @@ impl Slow {
             Some(_) if line.starts_with(b"#") && !line.starts_with(b"# administrator command") => {
                 self.fields(line, learner);
             }
-            // Of whatever connection: the server writes it when it changes.
+            // The connection may be any: the server writes it when it changes.
             Some(_) if line.starts_with(b"use ") && line.ends_with(b";") => {}
             Some(head) => {
                 if head.set(line).is_none() {
@@ -159,7 +159,7 @@ impl Slow {
     }
 }
 
-/// How many statements an entry stands for that the server did not write: `throttle: 5 'index not used' warning(s)
+/// Reads how many statements an entry stands for that were not written: `throttle: 5 'index not used' warning(s)
 /// suppressed.`
 fn suppressed(text: &[u8]) -> Option<u64> {
     let rest = text.strip_prefix(b"throttle:")?.trim_ascii_start();

@@ -60,7 +60,7 @@ enum Last {
     Other,
     /// A word of the text, from here to there.
     Word(usize, usize),
-    /// What can be subtracted from: a quoted name or `)`.
+    /// An operand of a subtraction: a quoted name or `)`.
     Operand,
     Literal,
     Text,
@@ -75,7 +75,7 @@ struct Group {
     out: usize,
     slots: usize,
     literals: usize,
-    /// Of IN, and nothing but literals so far.
+    /// A list of IN, and nothing but literals so far.
     list: bool,
     /// Its own parentheses may be rows.
     rows: bool,
@@ -524,7 +524,7 @@ impl Reader<'_> {
         }
     }
 
-    /// What a closed group means for rows: the first one stays, one that repeats it goes.
+    /// Ends a closed group of rows: the first one stays, one that repeats it goes.
     fn end_row(&mut self, group: &Group) {
         let statement = &mut *self.statement;
         let depth = statement.groups.len();

@@ -38,7 +38,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Of most values.
+    /// Names the kind of most values.
     pub fn kind(&self) -> &'static str {
         let [numbers, texts, bytes, _] = self.kinds;
         match numbers.max(texts).max(bytes) {

@@ -1,4 +1,4 @@
-//! What is kept of many values: the frequent ones, a sample, and how many differ.
+//! A summary of many values: the frequent ones, a sample, and how many differ.
 
 use std::hash::{DefaultHasher, Hasher};
 

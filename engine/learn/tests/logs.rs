@@ -27,7 +27,7 @@ fn sequences(log: &Value) -> Vec<(Vec<u64>, u64, bool)> {
     log["sequences"].as_array().unwrap().iter().map(of).collect()
 }
 
-/// Why something was left out, and how much.
+/// Lists why something was left out, and how much.
 fn left_out(log: &Value) -> Vec<(&str, u64)> {
     let left = log["left_out"].as_array().unwrap();
     left.iter().map(|one| (one["reason"].as_str().unwrap(), one["statements"].as_u64().unwrap())).collect()
@@ -315,7 +315,7 @@ fn transactions_are_what_begins_and_ends() {
         (&json!("rollback"), &json!("commit"))
     );
     assert_eq!(log["abandoned"], 1); // SELECT 4
-    // Of 1 ms each; the gaps in transactions have 1 ms.
+    // Each takes 1 ms; the gaps in transactions have 1 ms.
     assert_eq!(log["think_s"], 0.001);
     assert_eq!((&log["statements"], &log["transactions"]), (&json!(13), &json!(8)));
 }
@@ -366,7 +366,7 @@ fn a_transaction_whose_commit_the_log_lost_is_whole() {
         assert_eq!((sequences(&log), lost(&log)), (sequences(&whole), (0, count)), "{nth}");
         assert_eq!(log["abandoned"], 0);
     }
-    // What is no whole transaction was given up, as after a deadlock.
+    // A transaction that is not whole was given up, as after a deadlock.
     let retried = ["BEGIN", "SELECT 1", "UPDATE t SET a = 1", "COMMIT", "BEGIN", "SELECT 1", "BEGIN"];
     let log = learned(slow(alone(&retried)).as_bytes());
     assert_eq!((lost(&log), &log["abandoned"]), ((0, 0), &json!(1)));
@@ -383,7 +383,7 @@ fn an_unknown_transaction_without_begin_is_all_since_the_last_end() {
     let found =
         log(&["BEGIN", "SELECT b", "SELECT a", "COMMIT", "SELECT c", "SELECT b", "SELECT a", "COMMIT"]);
     assert_eq!(sequences(&found), [(vec![1, 0], 2, true), (vec![0], 1, true), (vec![2], 1, false)]);
-    // What is only known from transactions is in one.
+    // A statement that is only known from transactions is in one.
     let found =
         log(&["BEGIN", "SELECT b", "SELECT a", "COMMIT", "SELECT b", "SELECT b", "SELECT a", "COMMIT"]);
     assert_eq!(sequences(&found)[2], (vec![1, 1, 0], 1, true));

@@ -1,1 +1,1 @@
-"""What shootout writes to GitHub: comments, issues, annotations."""
+"""Texts for GitHub: comments, issues, annotations."""

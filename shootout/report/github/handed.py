@@ -1,4 +1,4 @@
-"""What a gate's measuring jobs have handed over, for the comment."""
+"""The hand-over of a gate's measuring jobs, for the comment."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class Api:
         return send(f"GitHub: {method} {path.partition('?')[0]}", request)
 
     def entries(self, path: str) -> Iterator[Any]:
-        """The entries of a list, or of the list in an object, from all pages. Raises MeasureError."""
+        """Read the entries of a list, or of the list in an object, from all pages. Raises MeasureError."""
         asked = f"{path}{'&' if '?' in path else '?'}per_page={PAGE}"
         for page in range(1, PAGES_MAX + 1):
             try:

@@ -22,7 +22,7 @@ OPENED_MAX = 20  # at once: a changed runner is one problem, not hundreds
 
 @dataclass(frozen=True)
 class Origin:
-    """What a capability found out about where a regression comes from."""
+    """A capability's finding on where a regression comes from."""
 
     confirmed: bool  # it found the change itself, too
     lines: tuple[str, ...]  # Markdown

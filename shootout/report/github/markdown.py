@@ -32,7 +32,7 @@ def comment(summaries: Iterable[str], into: str, link: str | None = None) -> str
 
 
 def beside(old: str, new: str, run: str) -> str:
-    """What replaces a comment when that run ended: `new`, below the announcement of another run."""
+    """Replace a comment when that run ended: `new`, below the announcement of another run."""
     announced, before, _ = old.partition(BEFORE)
     if not before or WAITING.format(run) in announced:
         return new

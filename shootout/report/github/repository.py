@@ -71,7 +71,7 @@ class Repository:
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str]) -> Self:
-        """The repository in a workflow's environment. Raises InputError if a variable is unset or invalid."""
+        """Read the repository in a workflow's environment. Raises InputError if one is unset or invalid."""
         variables = ("GITHUB_REPOSITORY", "GITHUB_TOKEN", "GITHUB_API_URL")
         for variable in variables:
             if not environment.get(variable):
@@ -116,7 +116,7 @@ class Repository:
         return self._request("PATCH", f"issues/comments/{ours.id}", Text, body=body).html_url
 
     def issues(self, label: str, marker: str) -> tuple[Text, ...]:
-        """The open issues with this label that were written under `marker`."""
+        """List the open issues with this label that were written under `marker`."""
         issues = self._list("issues", Text, state="open", labels=label)
         return tuple(issue for issue in issues if issue.pull_request is None and issue.is_ours(marker))
 

@@ -1,4 +1,4 @@
-"""What only GitHub can show, tried in a repository."""
+"""Facts that only GitHub can show, tried in a repository."""
 
 from __future__ import annotations
 

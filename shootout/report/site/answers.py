@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markupsafe import Markup, escape
 
 from shootout import answer as answers
 from shootout.answer import Answer, Drawing, Field, Figure, Link, Mark, Range, Table, Topic, Whole
 from shootout.figures import NONE
-from shootout.report.site.markup import breakable
+from shootout.report.site.breaks import breakable
 from shootout.report.site.names import page_of
 from shootout.report.site.page import Listing, ListPage, Page
 
@@ -55,9 +56,15 @@ class AnswerListPage(ListPage):
         return Table((*self.columns, "answer"), rows, "The newest first")
 
 
-def listing(front: AnswerListPage, lead: str = "") -> Listing | None:
-    """The list of answers with their pages; None without any. `lead`: see Listing."""
-    return Listing(front.title, front, front.pages, lead) if front.pages else None
+def listing(front: AnswerListPage) -> Listing | None:
+    """The list of answers with their pages; None without any."""
+    return Listing(front.title, front, front.pages) if front.pages else None
+
+
+def briefs(listings: Iterable[Listing]) -> tuple[AnswerPage, ...]:
+    """The pages that the first page shows something of."""
+    pages = (page for listing in listings for page in listing.pages)
+    return tuple(page for page in pages if isinstance(page, AnswerPage) and page.answer.brief)
 
 
 def drawn(drawing: Drawing) -> Markup:
@@ -70,20 +77,25 @@ def drawn(drawing: Drawing) -> Markup:
 
 def answer_rows(table: Table, root: str) -> Markup:
     """The rows of a table; its first column has their names. `root`: the way to the site's root."""
-    return Markup("").join(_row(row, table, root) for row in table.rows)
+    names = [""] * len(table.columns) if table.sortable else table.columns
+    kinds = [*zip(names, table.numeric, strict=True)]
+    parts = []
+    for first, *others in table.rows:
+        parts += ["<tr>", _name(first, kinds[0][1], root)]
+        parts += [_field(value, *kind, root) for value, kind in zip(others, kinds[1:], strict=True)]
+        parts.append("</tr>\n")
+    return Markup("".join(parts))
 
 
-def _row(row: Iterable[Field], table: Table, root: str) -> Markup:
-    return Markup("<tr>{}</tr>\n").format(Markup("").join(_fields(row, table, root)))
+@lru_cache(4096)  # the pages of a run have the same names
+def _name(value: Field, numeric: bool, root: str) -> str:
+    return Markup('<th scope="row"{}>{}</th>').format(_classes(value, numeric), field(value, root))
 
 
-def _fields(row: Iterable[Field], table: Table, root: str) -> Iterator[Markup]:
-    for place, (value, name, numeric) in enumerate(zip(row, table.columns, table.numeric, strict=True)):
-        if place == 0:
-            yield Markup('<th scope="row"{}>{}</th>').format(_classes(value, numeric), field(value, root))
-        else:
-            named = Markup(' data-name="{}"').format(name) if name else ""
-            yield Markup("<td{}{}>{}</td>").format(_classes(value, numeric), named, field(value, root))
+@lru_cache(8192)  # the pages of all heads repeat their base's numbers
+def _field(value: Field, name: str, numeric: bool, root: str) -> str:
+    named = Markup(' data-name="{}"').format(name) if name else ""  # for a phone, which stacks the columns
+    return Markup("<td{}{}>{}</td>").format(_classes(value, numeric), named, field(value, root))
 
 
 def _classes(value: Field, numeric: bool) -> Markup:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, chain
 from typing import TypeVar, get_args
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from shootout import figures, numbers
 from shootout._engine import Histogram
-from shootout.chart import BAND, MARKERS, NAME_MAX, Axis, Band, Chart, Line, Point, Rule, Series, readouts
+from shootout.chart import MARKERS, Axis, Band, Chart, Line, Point, Rule, Series, readouts
 from shootout.document.packed import BINS_PER_DECADE
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
@@ -23,7 +22,6 @@ from shootout.model.value import Family
 from shootout.model.verdict import CellComparison, CellFigures, Interval
 
 SHADES = 6  # of a family's hue
-BANDS_MAX = 4  # lines with such bands; the bands of more lines would hide the lines
 
 T = TypeVar("T")
 
@@ -45,40 +43,17 @@ def series_of(servers: Sequence[ServerRecord]) -> dict[str, Series]:
     }
 
 
-@dataclass(frozen=True)
-class RatioAxis:
-    """An axis shared by the intervals in a table's rows."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, ratios: Sequence[Interval], margin: float) -> RatioAxis:
-        """An axis with room for all ratios and the margin, plus 5 % at each end."""
-        low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
-        high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
-        padding = 0.05 * (high - low)
-        return cls(low=low - padding, high=high + padding)
-
-    def at(self, ratio: float) -> str:
-        return f"{(ratio - self.low) / (self.high - self.low):.2%}"
-
-    def span(self, low: float, high: float) -> str:
-        return f"{(high - low) / (self.high - self.low):.2%}"
-
-
 # --- over threads ---------------------------------------------------------------------------------
 
 
 def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Chart:
-    """Throughput over threads: per server a line, its interval as a band, its peak as a ring."""
+    """Throughput over threads: a line per server, with its interval as a band."""
     counts = sorted({c.cell.threads for c in cells})
-    opacity = BAND if len(series) <= BANDS_MAX else BAND / 3
-    lines = []
-    for one in series:
-        tps = points(cells, one.label, lambda figures: figures.tps)
-        if tps:
-            lines.append(replace(_with_intervals(one, tps), peak=len(tps) > 1, band_opacity=opacity))
+    lines = [
+        _with_intervals(one, tps)
+        for one in series
+        if (tps := points(cells, one.label, lambda figures: figures.tps))
+    ]
     return _over_threads(lines, counts, Axis(title="transactions / s", from_zero=True))
 
 
@@ -152,48 +127,6 @@ def _ticks(numbers: Iterable[int]) -> tuple[tuple[float, str], ...]:
 
 
 # --- of a cell ------------------------------------------------------------------------------------
-
-
-def through_servers(
-    cells: Sequence[CellComparison], families: Mapping[str, str], series: Mapping[int, Series]
-) -> Chart:
-    """Change in throughput from server to server of a family, the base first; one line per number of threads.
-
-    `families`: each server's, in the order of the axis. Servers of different families are not joined.
-    """
-    servers = tuple(families)
-    lines = []
-    for threads, one in series.items():
-        changes = {c.cell.server: c.ratio for c in cells if c.cell.threads == threads and c.ratio}
-        if changes:
-            changes[servers[0]] = Interval(estimate=1.0, low=1.0, high=1.0)
-            estimates = {server: 100 * (ratio.estimate - 1) for server, ratio in changes.items()}
-            points = by_family(estimates, families)
-            ratios = [changes[servers[int(place)]] for place, _ in points]
-            intervals = tuple((100 * (ratio.low - 1), 100 * (ratio.high - 1)) for ratio in ratios)
-            lines.append(Line(one, points, intervals, whiskers=True))
-    return Chart(
-        Axis(
-            title="server",
-            ticks=tuple((float(place), label) for place, label in enumerate(servers)),
-            ends=(-0.25, len(servers) - 0.75),
-        ),
-        Axis(title="change, %"),
-        tuple(lines),
-        readouts=readouts(lines, lambda place: servers[int(place)][:NAME_MAX], _percent),
-    )
-
-
-def by_family(values: Mapping[str, float], families: Mapping[str, str]) -> tuple[Point, ...]:
-    """Each server's value at its place among `families`, interrupted where the family changes."""
-    points: list[Point] = []
-    before = ""
-    for place, (server, family) in enumerate(families.items()):
-        if server in values:
-            points += [(place, None)] if points and family != before else []
-            points.append((place, values[server]))
-            before = family
-    return tuple(points)
 
 
 def per_start(

@@ -146,7 +146,6 @@ def _run_value(run: Run) -> dict[str, Any]:
         "page": f"{run.folder}/index.html",
         "cells": f"{run.folder}/index.json",
         "csv": f"{run.folder}/index.csv",
-        "badge": f"{run.folder}/badge.svg",
     }
 
 

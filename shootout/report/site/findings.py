@@ -81,21 +81,9 @@ class Failure:
     cells: tuple[CellComparison, ...]
 
 
-def changes(run: Run) -> tuple[Finding, ...]:
-    """What regressed, then what improved, each the largest change first and acknowledged ones last."""
-    changed = [c for c in run.judged if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)]
-    changed.sort(key=lambda c: (c.verdict is Verdict.IMPROVED, c.acknowledged is not None, -_size(c)))
-    return tuple(Finding(run, c) for c in changed)
-
-
 def failures(run: Run) -> tuple[Failure, ...]:
     failed: defaultdict[tuple[str, str], list[CellComparison]] = defaultdict(list)
     for c in run.judged:
         if c.verdict is Verdict.FAILED:
             failed[c.cell.server, wording.first_line(c.reason)].append(c)
     return tuple(Failure(*of, tuple(cells)) for of, cells in failed.items())
-
-
-def _size(c: CellComparison) -> float:
-    decisive = wording.decisive(c)
-    return abs(wording.worsening(decisive[0], decisive[1].estimate)) if decisive else 0.0

@@ -199,7 +199,7 @@ def series_pages(every: Iterable[HistorySeries], changes: Iterable[Change]) -> t
 
 
 def _shared(series: HistorySeries) -> tuple[str, str, str, str]:
-    """What the series of one page have in common."""
+    """Return the facts that the series of one page have in common."""
     return series.runner, series.workload, series.dataset, series.settings
 
 

@@ -6,7 +6,6 @@ A cell's page has a thousand fields. As template macros they took most of a larg
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Literal
@@ -18,27 +17,12 @@ from shootout.model.history import HistoryPoint
 from shootout.model.plan import Cell
 from shootout.model.verdict import CellComparison
 from shootout.report import wording
-from shootout.report.site.cell import Round, Row
+from shootout.report.site.breaks import breakable
 from shootout.report.site.names import cell_stem
 from shootout.report.site.run import Run
 
+PERCENT = f"{numbers.SPACE}%"
 NO_POINT = f'<td class="num">{figures.NONE}</td>'
-WHOLE_MAX = 20  # characters that stay on one line: they fit a headline on a phone
-# A name such as `mysql-8.0.12`, which browsers would break after the hyphen, or a character to break after.
-_PIECES = re.compile(r"(?<![A-Za-z0-9.-])[A-Za-z0-9.]+(?:-[A-Za-z0-9.]+)+|[_/@,]")
-
-
-@lru_cache(4096, typed=True)  # every page of a run has the same names
-def breakable(name: str) -> Markup:
-    """A name with sensible places for line breaks; hyphenated parts stay whole while they are short."""
-    return Markup(_PIECES.sub(_piece, str(escape(characters.visible(name)))))
-
-
-def _piece(match: re.Match[str]) -> str:
-    text = match[0]
-    if len(text) == 1:
-        return f"{text}<wbr>"
-    return f'<span class="whole">{text}</span>' if len(text) <= WHOLE_MAX else text
 
 
 def href(root: str, run: Run, c: CellComparison, place: str = "") -> Markup:
@@ -72,13 +56,6 @@ def num(value: float | None, places: int | None = None, absent: str = figures.NO
     return Markup(f'<td class="num" data-value="{value}">{numbers.number(value, places)}</td>\n')
 
 
-def delta(ratio: float | None, here: float | None = None) -> Markup:
-    """A table field for a ratio as a change; "new" if only `here` has a value."""
-    if ratio is not None:
-        return Markup(f'<td class="num" data-value="{ratio}">{figures.percent(ratio)}</td>\n')
-    return Markup('<td class="num" data-value="1e300">new</td>\n') if here else num(None)
-
-
 def history_rows(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None]]]) -> Markup:
     """One row per run, newest first, with each cell's percentage change against the anchor."""
     parts = []
@@ -86,40 +63,11 @@ def history_rows(runs: Sequence[tuple[HistoryPoint, Iterable[HistoryPoint | None
         moment = escape(characters.visible(figures.moment(run.started)))
         parts.append(f'<tr><th scope="row" data-value="{place}">{moment}</th>')
         parts += [
-            f'<td class="num" data-value="{point.ratio:.5g}">{figures.percent(point.ratio)[:-2]}</td>'
+            f'<td class="num" data-value="{point.ratio:.5g}">'
+            f"{figures.percent(point.ratio).removesuffix(PERCENT)}</td>"
             if point
             else NO_POINT
             for point in points
         ]
-        parts.append("</tr>\n")
-    return Markup("".join(parts))
-
-
-def round_rows(every: Iterable[Round], *, base: bool) -> Markup:
-    """One row per round of a cell; with `base`, the base's throughput and the change, too."""
-    parts = []
-    for start, number, here, theirs in every:
-        parts += ["<tr>", num(start, 0), num(number, 0), *([num(theirs)] if base else ()), num(here)]
-        if base:
-            parts.append(delta(here / theirs if here is not None and theirs else None))
-        parts.append("</tr>\n")
-    return Markup("".join(parts))
-
-
-def compared_rows(every: Iterable[Row], factor: float = 1.0, *, base: bool) -> Markup:
-    """One row per figure of a cell, times `factor`; with `base`, the base's figure and the change, too."""
-
-    def figure(value: float | None, *, hidden: bool) -> Markup:
-        absent = figures.NOT_VISIBLE if hidden else figures.NONE
-        return num(None if value is None else value * factor, None, absent)
-
-    parts = []
-    for row in every:
-        parts += ['<tr><th scope="row">', breakable(row.name), "</th>\n"]
-        if base:
-            parts.append(figure(row.base, hidden=row.base_hidden))
-        parts.append(figure(row.here, hidden=row.here_hidden))
-        if base:
-            parts.append(delta(row.ratio, None if row.base_hidden else row.here))
         parts.append("</tr>\n")
     return Markup("".join(parts))

@@ -58,7 +58,6 @@ class Listing:
     title: str
     front: ListPage
     pages: tuple[Page, ...]
-    lead: str = ""  # the template, below templates/, of what the site's first page begins with; reads `page`
 
 
 @dataclass(frozen=True)

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
-from shootout.analysis import history
+from shootout.analysis import compare, history
 from shootout.errors import InputError
+from shootout.inputs import matrix
+from shootout.inputs import published as publications
 from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, SeriesKey
 from shootout.model.plan import Cell
-from shootout.model.verdict import Acknowledgement, Verdict
+from shootout.model.run import RunDocument
+from shootout.model.verdict import Acknowledgement, Comparison, Verdict
 from shootout.paths import TEMPLATES, file_stem
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
-from shootout.report.site import downloads, feeds, output, overview, published, runner, single
+from shootout.report.site import answers, downloads, feeds, output, overview, published, runner, single
 from shootout.report.site.cell import CellPage
 from shootout.report.site.history import Change, HistoryPage, SeriesPage, level_changes, series_pages
 from shootout.report.site.output import Part
-from shootout.report.site.overview import OverviewPage
+from shootout.report.site.overview import FrontPage, OverviewPage
 from shootout.report.site.page import File, Listing, Page, Render
 from shootout.report.site.render import compiled, renderer
 from shootout.report.site.run import Run
@@ -28,8 +31,8 @@ from shootout.report.site.runner import RunnerPage
 from shootout.report.site.server import ServerPage
 from shootout.report.site.workload import WorkloadPage
 
-ASSETS = ("style.css", "site.js")
 CELLS_MAX = 1200  # with pages, over all runs; each runner's newest run has all pages, whatever its size
+ASSETS = ("style.css", "site.js")
 
 Sections = Callable[[str, Sequence[Cell]], Mapping[Cell, tuple[Section, ...]]]  # of a run's cells
 
@@ -77,22 +80,33 @@ def run_pages(run: Run) -> Iterator[Page]:
     yield overview.AllCellsPage(run)
     yield overview.SettingsPage(run)
     yield from (WorkloadPage(run, cells) for cells in run.sets)
-    yield from (ServerPage(run, record) for record in run.servers.values())
+    if run.has_servers:
+        yield from (ServerPage(run, record) for record in run.servers.values())
     yield from (CellPage(run, c) for c in run.comparison.cells if run.has_page(c))
 
 
-def detailed(runs: Sequence[JudgedRun]) -> frozenset[str]:
+def detailed(runs: Sequence[JudgedRun], telling: Container[str] = ()) -> frozenset[str]:
     """The ids of the runs that get all pages, so that years of runs build in seconds; `runs`: newest first.
 
-    An old run's slices stay in its document: `shootout site` with that document alone builds all its pages.
+    `telling` runs keep them: explained ones, and the first on a new level. Of those with the same profile,
+    servers, settings and machines only the newest has all. One that repeats a published comparison has its
+    page there. An old run's slices stay in its document: `shootout site` with that document alone builds all
+    its pages.
     """
     chosen: set[str] = set()
+    kinds: set[Hashable] = set()
     runners: set[str] = set()
     cells = 0
     for run in runs:
-        cells += len(run.comparison.cells)
-        if cells <= CELLS_MAX or not runners.issuperset(run.runners):
-            chosen.add(run.id)
+        header = run.comparison.header
+        servers = tuple((server.reference, server.settings_name) for server in header.servers)
+        kind = (header.profile_name, servers, run.runners)
+        told = kind in kinds or (header.profile.published in publications.known() and bool(chosen))
+        if run.id in telling or not told:
+            cells += len(run.comparison.cells)
+            if cells <= CELLS_MAX or not runners.issuperset(run.runners):
+                chosen.add(run.id)
+        kinds.add(kind)
         runners.update(run.runners)
     return frozenset(chosen)
 
@@ -143,8 +157,8 @@ class _Site:
 
     def _front(self) -> Iterator[Part]:
         run = self.load(self.first)
-        leads = [listing for listing in self.listings if listing.lead]
-        yield from self._parts(overview.FrontPage(run, self._listed, self._changes, leads))
+        briefs = answers.briefs(self.listings)
+        yield from self._parts(FrontPage(run, self._listed, self._histories, briefs))
         yield downloads.of_site(run, self._listed, self._runners)
         yield [self._badge("badge.svg", run)]
         yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
@@ -156,7 +170,6 @@ class _Site:
         else:
             run = Run.summary(judged)
             yield from self._parts(overview.SummaryPage(run))
-        yield [self._badge(f"{run.folder}/badge.svg", run)]
         yield downloads.of_run(run)
 
     def _published(self) -> Iterator[Part]:
@@ -164,7 +177,8 @@ class _Site:
         for judged in published.newest(self.runs):
             pages.append(published.page_of(self.load(judged)))
             yield from self._parts(pages[-1])
-        yield from self._parts(published.list_page(pages))
+        if pages:
+            yield from self._parts(published.list_page(pages))
 
     def _parts(self, *pages: Page) -> Iterator[Part]:
         return (page.files(self._render) for page in pages)
@@ -176,12 +190,28 @@ class _Site:
 
     @cached_property
     def _render(self) -> Render:
-        listed = tuple((listing.title, listing.front.path) for listing in self.listings)
-        return partial(renderer(), alone=not self.runs, listed=listed, front=self.front)
+        return partial(renderer(), alone=not self.runs, menu=tuple(self._menu()))
+
+    def _menu(self) -> Iterator[tuple[str, str]]:
+        """What navigation leads to: no page without content."""
+        if self.runs:
+            yield f"Newest {self.front or 'run'}", FrontPage.path
+        if self.runs and self._histories:
+            yield "History", HistoryPage.path
+        if self.runs and published.newest(self.runs):
+            yield "Published", published.RepetitionsPage.path
+        yield from ((listing.title, listing.front.path) for listing in self.listings)
+        if self.runs:
+            yield "All runs", overview.RunsPage.path
+            yield "How to read this", ReadingPage.path
 
     @cached_property
     def _detailed(self) -> frozenset[str]:
-        return detailed(self.runs) | {self.first.id}
+        telling = {change.point.first_bad for change in self._changes}
+        for run in self.runs:
+            if any(self.sections(run.id, [c.cell for c in run.comparison.cells]).values()):
+                telling.add(run.id)
+        return detailed(self.runs, telling) | {self.first.id}
 
     @cached_property
     def _listed(self) -> tuple[Run, ...]:
@@ -213,14 +243,15 @@ class _Site:
         return {}
 
     def load(self, judged: JudgedRun) -> Run:
-        """The whole run; keeps only the last one in memory, as each takes some 100 MB."""
+        """Read the whole run; keeps only the last one in memory, as each takes some 100 MB."""
         if judged.id not in self._loaded:
             self._loaded.clear()
             document, comparison = judged.whole()
             sections = self.sections(judged.id, [c.cell for c in comparison.cells])
             pages = {page.path for page in self._histories}
             latest = self._latest(judged)
-            self._loaded[judged.id] = Run(document, comparison, latest, sections, pages)
+            reader = _for_readers(document, comparison)
+            self._loaded[judged.id] = Run(document, comparison, latest, sections, pages, reader)
         return self._loaded[judged.id]
 
     def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
@@ -234,6 +265,15 @@ class _Site:
         until_then = (point for id_, points in self._points.items() if id_ <= run.id for point in points)
         series = history.of_points((key, point) for key, point in until_then if key in keys)
         return {one.cell: one.changes[-1] for one in series if one.changes}
+
+
+def _for_readers(document: RunDocument, comparison: Comparison) -> Comparison | None:
+    """The comparison with the server that the profile names for readers; None if the run lacks it."""
+    base = matrix.reader_base(document.header.profile_name)
+    measured = {c.cell.server for c in comparison.cells if c.figures}
+    if base not in measured or all(c.base.server == base for c in comparison.cells):
+        return None
+    return compare.compare(document, base=base)
 
 
 def _newest_first(runs: Iterable[JudgedRun], front: str | None) -> tuple[JudgedRun, ...]:

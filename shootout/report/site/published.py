@@ -21,6 +21,7 @@ from shootout.report.site.page import Page
 from shootout.report.site.run import Run
 
 FOLDER = "published"  # of the site
+ABSENT = "not available here"
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Report:
-    """What sysbench reports of a run, published or measured."""
+    """Sysbench's report of a run, published or measured."""
 
     server: str
     published: bool
@@ -125,7 +126,7 @@ class PublishedPage(Page):
 
     @cached_property
     def figures(self) -> tuple[Row, ...]:
-        """The published and measured figures by workload and threads, without empty rows."""
+        """The published and measured figures by workload and threads; servers that this machine had."""
         rows = (
             Row(workload, threads, server.name, server.note, theirs, ours)
             for workload in self._workloads
@@ -137,7 +138,9 @@ class PublishedPage(Page):
                 strict=True,
             )
         )
-        return tuple(row for row in rows if row.published != Figure() or row.measured != Figure())
+        return tuple(
+            row for row in rows if row.note != ABSENT and {row.published, row.measured} != {Figure()}
+        )
 
     @cached_property
     def reports(self) -> tuple[Report, ...]:
@@ -334,7 +337,7 @@ def _compared(name: str, theirs: PublishedServer | None, record: ServerRecord | 
     if record is None:
         note = "not in this run"
     elif record.absent:
-        note = "not available here"
+        note = ABSENT
     elif theirs is None:
         note = "not published"
     elif record.reference.startswith("path:"):

@@ -9,24 +9,27 @@ from functools import cache
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from shootout import characters, figures, numbers
-from shootout.analysis import metrics, warnings
+from shootout.analysis import metrics
 from shootout.answer import SYMBOLS
 from shootout.inputs import published
 from shootout.model.verdict import CellComparison
 from shootout.paths import TEMPLATES
 from shootout.report import circumstances, commands, evidence, next_steps, wording
-from shootout.report.site import answers, findings, history, markup, names, settings, svg, workload
+from shootout.report.site import (
+    answers,
+    breaks,
+    findings,
+    history,
+    markup,
+    names,
+    overview,
+    settings,
+    svg,
+    workload,
+)
 from shootout.report.site.page import Render
 
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
-ERRORS = warnings.RETRIED | {
-    "1040": "too many connections",
-    "1053": "server shutting down",
-    "1317": "interrupted",
-    "2002": "server not reached",
-    "2003": "server not reached",
-    "2013": "connection lost",
-}
 
 
 def tone(c: CellComparison) -> str:
@@ -41,24 +44,25 @@ def strength(c: CellComparison) -> int:
     return sum(size >= least for least in STRENGTHS)
 
 
-# What templates call, by their own names.
+# Functions that templates call, by their own names.
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
-    commands.judge_with_base, commands.repeat, history.spark, markup.breakable, numbers.number,
-    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, svg.thumbnail, tone, wording.causes,
-    wording.causes_title, wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
-    wording.comment, circumstances.conditions, figures.cpu_us, figures.dataset, figures.day,
+    commands.judge_with_base, commands.repeat, history.spark, breaks.breakable, breaks.command,
+    svg.whisker, numbers.number,
+    numbers.percents, numbers.share, strength, svg.chart, svg.has_names, tone,
+    wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
+    wording.comment, circumstances.conditions, figures.dataset, figures.day,
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
-    circumstances.about, wording.false_alarms, wording.sentence,
-    figures.setting, circumstances.setting_differences, circumstances.setup, figures.signed,
+    circumstances.about, circumstances.settings_of, wording.false_alarms,
+    figures.setting, circumstances.setting_differences, circumstances.setup,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
     figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
-    findings.Finding, markup.compared_rows, markup.delta, markup.history_rows, markup.href,
-    markup.neighbours, markup.num, markup.round_rows, names.cell_stem, names.run_folder, names.runner_page,
+    findings.Finding, markup.history_rows, markup.href,
+    markup.neighbours, markup.num, names.cell_stem, names.run_folder, names.runner_page,
     names.server_page,
 )  # fmt: skip
 
@@ -101,16 +105,15 @@ def _environment() -> Environment:
         "NOT_VISIBLE": figures.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
-        "ERRORS": ERRORS,
         "LEANINGS": wording.LEANINGS,
+        "BRIEFS_MAX": overview.BRIEFS_MAX,
         "LISTED_MAX": findings.LISTED_MAX,
         "OTHERS_MAX": findings.OTHERS_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": SYMBOLS,
-        "front": None,  # the profile on its first page; None: the newest run's
         "alone": False,  # whether it has no runs
-        "listed": (),  # titles and pages of lists beside the runs, in navigation
+        "menu": (),  # titles and paths of the pages that navigation leads to
         "SERIES_SYMBOLS": svg.symbols(),
         "TITLES": metrics.TITLES,
     }

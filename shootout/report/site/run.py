@@ -10,7 +10,6 @@ from typing import get_args
 
 from msgspec import structs
 
-from shootout import figures
 from shootout.analysis import history
 from shootout.chart import Chart, Series
 from shootout.model.history import ChangePoint
@@ -22,8 +21,9 @@ from shootout.report import headlines, wording
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
 from shootout.report.site import charts, names
-from shootout.report.site.charts import RatioAxis
 from shootout.report.site.settings import SettingRow, grouped
+from shootout.report.site.standing import Standing
+from shootout.report.site.svg import RatioAxis
 
 MACHINE = "the machine"
 
@@ -35,6 +35,7 @@ class Run:
     changes: Mapping[Cell, ChangePoint] = field(default_factory=dict)  # the latest up to this run
     sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # by capabilities
     history_pages: Container[str] = ()  # paths of those that the site has
+    reader: Comparison | None = None  # with the server that its readers know, if that is not the base
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:
@@ -70,25 +71,14 @@ class Run:
     def headlines(self) -> tuple[headlines.Headline, ...]:
         return headlines.of_heads(self.comparison)
 
-    def fastest(self, workload: str) -> str:
-        """The servers with a workload's highest throughput, and at which numbers of threads."""
-        ascending = sorted(
-            (c.cell.threads, c.figures.tps.estimate, c.cell.server)
-            for c in self.comparison.cells
-            if c.figures and c.cell.workload == workload
-        )
-        best = {threads: server for threads, _, server in ascending}
-        texts = []
-        for server, count in Counter(best.values()).most_common():
-            counts = [threads for threads in best if best[threads] == server]
-            at = figures.threads(1) if counts == [1] else f"{', '.join(map(str, counts))} threads"
-            texts.append(server if count == len(best) else f"{server} at {at}")
-        return "; ".join(texts)
-
     @cached_property
-    def workloads(self) -> tuple[str, ...]:
-        """Names, in the order of blocks."""
-        return tuple(dict.fromkeys(block.workload for block in self.document.header.blocks))
+    def standing(self) -> Standing | None:
+        """How several heads stand beside the server that readers know; None with fewer."""
+        if len(self.available_heads) < 2:
+            return None
+        comparison = self.reader or self.comparison
+        (base, _), *_ = Counter(c.base.server for c in comparison.cells if c.cell != c.base).most_common(1)
+        return Standing(comparison, base, self.shown)
 
     @property
     def complete(self) -> bool:
@@ -119,8 +109,18 @@ class Run:
         return len(wording.measured(self.judged))
 
     def has_page(self, c: CellComparison) -> bool:
-        """Whether a cell has a page: one without a verdict has none, unless nothing is compared."""
+        """Whether a cell has a page: among many servers one that changed, failed, or likely changed.
+
+        One without a verdict has none, unless nothing is compared.
+        """
+        if len(self.heads) > 1 and c.verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE):
+            return bool(c.leaning or self.sections.get(c.cell))
         return c.verdict is not Verdict.UNJUDGED or not self.heads
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether its servers have pages: two stand side by side on every other page."""
+        return len(self.servers) != 2
 
     @property
     def decided_by_others(self) -> bool:
@@ -207,8 +207,11 @@ class Run:
         pages = ((self.document.header.runner_of(c.cell), self.history(c)) for c in cells)
         return {runner.fingerprint: page for runner, page in pages if runner and page}
 
+    def set_named(self, workload: str, dataset: str) -> CellSet:
+        return next(s for s in self.sets if (s.workload, s.dataset) == (workload, dataset))
+
     def set_of(self, cell: Cell) -> CellSet:
-        return next(s for s in self.sets if (s.workload, s.dataset) == (cell.workload, cell.dataset))
+        return self.set_named(cell.workload, cell.dataset)
 
     @cached_property
     def datasets(self) -> tuple[Dataset, ...]:
@@ -357,11 +360,6 @@ class CellSet:
         throughputs is far more certain than either, and verdicts rest on the ratio. Bases have no interval.
         """
         return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
-
-    @property
-    def thumbnail(self) -> Chart | None:
-        series = self.run.shown
-        return charts.over_threads(self.cells, series, lambda figures: figures.tps.estimate)
 
 
 def _with_change_interval(c: CellComparison) -> CellComparison:

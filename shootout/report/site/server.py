@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from shootout.answer import Table
 from shootout.chart import Chart
-from shootout.model.run import ServerRecord, SettingRecord
+from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.report import headlines, wording
-from shootout.report.site import charts
+from shootout.report.site import charts, settings
 from shootout.report.site.names import server_page
 from shootout.report.site.page import RunPage
 from shootout.report.site.run import CellSet, WarningEntry, tally
-from shootout.report.site.settings import compared_settings
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,7 @@ class ServerPage(RunPage):
         return charts.throughput(cells.cells, series)
 
     @property
-    def settings(self) -> tuple[tuple[SettingRecord, str | None], ...]:
+    def settings(self) -> Table:
         """Its settings with the base's effective values, deviations first."""
-        return compared_settings(self.record, self.run.servers.get(self.bases[0]) if self.bases else None)
+        base = self.run.servers.get(self.bases[0]) if self.bases else None
+        return settings.compared(self.record, base, "requested and effective values")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shootout import figures
+from shootout.answer import Table
 from shootout.model.run import ServerRecord, SettingRecord
 
 GROUPS = (
@@ -64,12 +66,33 @@ def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRo
     return tuple((title, tuple(rows)) for title, rows in groups.items() if rows)
 
 
-def compared_settings(
-    here: ServerRecord, base: ServerRecord | None
-) -> tuple[tuple[SettingRecord, str | None], ...]:
-    """A server's settings with its base's effective values, deviations first."""
+def compared(here: ServerRecord, base: ServerRecord | None, about: str, *, all_: bool = True) -> Table:
+    """Show a server's settings beside its base's, deviations first; or, unless `all_`, only deviations."""
     theirs = {setting.name: setting.effective for setting in base.settings} if base else {}
-    deviations_first = sorted(
-        here.settings, key=lambda s: (not (s.differs or s.lacking), s.requested is None)
-    )
-    return tuple((setting, theirs.get(setting.name)) for setting in deviations_first)
+    rows = []
+    for each in sorted(here.settings, key=lambda s: (not (s.differs or s.lacking), s.requested is None)):
+        other = theirs.get(each.name)
+        if all_ or each.differs or each.lacking or (base and other != each.effective):
+            values = (each.requested, each.effective, *([other] if base else []))
+            shown = [None if value is None else figures.setting(value, each.name) for value in values]
+            if each.note and shown[1] is not None:
+                shown[1] += f" ({each.note})"
+            rows.append((_named(each), *shown, _state(each)))
+    of_base = ("effective on the base",) if base else ()
+    columns = ("setting", "requested", "effective", *of_base, "as requested")
+    return Table(columns, tuple(rows), f"Profile {here.settings_name}: {about}", sortable=True)
+
+
+def _named(setting: SettingRecord) -> str:
+    variables = " and ".join(setting.variables)
+    return setting.name if variables in ("", setting.name) else f"{setting.name} ({variables})"
+
+
+def _state(setting: SettingRecord) -> str | None:
+    """Say whether the server has what was requested."""
+    if setting.lacking or setting.differs:
+        return "lacking" if setting.lacking else "differs"
+    if setting.requested is None:
+        return None
+    unknown = "cannot be read" if setting.variables else "built in"
+    return unknown if setting.effective is None else "yes"

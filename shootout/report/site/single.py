@@ -9,7 +9,7 @@ from shootout.report.site.page import Page, Render
 
 _STYLE = re.compile(r'<link rel="stylesheet"[^>]*>')
 _SCRIPT = re.compile(r'<script src="[^>]*></script>')
-# What leads to other files of the site: the feed, the navigation, and the links of pages.
+# Links to other files of the site: the feed, the navigation, and the links of pages.
 _ELSEWHERE = re.compile(
     r'<link rel="alternate"[^>]*>\s*|<nav aria-label="Site">.*?</nav>'
     r'|(?<=<a)([^>]*?) href="(?!#|https?:)[^"]*"',

@@ -14,8 +14,10 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from shootout import characters, numbers
-from shootout.chart import MARKERS, Axis, Chart, Line
+from shootout import characters, figures, numbers
+from shootout.chart import MARKERS, Axis, Chart, Line, Series
+from shootout.model.verdict import Interval
+from shootout.report.site.breaks import breakable
 
 UNIT = 1000
 DASHES = {"dot": "2 3", "dash": "6 4", "longdash": "10 4", "dashdot": "7 3 2 3"}
@@ -33,7 +35,7 @@ SYMBOLS = {  # path data; a circle is none
     "star": "M0.0 -4.5L1.2 -1.6L4.3 -1.4L1.9 0.6L2.6 3.6L0.0 2.0L-2.6 3.6L-1.9 0.6L-4.3 -1.4L-1.2 -1.6z",
     "pentagon": "M0.0 -4.5L4.3 -1.4L2.6 3.6L-2.6 3.6L-4.3 -1.4z",
 }
-RING_RADIUS = 8.5
+BAND = 0.18  # opacity of a band around a line
 NARROW, WIDE = 190, 480  # widths of the plot area for few and for more labels of x
 CHARACTER = 7.0
 NAMED = range(2, 13)  # so many lines have their names at their ends, with room for each
@@ -101,17 +103,6 @@ class Drawing:
         )
 
     @cached_property
-    def thumbnail(self) -> Markup:
-        """The lines only; a single point is a dot."""
-        parts = []
-        for line in self.chart.lines:
-            pieces = self._pieces(line)
-            parts.append(_stroke(line, pieces))
-            if sum(map(len, pieces)) == 1:
-                parts.append(_dots(line, pieces, 8))
-        return _nested(parts)
-
-    @cached_property
     def readouts(self) -> Markup:
         """Vertical stripes with the exact values at each x as titles; the first is focusable."""
         at = [self.x(x) for x, _ in self.chart.readouts]
@@ -135,7 +126,7 @@ class Drawing:
                 *(f'<path class="grid" d="M0 {_down(self.y(value)):.1f}H{UNIT}"/>' for value, _ in ticks),
                 f'<path class="axis" d="M0 {UNIT}H{UNIT}"/>',
                 *self._rules(),
-                *(part for line in self.chart.lines for part in self._line(line)),
+                *(_of(line.series, "".join(self._line(line))) for line in self.chart.lines),
             ]
         )
 
@@ -164,7 +155,7 @@ class Drawing:
         ]
         if len(ends) > 1 and not line.whiskers:
             d = _path([*((x, high) for x, _, high in ends), *((x, low) for x, low, _ in reversed(ends))])
-            yield f'<path d="{d}z" style="fill:{color_of(f"{color}/{line.band_opacity}")}"/>'
+            yield f'<path class="band" d="{d}z" style="fill:{color_of(f"{color}/{BAND}")}"/>'
         elif ends:
             d = "".join(f"M{x:.1f} {low:.1f}V{high:.1f}" for x, low, high in ends)
             yield f'<path d="{d}" style="stroke:{color_of(color)};stroke-width:1.5"/>'
@@ -178,19 +169,15 @@ class Drawing:
             yield _dots(line, pieces, line.dots)
 
     def _symbols(self) -> Iterator[str]:
-        """The elements that keep their shape: symbols of points and rings around peaks."""
+        """The elements that keep their shape: symbols of points."""
         for line in self.chart.lines:
-            points = [(self.x(x), 1 - self.y(y)) for x, y in line.points if y is not None]
-            color = color_of(line.series.color)
             if line.marked:
                 symbols = "".join(
-                    f'<use href="#mark-{line.series.marker}" x="{x:.2%}" y="{y:.2%}"/>' for x, y in points
+                    f'<use href="#mark-{line.series.marker}" x="{self.x(x):.2%}" y="{1 - self.y(y):.2%}"/>'
+                    for x, y in line.points
+                    if y is not None
                 )
-                yield f'<g style="fill:{color}">{symbols}</g>'
-            if line.peak:
-                x, y = min(points, key=lambda point: point[1])
-                where = f'cx="{x:.2%}" cy="{y:.2%}" r="{RING_RADIUS}"'
-                yield f'<circle class="ring" {where} style="stroke:{color}"/>'
+                yield _of(line.series, f'<g style="fill:{color_of(line.series.color)}">{symbols}</g>')
 
     def names(self) -> Iterator[str]:
         """The names of lines beside their last points, and what leads there."""
@@ -202,15 +189,17 @@ class Drawing:
         ends.sort(key=lambda end: end[0])
         for place, (y, x, one) in zip(_spread([y for y, *_ in ends], NAME_HEIGHT), ends, strict=True):
             leader = f'x1="{x:.2%}" y1="{y:.2%}" x2="100%" y2="{place:.2%}"'
-            yield f'<line {leader} style="stroke:{color_of(one.color)}"/>'
+            stroke = f'<line {leader} style="stroke:{color_of(one.color)}"/>'
             name = escape(characters.visible(one.label))
-            yield f'<text x="100%" dx="5" y="{place:.2%}" dy="4">{name}</text>'
+            yield _of(one, f'{stroke}<text x="100%" dx="5" y="{place:.2%}" dy="4">{name}</text>')
 
     def _labels(self) -> Iterator[str]:
         chart = self.chart
         for value, label in _ticks(chart.y, self.y):
             yield f'<text x="0" dx="-8" y="{1 - self.y(value):.2%}" dy="4" text-anchor="end">{label}</text>'
-        for x, label, wide in self._x_labels():
+        if chart.x.slanted:
+            yield from self._slanted()
+        for x, label, wide in () if chart.x.slanted else self._x_labels():
             side = ("start" if x < 0.1 else "end" if x > 0.9 else "middle") if len(label) > 6 else "middle"
             room = ' class="wide"' if wide else ""
             yield f'<text{room} x="{x:.2%}" y="100%" dy="18" text-anchor="{side}">{label}</text>'
@@ -221,6 +210,17 @@ class Drawing:
         for rule in chart.rules:
             if rule.label:
                 yield f'<text x="{self.x(rule.at):.2%}" dx="4" y="100%" dy="-6">{rule.label}</text>'
+
+    def _slanted(self) -> Iterator[str]:
+        for value, label in _ticks(self.chart.x, self.x):
+            text = f'<text transform="rotate(-48)" text-anchor="end">{label}</text>'
+            place = f'class="slanted" x="{self.x(value):.2%}" y="100%"'
+            yield f'<svg {place}><g transform="translate(4 14)">{text}</g></svg>'
+        for value, name in self.chart.x.groups:
+            yield (
+                f'<text class="group" x="{self.x(value):.2%}" y="100%" dy="60" text-anchor="middle">'
+                f"{escape(characters.visible(name))}</text>"
+            )
 
     def _x_labels(self) -> Iterator[tuple[float, str, bool]]:
         """Position, text, and whether there is room only at WIDE."""
@@ -253,15 +253,66 @@ def has_names(chart: Chart | None) -> bool:
     return len(names) in NAMED and max(map(len, names)) <= NAME_MAX
 
 
-def thumbnail(chart: Chart) -> Markup:
-    """A chart's lines as a small inline SVG element."""
-    return Markup(f'<svg class="thumbnail" aria-hidden="true">{Drawing(chart).thumbnail}</svg>')
+@dataclass(frozen=True)
+class RatioAxis:
+    """An axis shared by the intervals in a table's rows."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, ratios: Sequence[Interval], margin: float) -> RatioAxis:
+        """An axis with room for all ratios and the margin, plus 5 % at each end."""
+        low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
+        high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
+        padding = 0.05 * (high - low)
+        return cls(low=low - padding, high=high + padding)
+
+    def at(self, ratio: float) -> str:
+        return f"{(ratio - self.low) / (self.high - self.low):.2%}"
+
+    def span(self, low: float, high: float) -> str:
+        return f"{(high - low) / (self.high - self.low):.2%}"
+
+
+@dataclass(frozen=True)
+class Forest:
+    """Changes with intervals: a row has a name, a note, a ratio, and the verdict that lends it colour."""
+
+    rows: tuple[tuple[str, str, Interval, str], ...]
+
+    def __html__(self) -> str:
+        axis = RatioAxis.over([ratio for _, _, ratio, _ in self.rows], 0.0)
+        rows = (
+            Markup('<li><span>{} <small>{}</small></span>{}<b class="{}">{}</b></li>').format(
+                breakable(name), note, whisker(ratio, axis, tone), tone, figures.change(ratio)
+            )
+            for name, note, ratio, tone in self.rows
+        )
+        return Markup('<ul class="forest">{}</ul>').format(Markup("").join(rows))
+
+
+def whisker(ratio: Interval, axis: RatioAxis, tone: str, margin: float = 0.0) -> Markup:
+    """A ratio's interval on an axis with a line at 1, and the margin as a band around that."""
+    band = f'x="{axis.at(1 - margin)}" width="{axis.span(1 - margin, 1 + margin)}" height="22"'
+    bar = f'x="{axis.at(ratio.low)}" width="{axis.span(ratio.low, ratio.high)}" y="8" height="6" rx="3"'
+    return Markup(
+        f'<svg class="whisker {tone}" width="100%" height="22" aria-hidden="true">'
+        f'<rect class="margin" {band}/>'
+        f'<line class="zero" x1="{axis.at(1)}" x2="{axis.at(1)}" y1="0" y2="22"/>'
+        f'<rect class="range" {bar}/><circle cx="{axis.at(ratio.estimate)}" cy="11" r="4.5"/></svg>'
+    )
 
 
 def color_of(role: str) -> str:
     """`--series-1/0.2` as CSS."""
     name, _, opacity = role.partition("/")
     return f"color-mix(in srgb,var({name}) {float(opacity):.0%},transparent)" if opacity else f"var({name})"
+
+
+def _of(one: Series, parts: str) -> str:
+    """Parts of a chart that a reader may pick and unpick with their series."""
+    return f'<g data-series="{one.number}">{parts}</g>'
 
 
 def _down(share: float) -> float:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import figures
-from shootout.chart import Chart, Series
+from shootout.chart import Chart
 from shootout.model.run import FLUSH_S, FLUSHES
 from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
 from shootout.report.site import charts
@@ -17,10 +16,8 @@ from shootout.report.site.run import CellSet, WarningEntry
 
 KILO = 1000.0
 PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
-READS, WRITES = "oltp_read_only", "oltp_read_write"  # published tables report their quotient
 
 SmallChart = tuple[str, str, Chart]  # id, title, chart
-Quotient = tuple[str, tuple[float | None, ...], float | None]  # server; by threads; of the peaks
 Getter = Callable[[CellFigures], float | None]
 
 
@@ -74,48 +71,15 @@ class WorkloadPage(RunPage):
         return tuple(peaks)
 
     @property
-    def by_threads(self) -> dict[int, Series]:
-        return {
-            threads: Series(figures.threads(threads), number)
-            for number, threads in enumerate(self.set.threads, start=1)
-        }
-
-    @property
-    def through_servers(self) -> Chart | None:
-        """The change from server to server; None with fewer than two heads."""
-        if len(self.set.heads) < 2:
-            return None
-        servers = (*(label for label in self.set.servers if label not in self.set.heads), *self.set.heads)
-        families = {label: self.run.servers[label].family for label in servers}
-        cells = [c for c in self.set.cells if c.base.server == servers[0]]
-        return charts.through_servers(cells, families, self.by_threads)
+    def panel(self) -> Chart | None:
+        """Its servers by version; None with fewer than two heads."""
+        standing = self.run.standing
+        return standing.panels.get((self.set.workload, self.set.dataset)) if standing else None
 
     @property
     def curves(self) -> tuple[CurveComparison, ...]:
         key = (self.set.workload, self.set.dataset)
         return tuple(c for c in self.run.comparison.curves if (c.workload, c.dataset) == key)
-
-    @cached_property
-    def quotients(self) -> tuple[Quotient, ...]:
-        """Read-only over read-write throughput by server; empty unless the run has both workloads."""
-        if self.name not in (READS, WRITES):
-            return ()
-        sets = {s.workload: s for s in self.run.sets if s.dataset == self.set.dataset}
-        if READS not in sets or WRITES not in sets:
-            return ()
-        quotients = []
-        for label in self.set.servers:
-            reads, writes = (
-                dict(points(sets[name].cells, label, lambda figures: figures.tps.estimate))
-                for name in (READS, WRITES)
-            )
-            of_threads = tuple(
-                reads[count] / writes[count] if count in reads and writes.get(count) else None
-                for count in self.set.threads
-            )
-            peaks = max(reads.values()) / max(writes.values()) if reads and any(writes.values()) else None
-            quotients.append((label, of_threads, peaks))
-        return tuple(quotients)
 
     @property
     def measured(self) -> tuple[CellComparison, ...]:
@@ -162,7 +126,7 @@ def written_kb_per_s(figures: CellFigures) -> float | None:
 
 
 def flush_ms(figures: CellFigures) -> float | None:
-    """How long a flush of the disk took; None where nearly no transaction waits for one."""
+    """Compute how long a flush of the disk took; None where nearly no transaction waits for one."""
     flushes = figures.counters.get(FLUSHES, 0.0)
     return KILO * figures.counters.get(FLUSH_S, 0.0) / flushes if flushes >= FLUSHES_MIN else None
 

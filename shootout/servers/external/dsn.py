@@ -125,7 +125,7 @@ def redacted(text: str) -> str:
 
 
 def _safe_to_show(text: str) -> str:
-    """Like `redacted`, but stricter: `text` may not be an address at all."""
+    """Redact more strictly than `redacted`: `text` may not be an address at all."""
     if "://" not in text:
         return "…"
     return redacted(text) if "@" in text else re.sub(r"(://[^:]*):.*", r"\1:…", text)

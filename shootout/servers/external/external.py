@@ -112,7 +112,7 @@ class External(Running):
         return self.query("SELECT @@hostname, @@port, @@datadir, @@socket")[0]
 
     def status(self) -> dict[str, float]:
-        """The server's global status counters; none if this account may not read them."""
+        """Read the server's global status counters; none if this account may not read them."""
         try:
             return super().status()
         except MeasureError as error:
@@ -145,7 +145,7 @@ class External(Running):
         )
 
     def removing(self, schema: str) -> tuple[str, ...]:
-        """The statements that drop a schema of this run. Raises MeasureError for any other schema."""
+        """Write the statements that drop a schema of this run. Raises MeasureError for any other schema."""
         mark = self.mark(schema)
         if mark is None:
             return ()
@@ -154,7 +154,7 @@ class External(Running):
         return super().removing(schema)
 
     def mark(self, schema: str) -> str | None:
-        """The token in a schema's mark; "" if it has no mark of ours, None if there is no such schema."""
+        """Read the token in a schema's mark; "" without a mark of ours, None if there is no such schema."""
         if not self.query(f"SELECT 1 FROM information_schema.schemata WHERE schema_name = '{schema}'"):
             return None
         columns = self.query(

@@ -19,14 +19,14 @@ _CREDENTIALS = struct.Struct("3i")  # pid, uid, gid: socket(7), SO_PEERCRED
 
 
 def socket_pid(link: socket.socket) -> int | None:
-    """The server that listens on a unix socket; None if another process does, such as systemd."""
+    """Find the server that listens on a unix socket; None if another process does, such as systemd."""
     credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
     pid: int = _CREDENTIALS.unpack(credentials)[0]
     return pid if pid > 0 and _is_server(pid) else None
 
 
 def loopback_pid(hostname: str, pid_file: Path, uptime_s: float) -> int | None:
-    """The server behind a TCP connection that `is_local`, checked against what the server reports.
+    """Find the server behind a TCP connection that `is_local`, checked against what the server reports.
 
     Port forwarding leads elsewhere, and a container has its own files and pids: so the process must also be
     as old as the server's uptime.
@@ -58,7 +58,7 @@ def is_local(link: socket.socket) -> bool:
 
 
 def _is_server(pid: int) -> bool:
-    """By name; a server started through a loader has it among its first arguments."""
+    """Tell a server by its name; one started through a loader has it among its first arguments."""
     try:
         arguments = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
     except OSError:

@@ -21,14 +21,14 @@ def write(file: Path, statements: Sequence[str]) -> None:
 
 
 def new_password() -> str:
-    """A random password with a character of every kind, for servers whose my.cnf sets a policy."""
+    """Make a random password with a character of every kind, for servers whose my.cnf sets a policy."""
     return secrets.token_urlsafe(24) + "-aA1"
 
 
 def created(
     family: Family, version: Version, passwords: Mapping[str, str], hosts: Sequence[str] = ("localhost",)
 ) -> list[str]:
-    """Statements that create the accounts; run before the server listens, so no account lacks a password.
+    """Write statements that create the accounts, run before the server listens: none lacks a password.
 
     `passwords`: of root and LOAD_USER. `hosts`: where load comes from.
     """
@@ -53,7 +53,7 @@ def created(
 
 
 def only_root(family: Family, version: Version) -> list[str]:
-    """Statements that remove every account but root@localhost, and the schema `test`, from new tables."""
+    """Write statements that remove every account but root@localhost, and the schema `test`."""
     table = "global_priv" if family == "mariadb" and version >= (10, 4, 0) else "user"
     return [
         f"DELETE FROM mysql.{table} WHERE User = '' OR (User = 'root' AND Host <> 'localhost');",

@@ -26,7 +26,7 @@ _NOT_COPIED = ("auto.cnf", "ib_logfile*", "*.err", "*.pid")
 
 
 def tables(installation: Installation, directory: Path) -> list[str] | Path:
-    """The SQL for an empty mysql schema, or the shipped data directory of a server without SQL scripts.
+    """Find the SQL for an empty mysql schema, or the shipped data directory of a server without SQL scripts.
 
     `directory`: the instance's. Raises InputError without either, MeasureError if the server's script fails.
     """

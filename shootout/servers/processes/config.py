@@ -60,6 +60,6 @@ def write(
 
 
 def quoted(path: Path) -> str:
-    """A path quoted for my.cnf."""
+    """Quote a path for my.cnf."""
     escaped = str(path).replace("\\", "\\\\")
     return f'"{escaped}"'

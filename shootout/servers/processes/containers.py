@@ -176,14 +176,14 @@ def _require_engine(name: str) -> None:
 
 
 def message(error: Exception) -> str:
-    """The engine's message on one line."""
+    """Write the engine's message on one line."""
     explanation = error.explanation if isinstance(error, APIError) else None
     return " ".join(str(explanation or error).split())
 
 
 @contextmanager
 def watched_name(client: DockerClient) -> Iterator[str]:
-    """A name for a container that is removed afterwards, even if this process is killed.
+    """Name a container that is removed afterwards, even if this process is killed.
 
     A lock in the cache shows that we live. If we die, the watchdog removes the container; if the watchdog is
     killed as well, the next run does.
@@ -217,7 +217,7 @@ def watched_name(client: DockerClient) -> Iterator[str]:
 
 
 def output_of(image: str, command: Sequence[str]) -> tuple[str, int]:
-    """A command's output and exit code."""
+    """Run a command; return its output and exit code."""
     process = ContainerProcess(image, command, {"network": "none"})
     try:
         code = process.wait()

@@ -116,7 +116,7 @@ def begin(
     cpus: Sequence[int] = (),
     start_timeout_s: float = START_TIMEOUT_S,
 ) -> Instance:
-    """Like `start` without waiting, so that several servers can start at once."""
+    """Do as `start` without waiting, so that several servers can start at once."""
     directory = directory.absolute()
     with ExitStack() as held, config.writing(directory):
         try:
@@ -208,7 +208,7 @@ class Instance(Running):
         return self._process.poll() is None
 
     def error_log_tail(self, lines: int = 12) -> str:
-        """The error log's last lines since the start, without notes if there are errors."""
+        """Read the error log's last lines since the start, without notes if there are errors."""
         return log.tail(self.directory / "error.log", lines, self._log_begins)
 
     def post_mortem(self) -> str:

@@ -27,7 +27,7 @@ _OWNER = "instance"  # in such a folder: a link to the instance directory
 
 @contextmanager
 def working_directory(cache: Path, name: str, data: Path | None = None) -> Iterator[Path]:
-    """A temporary directory for instance directories, in the cache or in `data`.
+    """Make a temporary directory for instance directories, in the cache or in `data`.
 
     Removes the leftovers of killed runs first. `data` may be shared with other users. Raises InputError if
     the directory cannot be made or another process holds it. Main thread only.
@@ -106,7 +106,7 @@ def end_servers(directory: Path) -> None:
 
 @contextmanager
 def socket_folder(directory: Path) -> Iterator[Path]:
-    """A folder with a short path for an instance's socket."""
+    """Make a folder with a short path for an instance's socket."""
     with tempfile.TemporaryDirectory(prefix=_SOCKET_PREFIX) as folder:
         (Path(folder) / _OWNER).symlink_to(directory)
         yield Path(folder)

@@ -43,12 +43,12 @@ _CAUSE_LINES = 40  # of the tail: servers log on after the cause
 
 
 def length(log: Path) -> int:
-    """The log's present size: the offset of its next line."""
+    """Return the log's present size: the offset of its next line."""
     return log.stat().st_size if log.exists() else 0
 
 
 def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
-    """A log's last lines from offset `begins` on, without notes if there are errors."""
+    """Read a log's last lines from offset `begins` on, without notes if there are errors."""
     try:
         with log.open("rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -62,7 +62,7 @@ def tail(log: Path, lines: int = 12, begins: int = 0) -> str:
 
 
 def failure(what: str, directory: Path, begins: int = 0) -> str:
-    """A message for a failed server: what failed, the cause if it is known, and the log's tail.
+    """Write a message for a failed server: what failed, the cause if it is known, and the log's tail.
 
     The log before offset `begins` belongs to another start.
     """

@@ -81,7 +81,7 @@ class Source:
 
 
 def find(directory: str, revision: str) -> Source:
-    """The commit that `revision` names in a repository. Raises InputError, MeasureError if git hangs."""
+    """Find the commit that `revision` names in a repository. Raises InputError, MeasureError if git hangs."""
     repository = Path(os.path.abspath(Path(directory).expanduser()))  # noqa: PTH100 (as for path:)
     if re.fullmatch(r"[0-9a-f]{40}", revision) and repository.is_dir():
         return Source(repository, revision)  # `fetch` reports it if it does not exist
@@ -94,7 +94,7 @@ def find(directory: str, revision: str) -> Source:
 
 
 def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
-    """The commits from `good` to `bad` along first parents, both included, the oldest first.
+    """List the commits from `good` to `bad` along first parents, both included, the oldest first.
 
     So a merge stands for its whole branch. Raises InputError if `good` is no ancestor on that line.
     """
@@ -104,18 +104,35 @@ def history(repository: str, good: str, bad: str) -> tuple[Commit, ...]:
     text += _git(first.repository, *log, f"{first.commit}..{last.commit}") or ""
     rows = [*zip(*[iter(text.split("\0"))] * len(_FIELDS), strict=False)]
     if len(rows) < 2 or rows[1][1].split()[:1] != [first.commit]:
-        raise InputError(
-            f"{good} is not on the line of first parents of {bad}; expected its ancestor, such as "
-            f"$(git merge-base {good} {bad})"
-        )
+        raise InputError(_no_line(first, last, good, bad))
     return tuple(
         Commit(hash, len(parents.split()), author, date, subject.strip("\n"))
         for hash, parents, author, date, subject in rows
     )
 
 
+def _no_line(first: Source, last: Source, good: str, bad: str) -> str:
+    """Say why no line of first parents leads from one commit to another, and which commits have one."""
+    repository = first.repository
+    if first == last:
+        return f"{good} and {bad} are the same commit; expected two"
+    if _git(repository, "merge-base", "--is-ancestor", last.commit, first.commit) is not None:
+        return f"{good} is newer than {bad}; expected the older commit as --good"
+    line = (_git(repository, "rev-list", "--first-parent", last.commit) or "").split()
+    later = {
+        *(_git(repository, "rev-list", "--ancestry-path", f"{first.commit}..{last.commit}") or "").split()
+    }
+    said = f"{good} is not on the line of first parents of {bad}; expected "
+    if merges := [commit for commit in line if commit in later]:
+        merge = merges[-1]
+        branch = (_git(repository, "rev-parse", f"{merge}^2") or "").strip()
+        within = f", or --bad {merge[:12]}^2 to bisect that branch" if branch != first.commit else ""
+        return f"{said}--good {merge[:12]}, which merged its branch{within}"
+    return f"{said}its ancestor, such as $(git merge-base {good} {bad})"
+
+
 def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source | None:
-    """The newest commit without the changes of these, the oldest first; None if they do not revert cleanly.
+    """Make the newest commit without these, the oldest first; None if they do not revert cleanly.
 
     It is made in the cache's work tree; no branch or tag names it, and it is the same commit each time.
     Raises MeasureError if git fails.
@@ -144,7 +161,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: Progress = no_progress,
 ) -> Path:
-    """The directory of the commit's server, built if it is missing; it stays until `held` is closed.
+    """Find the directory of the commit's server, built if it is missing; it stays until `held` is closed.
 
     Raises InputError without a build command, BuildError, and MeasureError if git or the disk fails.
     """
@@ -164,7 +181,7 @@ def fetch(
 
 
 def digest(directory: Path) -> str:
-    """The hash of a tree's files and their names, without its commit: equal ones are the same server."""
+    """Hash a tree's files and their names, without its commit: equal ones are the same server."""
     whole = hashlib.sha256()
     for path in sorted(directory.rglob("*")):
         if path.is_file() and not path.is_symlink() and path.name != layout.COMMIT:
@@ -207,7 +224,7 @@ def _work_tree(source: Source, work_trees: Path) -> Path:
 
 @contextmanager
 def _held(source: Source, work_trees: Path) -> Iterator[int]:
-    """The lock of a repository's work tree, as a file descriptor."""
+    """Hold the lock of a repository's work tree, as a file descriptor."""
     work_trees.mkdir(parents=True, exist_ok=True)
     with locking.locked(work_trees / f".{_work_tree(source, work_trees).name}.lock") as lock:
         yield lock
@@ -228,7 +245,7 @@ def _check_out(source: Source, work_tree: Path) -> None:
 
 
 def _run(build: Build, work_tree: Path, log: Path, lock: int) -> int | None:
-    """The exit code of the build command; None if it took too long. No process of it survives."""
+    """Run the build command; return its exit code, None if it took too long. No process of it survives."""
     jobs = str(build.jobs or len(os.sched_getaffinity(0)))
     variables = {"MAKEFLAGS": f"-j{jobs}", "CMAKE_BUILD_PARALLEL_LEVEL": jobs, "JOBS": jobs}
     if shutil.which("ccache"):

@@ -68,7 +68,7 @@ class Cleared(Value):
 
 
 def limit_bytes(environment: Mapping[str, str]) -> int:
-    """The cache's size limit. Raises InputError if the variable is not a size."""
+    """Read the cache's size limit. Raises InputError if the variable is not a size."""
     written = environment.get(LIMIT_VARIABLE, "")
     if not written:
         return LIMIT_BYTES
@@ -108,7 +108,7 @@ def clear(cache: Path) -> Cleared:
 
 
 def manifest(directory: Path) -> Manifest | None:
-    """A template's manifest; None if it is missing or does not match the files."""
+    """Read a template's manifest; None if it is missing or does not match the files."""
     try:
         written = decoded((directory / "template.json").read_bytes(), Manifest)
         return written if written.files == sizes(directory / "data") else None
@@ -117,7 +117,7 @@ def manifest(directory: Path) -> Manifest | None:
 
 
 def sizes(directory: Path) -> dict[str, int]:
-    """The sizes of all files below a directory, by path."""
+    """List the sizes of all files below a directory, by path."""
     return {
         str(file.relative_to(directory)): file.stat().st_size
         for file in directory.rglob("*")
@@ -128,7 +128,7 @@ def sizes(directory: Path) -> dict[str, int]:
 def _entries(cache: Path) -> Sequence[Entry]:
     """Most recently used first."""
     targets = {
-        # What is half built has a name of its own.
+        # A half-built entry has a name of its own.
         directory.with_name(re.sub(r"^\.(.*)\.partial$", r"\1", directory.name))
         for folder in set(_FOLDERS.values())
         for directory in (cache / folder).glob("*")

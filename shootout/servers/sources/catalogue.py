@@ -51,12 +51,12 @@ class Fetched(Value):
 
 
 def load() -> dict[str, CatalogueEntry]:
-    """Every entry by id, in the file's order. Raises InputError for an invalid file."""
+    """Read every entry by id, in the file's order. Raises InputError for an invalid file."""
     return toml.load(FILE, dict[str, CatalogueEntry])
 
 
 def find(written: str) -> str:
-    """The id that `written` is or uniquely abbreviates (`mysql-8.4`).
+    """Find the id that `written` is or uniquely abbreviates (`mysql-8.4`).
 
     Raises InputError if there is none or more than one.
     """
@@ -84,7 +84,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: packages.Progress = packages.no_progress,
 ) -> Path:
-    """The directory of a server's files, fetched if missing. Raises like packages.fetch."""
+    """Find the directory of a server's files, fetched if missing. Raises like packages.fetch."""
     if reference.source == "catalogue":
         entry = load()[reference.target]
         if absent := companions.lacking(entry.libraries):
@@ -105,7 +105,7 @@ def is_at_hand(name: str, cache: Path) -> bool:
 
 
 def offers(cache: Path) -> tuple[Offer, ...]:
-    """Every entry with its state on this machine."""
+    """List every entry with its state on this machine."""
     entries = load()
     # Once per kind: apt takes half a second to answer.
     kinds = {type(source): source for entry in entries.values() for source in entry.sources}

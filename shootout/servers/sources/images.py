@@ -114,14 +114,14 @@ class Image:
         return self.container.network == "bridge"
 
     def shared(self, name: str) -> str | None:
-        """The text of a file below its share directory; None if there is none."""
+        """Read the text of a file below its share directory; None if there is none."""
         if self.share is None:
             return None
         with containers.connected(self.name) as client, _files(client, self.digest) as files:
             return files.text(f"{self.share}/{name}")
 
     def prepared_data(self) -> Path | None:
-        """None: an image's data belongs to another server."""
+        """Return None: an image's data belongs to another server."""
         return None
 
     def spawn(
@@ -214,6 +214,6 @@ class _Files:
 
 @contextmanager
 def _files(client: DockerClient, image: str) -> Iterator[_Files]:
-    """An image's files."""
+    """Open an image's files."""
     with containers.watched_name(client) as name:
         yield _Files(client.client.containers.create(image, entrypoint=["-"], name=name, network="none"))

@@ -34,7 +34,7 @@ def find(
     report: Progress = no_progress,
     build: Build | None = None,
 ) -> Installation:
-    """The server's program files, fetched if they are missing. Raises InputError.
+    """Find the server's program files, fetched if they are missing. Raises InputError.
 
     They stay in the cache until `held` is closed; `container` applies to images, `build` to commits; `report`
     receives progress messages. Raises BuildError if a commit does not build.

@@ -90,7 +90,7 @@ def find(directory: Path) -> Layout:
 
 
 def find_mysqld(directory: Path) -> Path:
-    """A tree's server binary. Raises InputError if there is none that is executable."""
+    """Find a tree's server binary. Raises InputError if there is none that is executable."""
     return _locate(directory)[2]
 
 
@@ -155,7 +155,7 @@ def _source_of(basedir: Path) -> tuple[Path, ...]:
 
 
 def _head(sources: Path) -> str:
-    """The commit that is checked out; empty if that is not visible."""
+    """Read the commit that is checked out; empty if that is not visible."""
     command = ["git", "-C", str(sources), "rev-parse", "HEAD"]
     try:
         return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()

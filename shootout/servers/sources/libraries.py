@@ -81,7 +81,7 @@ def run(binary: Path, launch: Launch, *arguments: str) -> subprocess.CompletedPr
 
 
 def brought(binaries: Sequence[Path], top: Path) -> dict[str, Path]:
-    """The libraries of the tree at `top` that its binaries use, by name."""
+    """Find the libraries of the tree at `top` that its binaries use, by name."""
     folders = _library_folders(binaries[0], top, "")
     launch = Launch(variables={"LD_LIBRARY_PATH": ":".join(map(str, folders))})
     listing = _listing(["ldd", *map(str, binaries)], launch)

@@ -84,7 +84,7 @@ def _parse(text: str, kind: str, rest: str) -> ServerReference:
 
 
 def missing(text: str) -> ServerReference | None:
-    """The reference of a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
+    """Read a `path:DIR` whose directory does not exist; otherwise None. Raises InputError."""
     name, text, kind, rest = _parts(text)
     if kind != "path" or archive.is_url(rest):
         return None
@@ -98,7 +98,7 @@ def missing(text: str) -> ServerReference | None:
 
 
 def without_password(text: str) -> str:
-    """A valid reference in a form that may be displayed and stored."""
+    """Write a valid reference in a form that may be displayed and stored."""
     name, reference, kind, rest = _parts(text)
     if kind != "dsn":
         return text
@@ -106,7 +106,7 @@ def without_password(text: str) -> str:
 
 
 def password(text: str, environment: Mapping[str, str]) -> str | None:
-    """An address's password, or MYSQL_PWD if it has none; None for other references."""
+    """Find an address's password, or MYSQL_PWD if it has none; None for other references."""
     _, _, kind, rest = _parts(text)
     if kind != "dsn":
         return None
@@ -115,7 +115,7 @@ def password(text: str, environment: Mapping[str, str]) -> str | None:
 
 
 def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> tuple[str, ...]:
-    """A short, unique, readable name for each reference, suitable for pytest ids.
+    """Make a short, unique, readable name for each reference, suitable for pytest ids.
 
     `names`: what servers call themselves, by target. A server without a name of the user's own goes by that
     name and its source, `mysql-8.0.33 (path)`; among several of the same name and source, by the end of its
@@ -180,7 +180,7 @@ def _host(address: dsn.Dsn, sockets: Mapping[str, str]) -> str:
 
 
 def _in_catalogue(text: str) -> ServerReference:
-    """Read `ID[@settings]`. What looks like an address may hold a password, which no message shows."""
+    """Read `ID[@settings]`. An address may hold a password, which no message shows."""
     target, at, settings = text.partition("@")
     if not target or ":" in target or (at and not settings):
         kind, colon, _ = target.partition(":")

@@ -18,7 +18,7 @@ _COMPILED = "CXX_FLAGS = "  # the flags are all there are; CMake's cache lacks t
 
 
 def warnings(version: str, comment: str, variables: Mapping[str, str], flags: str) -> Iterator[Warning]:
-    """A warning if version, version_comment, variables or `flags`, how it was built, tell of such a build."""
+    """Warn if version, version_comment, variables or `flags`, how it was built, tell of such a build."""
     said = {word.lower() for word in _WORDS.findall(f"{version} {comment}")}
     said |= {word.lower() for found in _SWITCHES.findall(flags) for word in found if word}
     said |= {word.lower() for word in _BUILD_TYPE.findall(flags)}

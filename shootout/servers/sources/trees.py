@@ -132,7 +132,7 @@ def _readable() -> Iterator[None]:
 
 
 def _digest(contents: Mapping[str, Path]) -> str:
-    """One sha256 of files and their places. Raises InputError."""
+    """Hash files and their places by sha256. Raises InputError."""
     whole = hashlib.sha256()
     with _readable():
         for place, path in sorted(contents.items()):

@@ -73,3 +73,35 @@ def test_a_scan_is_counted_though_a_server_has_threads_for_it(alone: CountDocume
 def test_a_repetition_has_fewer_of_what_takes_much(alone: CountDocument) -> None:
     units = {kind.name: kind.units for kind in alone.kinds}
     assert units["count"] < 5 < units["update"]
+
+
+def test_a_count_that_was_cut_goes_on_with_the_same_values(tmp_path: Path) -> None:
+    """And one that holds a budget of nothing still counts its first kinds, in two starts."""
+    profile = tmp_path / "twice.toml"
+    text = PROFILE.format(server=SERVER, workload="oltp_point_select", rows=ROWS)
+    profile.write_text(
+        text.replace("starts_min = 1", "starts_min = 2").replace('select"]', 'select", "oltp_read_only"]')
+    )
+
+    def measured(cut: bool, earlier: Path | None = None) -> Path:
+        def kept(path: Path) -> None:
+            if cut:
+                raise KeyboardInterrupt
+
+        plan = steps.plan(Selection.read(profile=str(profile), budget="0.01"))
+        return measure.measure(plan, tmp_path, lambda progress: None, earlier=earlier, hold=True, kept=kept)
+
+    with pytest.raises(KeyboardInterrupt):
+        measured(cut=True)
+    (path,) = COUNTS.find(tmp_path)
+    first = COUNTS.read(path)
+    assert measured(cut=False, earlier=path) == path
+    whole = COUNTS.read(path)
+    assert (whole.run, whole.seed, whole.started) == (first.run, first.seed, first.started)
+    assert {count.start for count in first.counts} == {1}
+    assert {count.start for count in whole.counts} == {1, 2}
+    assert whole.counts[0] == first.counts[0]
+    assert {count.kind for count in whole.counts} == {"point_select"}
+    assert {each.reason for each in whole.failures} == {"left out: the budget has no time for it"}
+    assert whole.profiles
+    assert whole.plans["oltp_point_select"]

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser
 
 from lab.showcase import record, tables
 from shootout import cli, figures, numbers
-from shootout.analysis import compare, metrics
+from shootout.analysis import compare
 from shootout.document import journal
 from shootout.model.verdict import Comparison, Interval, Verdict
 from shootout.paths import ROOT
@@ -20,12 +20,12 @@ from shootout.report import headlines, judged_runs, wording
 from shootout.report.judged_runs import Whole
 from tests.support.browser import opened
 from tests.support.end_to_end import printed
+from tests.support.report import audit
 from tests.support.report.site.pages import check_links
 
 SIZE_MAX = 6_100_000  # bytes of all of them
 REMEDY = "If it is meant: python -m lab.showcase.tables"
 AMOUNT = re.compile(rf"[+−][\d.]+{numbers.SPACE}[µm]s")
-TITLES = tuple(metrics.TITLES.values())
 WHOLES = re.compile(
     r"<li>((?:Response|Server CPU) time per transaction.*?)\s*<ul>(.*?)</ul>", flags=re.DOTALL
 )
@@ -83,18 +83,11 @@ def test_every_change_on_every_page_is_head_over_base(demo: Path) -> None:
     assert found == {}
 
 
-def test_every_line_of_the_terminal_divides(runs: dict[str, Comparison]) -> None:
-    for comparison in runs.values():
-        for row in wording.verdict_rows(comparison.cells):
-            base, head, shown = map(printed.number, row[3:6])
-            if base and head and shown and not row[5].startswith(TITLES):
-                assert printed.quotient(head, base).agrees(shown), row
-
-
-def test_causes_stand_in_the_order_of_their_shares_and_divide(runs: dict[str, Comparison]) -> None:
-    of_cells = [wording.causes(c) for comparison in runs.values() for c in comparison.cells if c.causes]
-    assert len(of_cells) > 50
-    assert [wrong for texts in of_cells for wrong in printed.causes(texts)] == []
+def test_nothing_that_is_said_of_a_recorded_run_contradicts(results: Path) -> None:
+    """In terminal, Markdown, test report, JSON, CSV, badge and cells' pages."""
+    wholes = {path.name: judged_runs.whole(path) for path in journal.find(results)}
+    found = {name: wrong for name, each in wholes.items() if (wrong := [*audit.contradictions(*each)])}
+    assert found == {}
 
 
 def test_counts_are_of_cells_that_were_measured(demo: Path, runs: dict[str, Comparison]) -> None:

@@ -46,7 +46,7 @@ LOADS: list[tuple[str, Protocol]] = [
     ("oltp_read_write", "prepared"),
     ("tpcc", "text"),
 ]
-# Of each statement's form: executions, rows examined, rows sent.
+# By each statement's form: executions, rows examined, rows sent.
 Counted = dict[str, tuple[int, ...]]
 
 

@@ -38,7 +38,7 @@ from shootout.servers.version import is_mysql_since
 from tests.support.catalogued import SERVERS
 from tests.support.runs import gone, until
 
-# Of every way to initialise and to be run, one.
+# One for every way to initialise and to be run.
 PROFILES = ("quick", "engines", "flavours", "history", "scaling", "shootout")  # of every settings profile one
 TREES = [f"path:{each}" for each in os.environ.get("SHOOTOUT_TEST_TREES", "").split(":") if each]
 SBTEST, TPCC = Dataset(tables=2, rows=5_007, seed=5), Dataset(kind="tpcc")

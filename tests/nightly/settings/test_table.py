@@ -23,7 +23,7 @@ from tests.unit.settings.test_table import SERVERS, SHIPPED, values, written
 EVERY_SERVER = catalogued.SERVERS
 
 
-# Of versions that lack them: taken for the sake of old files, and ignored.
+# Versions that lack these take them for the sake of old files, and ignore them.
 IGNORED = {("mariadb", (10, 5)): {"buffer_pool_instances", "thread_concurrency"}}
 NO_VALUE = "(No default value)"
 
@@ -99,7 +99,7 @@ def test_servers_run_with_what_profiles_ask(name: str, tmp_path: Path) -> None:
 DATA = Dataset(tables=4, rows=1_000_000)
 
 
-# What a profile asks of servers that it is not for.
+# Profiles that ask too much of servers that they are not for.
 MEANT_FOR_SOME = {"thread-pool", "scaling-thread-pool", "scaling-thread-pool-36"}
 
 

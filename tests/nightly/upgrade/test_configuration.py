@@ -7,7 +7,7 @@ from pathlib import Path
 from shootout.upgrade import configuration
 from tests.support.runs import a_tree
 
-# What a server must be initialised with, what a newer one calls deprecated, and a mode that it lacks.
+# Options that a server must be initialised with, deprecated ones of a newer server, and a mode that it lacks.
 FILE = {
     "lower_case_table_names": "1",
     "innodb_page_size": "8k",

@@ -55,7 +55,8 @@ def test_from_the_commit_to_the_kinds_that_execute_it(
     assert len(one["executions"]) == len(a_map().kinds)
     assert asked(capsys, "--results", str(stored))["map"] == a_map().run
 
-    unseen = structs.replace(a_map(), functions=tuple(f"n::{name}" for name in a_map().functions))
+    functions = tuple(f"n::{name}" for name in a_map().functions)
+    unseen = structs.replace(a_map(), functions=functions, symbols=("entry",))
     path, markdown = MAPS.write(tmp_path, "other", unseen), tmp_path / "x.md"
     said = asked(capsys, *change, "--map", str(path), "--markdown", str(markdown))
     assert said["headline"] == f"The change touches 1 function: {answer.NOTHING}."

@@ -28,7 +28,7 @@ from tests.support.measure.servers import loaded
 pytest_plugins = ["tests.support.runs"]
 
 WORKLOADS = sorted(path.stem for path in workload.FOLDER.glob("statements_*.toml"))
-# What applications use, and the kinds that stand for it.
+# Features that applications use, and the kinds that stand for them.
 USED = {
     "points": "point_primary point_secondary point_covering",
     "ranges and scans": "range_primary range_secondary scan_filtered scan_rows",
@@ -51,7 +51,7 @@ USED = {
     "DDL": "create_drop alter_default alter_column alter_index alter_copy truncate",
 }
 SIMILAR = 3.0  # times as much of everything that the server counts
-# What a plan has of the rows, of its costs and of the server's own words for the statement.
+# Parts of a plan that depend on rows or costs, or are the server's own words for the statement.
 _NUMBERS = re.compile(r"rows|cost|filtered|select_id|data_read|used_columns|condition|ref$|table_map|message")
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from shootout.analysis import compare
 from shootout.document import ledgers
 from shootout.model.history import LedgerEntry
+from shootout.report import run_answer
 from shootout.report.github import markdown
+from shootout.writers.markdown import write
 from tests.support.analysis import builders as made_up
 from tests.support.report.github.github_server import REPOSITORY
 from tests.support.workflows.actions import Hub
@@ -41,8 +43,8 @@ def test_a_comment_says_what_the_gate_says_and_believes_no_ledger_of_a_fork(
     path = saved(document, tmp_path)
     noisy = [made_up.an_entry(0.1)] * 9
     runner = document.header.runner.fingerprint
-    alone = markdown.comment([markdown.summary(compare.compare(document))], "main")
-    gate = markdown.comment([markdown.summary(compare.compare(document, ledger_entries=noisy))], "main")
+    said = [compare.compare(document), compare.compare(document, ledger_entries=noisy)]
+    alone, gate = (markdown.comment([write(run_answer.answer(each))], "main") for each in said)
     assert ("inconclusive" in alone, "inconclusive" in gate) == (False, True)
 
     def posted(repository: str, artifacts: list[LedgerEntry], branch: list[LedgerEntry]) -> str:

@@ -30,7 +30,7 @@ def test_shootout_is_installed_once_for_each_state_of_its_sources(tmp_path: Path
     copied(tmp_path / "sources")
     (tmp_path / "bin").mkdir()
     make = tmp_path / "bin" / "make"
-    # What the real one checks before it builds must be among the sources.
+    # Everything that the real one checks before it builds must be among the sources.
     make.write_text(
         f'#!/bin/sh\ncd "$2" && {shutil.which("make")} -s tools && mkdir .venv && ls >.venv/installed\n'
     )

@@ -86,7 +86,7 @@ def found_by_time(bisection: Bisection, *documents: RunDocument) -> Found:
 
 
 def written(results: Path, bisection: Bisection, *documents: RunDocument) -> Path:
-    """A bisection on disk."""
+    """Write a bisection to disk."""
     path = BISECTIONS.write(results, bisection.id, bisection)
     for number, document in enumerate(documents):
         run = f"20261124T10000{number}Z-000000"
@@ -98,7 +98,7 @@ def written(results: Path, bisection: Bisection, *documents: RunDocument) -> Pat
 def weeks(
     results: Path, built: Sequence[str], ratios: Sequence[float], *, first: int = 0, **changes: object
 ) -> None:
-    """A stored run for each week from the `first` on: `trunk`, built of a commit, as a ratio to an anchor.
+    """Store a run for each week from the `first` on: `trunk`, built of a commit, as a ratio to an anchor.
 
     `changes` are those of the trunk's record.
     """

@@ -16,7 +16,7 @@ def git(folder: Path, *arguments: str) -> str:
 
 
 def a_repository(folder: Path, before: Mapping[str, str], after: Mapping[str, str]) -> Path:
-    """A repository whose tags `before` and `after` have these files."""
+    """Make a repository whose tags `before` and `after` have these files."""
     folder.mkdir(exist_ok=True)
     git(folder, "init", "--quiet")
     for tag, files in (("before", before), ("after", after)):
@@ -46,16 +46,17 @@ def a_map(run: str = "20261126T100000Z-000001") -> MapDocument:
     servers = (
         MapServer(
             label=label, reference=label, version="8.0.33", build="b", commit="", shares=shares, beside=(2,),
-            parts=parts, blind=blind,
+            parts=parts, named=0.5, blind=blind,
         )
         for label, shares in (("base", base), ("head", head))
     )  # fmt: skip
     return MapDocument(
-        format=1,
+        format=2,
         run=run,
         started="2026-11-26T10:00:00+00:00",
         version="0",
         functions=functions,
+        symbols=("C::two", "fts_sync", "y"),
         kinds=(POINT, RANGE, WHOLE),
         mapped=tuple(servers),
     )

@@ -86,16 +86,21 @@ def text_of(markup: str) -> str:
 def contradictions(page: Path) -> Iterator[str]:
     """The rows of a page's tables in which base, head and change do not agree."""
     for caption, columns, rows in every_table(page):
-        for name, of in (("change", quotient), ("difference", difference)):
-            places = [at for at, column in enumerate(columns) if column.partition(",")[0] == name and at >= 2]
-            for row in rows:
-                for at in filter(lambda at: at < len(row), places):
-                    base, head, shown = (number(text) for text in row[at - 2 : at + 1])
-                    if shown and "×" in row[at]:  # a factor
-                        shown = Printed(*(100 * (end - 1) for end in shown))
-                    expected = between if of is difference and f"{SPACE}%" in row[at - 2] else of
-                    if base and head and shown and not expected(head, base).agrees(shown):
-                        yield f"{caption}: {row}"
+        yield from divided(caption, columns, rows)
+
+
+def divided(caption: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The rows of a table in which base, head and change do not agree."""
+    for name, of in (("change", quotient), ("difference", difference)):
+        places = [at for at, column in enumerate(columns) if column.partition(",")[0] == name and at >= 2]
+        for row in rows:
+            for at in filter(lambda at: at < len(row), places):
+                base, head, shown = (number(text) for text in row[at - 2 : at + 1])
+                if shown and "×" in row[at]:  # a factor
+                    shown = Printed(*(100 * (end - 1) for end in shown))
+                expected = between if of is difference and f"{SPACE}%" in row[at - 2] else of
+                if base and head and shown and not expected(head, base).agrees(shown):
+                    yield f"{caption}: {row}"
 
 
 def causes(texts: Sequence[str]) -> Iterator[str]:

@@ -118,7 +118,7 @@ def send(link: socket.socket, number: int, *payloads: bytes) -> None:
 
 
 def receive(link: socket.socket) -> bytes:
-    """One packet's payload. Raises EOFError at the connection's end."""
+    """Receive one packet's payload. Raises EOFError at the connection's end."""
     length = int.from_bytes(_exactly(link, 4)[:3], "little")
     assert 0 < length < LONGEST
     return _exactly(link, length)

@@ -27,7 +27,7 @@ class Unloadable:
 
 @pytest.fixture
 def unloadable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Plan:
-    """A plan of two servers, the second of which cannot be loaded; loads start nothing."""
+    """Make a plan of two servers, the second of which cannot be loaded; loads start nothing."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(ManagedServer, "find", lambda plan, label, *_: Unloadable(label))
     return planned(profile="quick", workloads="oltp_point_select", threads="1", servers=f"{BASE},{HEAD}")

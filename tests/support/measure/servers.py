@@ -19,7 +19,7 @@ NO_OPTIONS: Mapping[str, str] = {}
 def fresh(
     name: str, home: Path, options: Mapping[str, str] = NO_OPTIONS, started: Mapping[str, str] = NO_OPTIONS
 ) -> Iterator[Instance]:
-    """A running server with nothing in it; `started`: options that it is started with, in addition."""
+    """Start a server with nothing in it; `started`: options that it is started with, in addition."""
     tree = a_tree(name)
     instances.initialise(tree, home, options)
     with instances.start(tree, home, {**options, **started}) as server:
@@ -28,7 +28,7 @@ def fresh(
 
 @contextmanager
 def loaded(name: str, home: Path, options: Mapping[str, str], tables: Dataset) -> Iterator[Instance]:
-    """A running server with that dataset."""
+    """Start a server with that dataset."""
     tree = a_tree(name)
     dataset.template(tree, options, [tables], home / "cache").copy_to(home / "instance")
     with instances.start(tree, home / "instance", options) as server:

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).with_name("machines")
 
 
 def a_host(name: str, folder: Path, changes: Mapping[str, str | None] | None = None) -> Host:
-    """The machine of that name; `changes` are files with other contents, or gone."""
+    """Unpack the machine of that name; `changes` are files with other contents, or gone."""
     files = tomllib.loads((FOLDER / f"{name}.toml").read_text("utf-8"))
     links: dict[str, str] = files.pop("links")
     for file, text in {**files, **(changes or {})}.items():

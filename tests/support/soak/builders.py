@@ -79,7 +79,7 @@ def document(
     ends: Mapping[str, dict[Measure, float]] | None = None,
     soak: str = SOAK,
 ) -> SoakDocument:
-    """By default a loaded server that did not fail has an end."""
+    """Make a document; by default a loaded server that did not fail has an end."""
     taken = tuple(taken)
     if ends is None:
         ends = {label: {} for label in {each.server for each in taken} - {each.server for each in failures}}

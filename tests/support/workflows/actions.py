@@ -434,7 +434,7 @@ class _Runner:
     def _upload(self, source: Path, given: Mapping[str, Any]) -> tuple[bool, dict[str, str]]:
         """Keep a file or a folder as an artifact; a file that is no archive goes by its own name.
 
-        What `overwrite` removes goes by the input `name` in either case.
+        `overwrite` removes by the input `name` in either case.
         """
         service, name = self.hub.service, given.get("name", "artifact")
         if given.get("overwrite"):

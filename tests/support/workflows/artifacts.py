@@ -50,7 +50,7 @@ class Artifacts:
         self._keep([each | {"gone": each["gone"] or each["name"] == name} for each in self._known()])
 
     def download(self, names: Sequence[str], target: Path) -> None:
-        """A single artifact into the folder, each of several into one of its name."""
+        """Download a single artifact into the folder, each of several into one of its name."""
         for name in names:
             place = target if len(names) == 1 else target / name
             shutil.copytree(self.folder / name, place, dirs_exist_ok=True)

@@ -95,7 +95,7 @@ IGNORED = shutil.ignore_patterns("__pycache__", "*.so", "target")
 
 
 def copied(target: Path) -> None:
-    """The project's sources as a checkout has them."""
+    """Copy the project's sources as a checkout has them."""
     for name in SOURCES:
         source = paths.ROOT / name
         (target / name).parent.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def committed(origin: Path, message: str) -> str:
 
 
 def installed(origin: Path, tools: Path) -> Path:
-    """The path that shootout gets when it is installed from these sources."""
+    """Install these sources; return the path that shootout gets."""
     install = origin / ACTIONS.relative_to(paths.ROOT) / "install" / "install"
     state = subprocess.run([install, "state"], check=True, capture_output=True, text=True).stdout.strip()
     programs = tools / "shootout" / state / ".venv" / "bin"
@@ -141,7 +141,7 @@ def example(name: str, number: int = 0) -> str:
 
 
 def written(repository: Path, ours: str, text: str, **inputs: object) -> Path:
-    """A repository's workflow, which calls ours at a commit, with these inputs instead of others."""
+    """Write a repository's workflow, which calls ours at a commit, with these inputs instead of others."""
     found = yaml.safe_load(text.replace("OWNER/shootout", OURS).replace("COMMIT", ours))
     job = next(iter(found["jobs"].values()))
     job["with"] = {**job.get("with", {}), **inputs}
@@ -184,7 +184,7 @@ def orchestrated(ours: Hub, tmp_path: Path) -> Hub:
 
 @pytest.fixture(scope="module")
 def hub_of(ours: Hub, lab: Lab) -> Hub:
-    """A repository of servers, and its pull request 3, merged, which changes build and settings."""
+    """Make a repository of servers, and its pull request 3, merged, which changes build and settings."""
     origin = ours.origin / REPOSITORY
     origin.mkdir(parents=True)
     (origin / "known.toml").write_text(KNOWN)
@@ -232,7 +232,7 @@ def profile(lab: Lab) -> Path:
 
 @pytest.fixture
 def of_a_fork(orchestrated: Hub, hub_of: Hub) -> Iterator[Hub]:
-    """The repository of servers, of which a fork's gate is to run; nothing runs of shootout itself."""
+    """Make the repository of servers, of which a fork's gate is to run; nothing runs of shootout itself."""
     with github_server.running() as state:
         state.reviewers, state.changed = 1, ["sql/a.cc"]
         yield replace(
@@ -264,7 +264,7 @@ def a_pull(branch: str, sha: str, *files: str, repository: str = "someone/server
 def commented(
     hub: Hub, caller: Path, repository: str, *measured: dict[str, object], **changes: object
 ) -> str:
-    """The comment on the gate of a branch of that repository, with these jobs; empty if there is none.
+    """Comment on a gate of that repository's branch, with these jobs; empty if there is no comment.
 
     `changes`: what else GitHub says of the pull request.
     """

@@ -74,6 +74,7 @@ def test_it_goes_on_with_a_larger_budget() -> None:
     asked = f"shootout bisect --repo /r --good {'a' * 40} --bad {'h' * 40} --workloads reads"
     assert go_on(undecided) == f"{asked} --resume --budget 4"
     assert again(undecided, {}) == asked
+    assert go_on(undecided, Path("my out")) == f"{asked} --resume --budget 4 --out 'my out'"
     assert go_on(bisected(STEP)) == ""
 
 

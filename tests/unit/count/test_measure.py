@@ -88,3 +88,49 @@ def test_the_share_that_is_done_never_falls() -> None:
     pace.done(20)
     pace.show(step)
     assert shown[-1].left_s == 0.0
+
+
+def test_to_hold_a_budget_the_first_workload_comes_first_and_writers_last() -> None:
+    every = {name: units(name) for name in ("oltp_insert", "oltp_read_only", "oltp_delete")}
+    held, whole = ([*measure._chunks(every, hold=hold)] for hold in (True, False))
+    assert [unit.kind.workload for unit in held[0]] == ["oltp_insert"]
+    assert held[-1][-1].kind.workload == "oltp_delete"
+    assert max(map(len, held)) <= measure.CHUNK
+    assert [len({unit.leaves for unit in chunk}) for chunk in whole] == [1, 1]
+    assert {unit.key for chunk in held for unit in chunk} == {unit.key for chunk in whole for unit in chunk}
+
+
+def test_only_wanted_kinds_are_counted_and_what_is_subtracted_from_them() -> None:
+    counted = units("oltp_read_write")
+    workload = "oltp_read_write"
+
+    def chosen(*names: str) -> list[str]:
+        found = measure._chosen(counted, [(workload, name) for name in names])
+        return [unit.kind.name for unit in found]
+
+    assert chosen() == [unit.kind.name for unit in counted]
+    assert chosen("point_select") == ["point_select"]
+    assert chosen("delete") == ["delete + insert"]  # as plans call it
+    assert chosen("begin + commit") == ["index_update", "begin + commit"]
+
+
+def test_dear_kinds_are_executed_once_or_left_out() -> None:
+    """By what one execution took when it was tried; the first kind is worth more than its share."""
+    (unit,) = units("oltp_point_select")
+    for left_s, least_s, expected in (
+        (60.0, 0.0, "whole"), (30.0, 0.0, "once"), (5.0, 0.0, "left out"), (5.0, 20.0, "once"),
+    ):  # fmt: skip
+        failed: list[str] = []
+        counted = SimpleNamespace(seconds={unit.key: 10.0}, once=set())
+        bench: Any = SimpleNamespace(
+            counted=counted,
+            fails=lambda *key: False,
+            fail=lambda error, *key, failed=failed: failed.append(str(error)),
+        )
+        measure._shorten_dear([bench], [unit], left_s, least_s)
+        found = "left out" if failed else "once" if counted.once else "whole"
+        assert found == expected
+        assert failed in (
+            [],
+            ["left out: it alone takes 0.3 minutes or more, and the budget has less for it"],
+        )

@@ -24,7 +24,7 @@ def test_it_is_as_it_was_approved(tmp_path: Path) -> None:
     touches = (
         Touches((*functions, Touched("x", "x.h", "new"))),
         Touches(functions[:1]),
-        Touches((), macros, ("a.h",), ("third",), ("README",)),
+        Touches((), macros, ("a.h",), ("third",), ("fourth",), ("README",)),
     )
     every = [*(answer(judge.coverage(a_map(), each)) for each in touches), of_map(a_map())]
     for each in every:

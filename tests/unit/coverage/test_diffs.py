@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shootout.coverage import diffs
+from shootout.coverage import diffs, sources
 from shootout.coverage.diffs import Touches
 from shootout.errors import InputError
 from tests.support.coverage.builders import a_repository
@@ -80,8 +80,39 @@ def test_functions_that_a_diff_touches(name: str, tmp_path: Path) -> None:
     assert (found.macros, found.outside) == ((), ())
 
 
-def test_a_function_that_moves_within_its_file_is_not_touched(tmp_path: Path) -> None:
-    assert touched(tmp_path, {"a.cc": FIRST + SECOND + THIRD}, {"a.cc": FIRST + THIRD + SECOND}) == Touches()
+def test_a_function_that_only_moves_within_its_file_is_said_as_such(tmp_path: Path) -> None:
+    found = touched(tmp_path, {"a.cc": FIRST + SECOND + THIRD}, {"a.cc": FIRST + THIRD + SECOND})
+    assert found == Touches(reordered=("third",))
+
+
+def test_a_function_that_ctags_cannot_read_is_found_by_its_header(tmp_path: Path) -> None:
+    """A brace in a branch of a condition that is not compiled hides what follows."""
+    hides = "int before()\n{\n#if ONE\n  if (1) {\n#elif TWO\n  if (2) { {\n#endif\n  }\n"
+    lost = f"MACRO_BEGIN(x y)\nint Item::lost(int a)\n{{\n{BODY}}}\n"
+    found = touched(tmp_path, {"a.cc": hides + lost}, {"a.cc": hides + lost.replace("step(6)", "step(60)")})
+    assert [(each.name, each.parsed) for each in found.functions] == [("Item::lost", False)]
+
+
+TYPEDEFS = {
+    "typedef class st_select_lex SELECT_LEX;\n": "SELECT_LEX",
+    "typedef struct st_select_lex : public Base\n{\n  int a;\n} X, SELECT_LEX;\n": "SELECT_LEX",
+    "using SELECT_LEX = n::st_select_lex;\n": "n::SELECT_LEX",
+}
+
+
+@pytest.mark.parametrize("text", TYPEDEFS)
+def test_methods_of_a_typedef_have_the_names_of_its_class(text: str, tmp_path: Path) -> None:
+    """As the symbols of MySQL 5.7 have them: JOIN_TAB::sort_table is st_join_table::sort_table."""
+    body = "bool SELECT_LEX::prepare(int a)\n{\n  return a;\n}\n"
+    files = {"a.cc": body, "a.h": text, "b.h": "typedef int other;\n"}
+    (one,) = touched(tmp_path, files, files | {"a.cc": body.replace("return a", "return -a")}).functions
+    expected = "n::st_select_lex" if "n::" in text else "st_select_lex"
+    assert (one.name, one.aliases) == ("SELECT_LEX::prepare", (f"{expected}::prepare",))
+
+
+@pytest.mark.parametrize(("name", "is_code"), [("a.inc", True), ("mysql-test/include/a.inc", False)])
+def test_inc_files_are_code_but_for_test_scripts(name: str, is_code: bool) -> None:
+    assert sources.is_source(name) is is_code
 
 
 def test_a_renamed_file_touches_what_changed_in_it(tmp_path: Path) -> None:

@@ -7,10 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from msgspec import structs
 
-from shootout.coverage import documents
+from shootout.coverage import documents, parts
 from shootout.coverage.documents import MAPS, Executed
 from shootout.errors import InputError
 from tests.support.builders import a_server
@@ -45,6 +46,9 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
     (mapped,) = document.mapped
     assert mapped.shares == ((123, 1000), (-1, -1), (0, -1), (500, -1))
     assert mapped.beside == (1,)
+    assert {"unused"} <= {*document.symbols} <= {*parts.defined(program).sizes} - {*document.functions}
+    assert mapped.named is not None
+    assert 0.5 < mapped.named <= 1
     assert {(part.name, part.functions, part.executed) for part in mapped.parts} >= {("InnoDB", 1, 1)}
     assert "unused" in {spot.name for spot in mapped.blind}
     path = MAPS.write(tmp_path, document.run, document)
@@ -59,6 +63,32 @@ def test_a_map_has_every_function_and_what_the_program_has_besides(program: Path
     documents.keep(path, document.run, document.started, (), said.append)
     documents.keep(path, document.run, document.started, executed, said.append)
     assert [reason.partition(": ")[0] for reason in said] == ["coverage"]
+
+
+def test_most_functions_of_a_stripped_program_have_no_name(program: Path, tmp_path: Path) -> None:
+    """As in the servers of distributions."""
+    (tmp_path / "a.c").write_text(SOURCE.replace("int ", "static int ").replace("static int v", "int v"))
+    hidden = "int (*all[])(int) = {entry, unused, row_one};\nint seen(void) { return all[0](1); }\n"
+    (tmp_path / "a.c").write_text((tmp_path / "a.c").read_text() + hidden)
+    compiler = shutil.which("cc")
+    assert compiler is not None, "a C compiler is missing"
+    build = (compiler, "-s", "-shared", "-fPIC", "-fasynchronous-unwind-tables", "-o", "b.so", "a.c")
+    subprocess.run(build, cwd=tmp_path, check=True)
+    found, whole = parts.defined(tmp_path / "b.so"), parts.defined(program)
+    assert {*found.sizes} == {"seen"}
+    assert (found.named or 1) < (whole.named or 0)
+    assert parts.defined(tmp_path / "a.c") == parts.Symbols({}, None)
+
+
+def test_a_map_of_format_1_does_not_say_what_the_program_has(tmp_path: Path) -> None:
+    document = msgspec.to_builtins(a_map())
+    del document["symbols"]
+    for server in document["mapped"]:
+        del server["named"]
+    path = tmp_path / "x.json.xz"
+    path.write_bytes(lzma.compress(msgspec.json.encode(document | {"format": 1})))
+    servers = tuple(structs.replace(server, named=None) for server in a_map().mapped)
+    assert MAPS.read(path) == structs.replace(a_map(), symbols=(), mapped=servers)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,9 @@ from msgspec import structs
 from shootout.analysis.histograms import decoded
 from shootout.explain import cause, judge, wall_clock
 from shootout.explain.answer import points
+from shootout.explain.functions import Change
 from shootout.model.run import RunDocument, Samples
-from shootout.model.verdict import Interval
+from shootout.model.verdict import Interval, Verdict
 from tests.support import builders
 from tests.support.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
 from tests.support.report.compared import plain
@@ -50,9 +51,31 @@ def test_the_changed_plan_and_the_changed_settings_are_found() -> None:
 
 
 def test_what_was_tried_is_known_by_its_setting() -> None:
-    document = profiled()
-    tried = structs.replace(an_explanation(), tried={"head": "sync_binlog=0", "gone": "back_log=80"})
-    assert judge.evaluate(tried, document).tried == {"sync_binlog=0": EXPLAINED.ratio, "back_log=80": None}
+    """Beside the base, and beside the head without it."""
+    document = with_a_trial(0.5)
+    tried = structs.replace(an_explanation(), tried={"tried": "sync_binlog=0", "gone": "back_log=80"})
+    found = judge.evaluate(tried, document)
+    helped, gone = found.tried.values()
+    assert EXPLAINED.ratio is not None
+    assert helped.to_base is not None
+    assert helped.to_head is not None
+    assert helped.to_base.estimate == pytest.approx(2 * EXPLAINED.ratio.estimate)
+    assert helped.to_head.estimate == pytest.approx(2)
+    assert (helped.verdict, gone.to_base) == (Verdict.IMPROVED, None)
+    texts = [plain(point.text) for point in points(found, None) if point.text.startswith("With ")]
+    assert texts == [
+        "With sync_binlog=0 on the head: +101 % (+98 to +104 %); beside the head without it "
+        "+100.00 % (+100.00 to +100.00 %), decided: faster.",
+        "With back_log=80 on the head: no steady start.",
+    ]
+
+
+def test_a_trial_whose_interval_is_wide_is_undecided() -> None:
+    wide = judge.Trial(
+        Interval(estimate=1, low=0.6, high=1.4), Interval(estimate=1, low=0.6, high=1.4), Verdict.INCONCLUSIVE
+    )
+    (said,) = (p.text for p in points(replace(EXPLAINED, tried={"a=1": wide}), None) if "With a=1" in p.text)
+    assert said.endswith(", undecided.")
 
 
 def test_functions_without_a_name_are_a_share() -> None:
@@ -82,6 +105,25 @@ def with_samples(changes: Callable[[Samples], dict[str, Any]]) -> RunDocument:
         for start in document.starts
     )
     return structs.replace(document, starts=starts)
+
+
+def with_a_trial(factor: float) -> RunDocument:
+    """A third server: the head, whose windows take this much of the time."""
+    document = profiled()
+    (block,) = document.header.blocks
+    servers = [structs.replace(document.header.servers[1], label="tried")]
+    header = structs.replace(
+        document.header,
+        servers=(*document.header.servers, *servers),
+        blocks=(structs.replace(block, servers=(*block.servers, "tried")),),
+    )
+    starts = []
+    for start in document.starts:
+        head = next(samples for samples in start.samples if samples.server == "head")
+        windows = tuple(factor * window for window in head.window_s)
+        tried = structs.replace(head, server="tried", window_s=windows)
+        starts.append(structs.replace(start, samples=(*start.samples, tried)))
+    return structs.replace(document, header=header, starts=tuple(starts))
 
 
 def with_counters(**counters: float) -> RunDocument:
@@ -149,7 +191,7 @@ def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
 
 
 def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
-    """A setting that was tried and helped, then a plan, a wait, a function."""
+    """A setting that was tried and helped, then a plan, a wait, a function; nothing that explains little."""
     plan = "plan of SELECT: const on PRIMARY → full scan; rows read: 1 → 10 000"
     assert plain(cause.main_cause(EXPLAINED)) == plan
     functions = replace(EXPLAINED, plans=())
@@ -157,16 +199,48 @@ def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
     assert plain(cause.main_cause(functions)).startswith(said)
     whole, *_ = EXPLAINED.wall_clock
     slower = replace(whole, difference=Interval(estimate=0.001, low=0.0009, high=0.0011))
-    wait = replace(slower, name="row locks", difference=Interval(estimate=0.0002, low=0.0001, high=0.0003))
+    wait = replace(slower, name="row locks", difference=Interval(estimate=0.0003, low=0.0002, high=0.0004))
     waiting = replace(functions, wall_clock=(slower, wait))
     assert plain(cause.main_cause(waiting)) == (
-        "row locks +200 µs (+100 to +300), 20 %, explains little of +1.00 ms of response time per transaction"
+        "row locks +300 µs (+200 to +400), 30 % of +1.00 ms of response time per transaction"
     )
+    little = replace(wait, difference=Interval(estimate=0.0002, low=0.0001, high=0.0003))
+    assert cause.main_cause(replace(waiting, wall_clock=(slower, little), cpu=None)) == ""
     lost, back = Interval(estimate=0.8, low=0.78, high=0.82), Interval(estimate=0.99, low=0.97, high=1.01)
-    tried = replace(EXPLAINED, ratio=lost, tried={"sync_binlog=0": back, "back_log=80": lost})
+    helped = judge.Trial(back, Interval(estimate=1.24, low=1.2, high=1.28), Verdict.IMPROVED)
+    same = judge.Trial(lost, Interval.exactly(1), Verdict.EQUIVALENT)
+    tried = replace(EXPLAINED, ratio=lost, tried={"sync_binlog=0": helped, "back_log=80": same})
     assert (
         plain(cause.main_cause(tried))
         == "with sync_binlog=0 on the head, -1 % (-3 to +1 %) instead of -20.0 %, 95 %"
     )
-    assert plain(cause.main_cause(replace(tried, tried={"back_log=80": lost}))) == plan
+    undecided = replace(helped, verdict=Verdict.INCONCLUSIVE)
+    for one in (same, undecided):
+        assert plain(cause.main_cause(replace(tried, tried={"back_log=80": one}))) == plan
     assert cause.main_cause(replace(functions, cpu=None, wall_clock=())) == ""
+
+
+def changed(name: str, estimate: float) -> Change:
+    """A change of so many microseconds, certain."""
+    low, high = sorted((0.9e-6 * estimate, 1.1e-6 * estimate))
+    by = Interval(estimate=1e-6 * estimate, low=low, high=high)
+    return Change(name, 1e-3, 1e-3 + by.estimate, by, p_value=0.0)
+
+
+def test_the_cause_is_a_layer_where_no_function_is_as_large() -> None:
+    """One function with 1 % of the change was named, and do_syscall_64, which only passes calls on."""
+    parts = (changed("the kernel", 283), changed("libraries", 141), changed("InnoDB", 108))
+    functions = (changed("page_cur_search", 6), changed("do_syscall_64 [kernel]", 1))
+    dispatcher = (changed("do_syscall_64 [kernel]", 245),)
+    found = replace(
+        EXPLAINED, plans=(), wall_clock=(), cpu=changed("", 532), parts=parts, functions=functions,
+        narrowed=dispatcher,
+    )  # fmt: skip
+    whole = "of +532 µs of server CPU time per transaction"
+    assert plain(cause.main_cause(found)) == f"the kernel +283 µs (+255 to +311), 53 % {whole}"
+    real = replace(found, functions=(changed("do_syscall_64 [kernel]", 180),))
+    second = "; do_syscall_64 [kernel] +245 µs (+220 to +270), 46 %"
+    assert plain(cause.main_cause(real)) == f"the kernel +283 µs (+255 to +311), 53 % {whole}{second}"
+    assert cause.main_cause(replace(found, parts=(changed("InnoDB", 108),))) == ""
+    faster = replace(found, cpu=changed("", -100), parts=(changed("InnoDB", -90), changed("the kernel", 40)))
+    assert plain(cause.main_cause(faster)).startswith("InnoDB -90.0 µs (-99.0 to -81.0), 90 % of -100 µs")

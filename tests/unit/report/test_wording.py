@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from shootout import figures
 from shootout.analysis import metrics
+from shootout.answer import text
 from shootout.model.plan import Metric, Policy
 from shootout.model.verdict import (
     Cause,
@@ -14,7 +15,7 @@ from shootout.model.verdict import (
     Interval,
     Verdict,
 )
-from shootout.report import commands, wording
+from shootout.report import commands, run_answer, wording
 from shootout.report.sections import Section
 from tests.support import builders
 from tests.support.analysis.builders import a_document, head_of, starts_of
@@ -30,7 +31,7 @@ def test_what_was_not_measured_is_not_called_measured() -> None:
 @pytest.mark.parametrize(
     ("verdict", "metric", "ratio", "expected"),
     [
-        (R, "throughput", 0.9, "10 % fewer transactions per second than BASE"),
+        (R, "throughput", 0.9, "10 % slower than BASE"),
         (R, "latency_p99", 1.3, "99 % latency 30 % higher than on BASE"),
         (G, "server_cpu", 0.8, "Server CPU 20 % lower than on BASE"),
         (E, "latency_p50", 1.0, "Median latency the same as on BASE, within ±10 %"),
@@ -54,19 +55,20 @@ def test_a_verdict_and_its_reason_round_one_change_alike(
     effects: list[float] | None, size: str, interval: str
 ) -> None:
     head = head_of(a_document(starts_of(-22, effects) if effects else starts_of(-22)))
-    assert plain(wording.sentence(head, Policy())) == f"{size} fewer transactions per second than a"
+    assert plain(wording.sentence(head, Policy())) == f"{size} slower than a"
     assert plain(head.reason).startswith(f"{size} slower, 95 % interval {interval}, in ")
 
 
 def test_the_change_that_decided_stands_with_its_own_interval() -> None:
     base, head = a_comparison_of((R, 1.0)).cells
-    by_throughput = builders.decided_by(head, "throughput", 0.9)
-    assert plain(wording.decided_change(by_throughput)) == "-10 %"
-    assert plain(wording.decided_range(by_throughput)) == "-12 to -8 %"
-    by_latency = builders.decided_by(head, "latency_p99", 1.3)
-    assert plain(wording.decided_change(by_latency)) == "99 % latency +30 %"
-    assert plain(wording.decided_range(by_latency)) == "+28 to +32 %"
-    assert (wording.decided_change(base), wording.decided_range(base)) == (figures.NONE, "")
+    for metric, ratio, change, interval in (
+        ("throughput", 0.9, "-10 %", "-12 to -8 %"),
+        ("latency_p99", 1.3, "+30 %", "+28 to +32 %"),
+    ):
+        table = run_answer.table([builders.decided_by(head, metric, ratio)])  # type: ignore[arg-type]
+        row = dict(zip(table.columns, map(text, table.rows[0]), strict=True))
+        assert (plain(row["change"]), plain(row["interval"])) == (change, interval)
+    assert wording.decided_change(base) == figures.NONE
 
 
 def test_the_worst_comes_first() -> None:

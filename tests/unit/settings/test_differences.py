@@ -6,6 +6,7 @@ import pytest
 
 from shootout.model.run import SettingRecord
 from shootout.settings import differences
+from shootout.settings.behaviours import Evidence
 from tests.support import builders
 
 
@@ -105,3 +106,29 @@ def test_suspects_are_what_the_statements_can_feel_and_what_plans_depend_on_firs
     ]
     assert differences.suspects(found, planned=False, writes=False) == ["performance_schema=OFF"]
     assert differences.suspects(found, planned=True, writes=False) == [*plans, "performance_schema=OFF"]
+
+
+def evident(warning: str = "", plans: tuple[str, str] = ("", ""), planned: bool = True) -> list[str]:
+    base = {"optimizer_switch": "mrr=on,block_nested_loop=on", "join_buffer_size": "1"}
+    head = {
+        "optimizer_switch": "mrr=on,block_nested_loop=on,derived_merge=on,rowid_filter=off",
+        "join_buffer_size": "2", "sort_buffer_size": "1",
+        "range_optimizer_max_mem_size": "8388608", "in_predicate_conversion_threshold": "1000",
+    }  # fmt: skip
+    found = differences.differences(base, head)
+    evidence = Evidence((warning,) if warning else (), (plans,))
+    return differences.suspects(found, planned=planned, writes=True, head=head, evidence=evidence)
+
+
+def test_what_servers_point_at_is_suspected_first() -> None:
+    size, threshold = "range_optimizer_max_mem_size=0", "in_predicate_conversion_threshold=0"
+    assert evident(planned=False) == []
+    warning = "Memory capacity for 'range_optimizer_max_mem_size' exceeded. Range optimization was not done."
+    assert evident(warning, planned=False) == [size]
+    assert evident(warning) == [size, threshold, "join_buffer_size=1"]
+    assert evident(plans=("SIMPLE t", "PRIMARY <subquery2>"))[0] == threshold
+    assert evident(plans=("", "Using join buffer (hash join)"))[0] == "optimizer_switch=block_nested_loop=off"
+    assert evident(plans=("PRIMARY <derived2>", "SIMPLE t"))[0] == "optimizer_switch=derived_merge=off"
+    assert not any("rowid_filter" in each for each in evident(plans=("", "Using rowid filter")))
+    both = evident("sort-buffer-size and join-buffer-size are small", planned=False)
+    assert both == ["join_buffer_size=1"]  # a value that both have is no suspect

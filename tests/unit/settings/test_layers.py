@@ -42,6 +42,13 @@ def test_a_variable_can_be_set_without_a_file(cnf: str) -> None:
     assert layers.name_of("in-memory", own) == f"in-memory + {cnf} + performance_schema=OFF"
 
 
+def test_flags_of_the_optimizer_add_to_those_below(tmp_path: Path) -> None:
+    file = tmp_path / "flags.cnf"
+    file.write_text("[mysqld]\noptimizer-switch = 'mrr=off'\n")
+    own = f"{file}+optimizer_switch=hash_join=off+optimizer_switch=mrr=on"
+    assert options("defaults", own) == {"optimizer_switch": "mrr=off,hash_join=off,mrr=on"}
+
+
 def test_a_named_profile_and_a_file_alone_replace_those_of_the_run(cnf: str) -> None:
     assert options("in-memory", "defaults") == {}
     assert options("in-memory", "defaults+max_connections=7") == {"max_connections": "7"}

@@ -41,7 +41,7 @@ EDGES = [  # a few of each series: what a version does, its neighbours do
 ]
 
 
-# What settings that have no choices are tried with.
+# Values to try settings with that have no choices.
 VALUES: Mapping[str, tuple[Scalar, ...]] = {
     "back_log": (100, 900),
     "buffer_pool_bytes": (8 * 2**20, 512 * 2**20),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from msgspec import structs
 from numpy.typing import NDArray
+from scipy.stats import poisson
 
 from lab.curves import SECONDS, curve, decided, in_turns, judged, sloping, stalled
 from shootout.model.verdict import Verdict
@@ -35,6 +37,39 @@ def test_seven_stalls_against_none_are_proven() -> None:
     found = judged(curve(generator, 350), stalled(curve(generator, 350)))["stalls"]
     assert found.verdict is Verdict.REGRESSED
     assert found.note == "21 s in all, at most 3 s at once"
+    assert found.difference is not None
+    assert 0 < found.difference.low < found.difference.estimate < found.difference.high
+
+
+def test_intervals_of_rates_hold_as_often_as_they_say() -> None:
+    """By the chance of every pair of counts: an interval that ended at its estimate held in half of them."""
+    pairs = [*product(range(60), repeat=2)]
+    made = [judge.more_often((mine, 10.0), (theirs, 10.0), 0.98)[0] for mine, theirs in pairs]
+    for of_head, of_base in ((2.0, 0.01), (8.0, 0.01), (10.0, 1.0), (20.0, 10.0), (5.0, 5.0)):
+        chances = np.prod(poisson.pmf(pairs, (of_head, of_base)), axis=1)
+        holds = [each.low <= (of_head - of_base) / 10 <= each.high for each in made]
+        assert np.sum(chances * holds) >= 0.98
+
+
+@pytest.mark.parametrize(("mine", "theirs"), [(9, 1), (13, 3), (16, 33), (6, 0), (7, 0), (0, 0), (0, 8)])
+def test_a_difference_of_rates_excludes_zero_only_if_it_is_proven(mine: int, theirs: int) -> None:
+    difference, test = judge.more_often((mine, 6.0), (theirs, 6.0), 0.98)
+    excludes = [each.low > 0 or each.high < 0 for each in (difference, test)]
+    assert excludes[0] is excludes[1]
+    assert difference.low < difference.estimate < difference.high
+
+
+def test_shares_of_throughput_end_at_all_of_it() -> None:
+    """A depth of 80.9 % was said to be 43 to 118.8 %."""
+    generator = np.random.default_rng(3)
+    healthy, spoilt = curve(generator, 260), curve(generator, 260)
+    dipping = np.where(np.arange(260) % 40 == 5, generator.uniform(-0.9, 1.0, 260).clip(0.0), 1.0)
+    found = judged(healthy, replace(spoilt, tps=spoilt.tps * dipping))["dips"]
+    for each in (found.base, found.head, found.difference):
+        assert each is not None
+        assert -1 <= each.low <= each.estimate <= each.high <= 1
+    assert found.head is not None
+    assert found.head.high == 1
 
 
 def test_turns_say_what_they_find_and_whether_the_machine_was_the_same() -> None:

@@ -20,13 +20,14 @@ from shootout.count.values import CountFailure
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
-from shootout.model.execution_plan import ExecutionPlan
-from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
+from shootout.model.execution_plan import ExecutionPlan, PlanChange
+from shootout.model.run import MODES_DROPPED, Progress, RunDocument, SettingRecord, Warning
 from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
 from shootout.report.site.names import page_of
-from shootout.upgrade import judge, measure
+from shootout.report.site.svg import Forest
+from shootout.upgrade import judge, measure, question
 from shootout.upgrade.answer import answer as answered
 from shootout.upgrade.answer import headline, sentence, topics
 from shootout.upgrade.documents import UPGRADES
@@ -43,7 +44,7 @@ FATE = OptionFate(
 )
 VARIABLES = {OLD: {"sql_mode": "A", "query_cache_size": "16777216"}, NEW: {"sql_mode": "B"}}
 EMPTY = UpgradeDocument(
-    format=2, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
+    format=3, upgrade="20261126T100000Z-00ad5e", started="2026-11-26T10:00:00+00:00", version="0",
     labels=(OLD, NEW), references=(OLD, NEW), settings="my.cnf", workload="", workloads="", budget_min=45.0,
 )  # fmt: skip
 
@@ -182,6 +183,8 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         )
         return judge.read(structs.replace(document, trials=trials), folder)
 
+    suspects = [answer(capacity).time_suspects for capacity in ("200", "10000")]
+    assert suspects == [(), ("innodb_io_capacity=200",)]
     same, other = (what_to_set(answer(capacity)) for capacity in ("200", "10000"))
     assert same.lines[0].endswith(": no tested setting certainly restores it.")
     assert ": not tested. What differs and acts by time" in other.lines[0]
@@ -193,6 +196,27 @@ def test_instructions_do_not_vouch_for_what_acts_by_time(tmp_path: Path) -> None
         assert any(
             line.startswith("Not tested in time") and "innodb_io_capacity=200" in line for line in topic.lines
         )
+
+
+def test_a_setting_that_was_measured_says_throughput_before_and_after(tmp_path: Path) -> None:
+    """The new server is the base of that run; here the head is slower with the old value."""
+    document = stored_upgrade(tmp_path)
+    trials = {NEW: "innodb_io_capacity=200"}
+    document = structs.replace(document, timed=document.runs[0], time_trials=trials)
+    answer = judge.read(document, tmp_path)
+    lines = [line.replace(SPACE, " ") for line in what_to_set(answer).lines]
+    (said,) = (line for line in lines if line.endswith("(oltp_point_select, 1 thread)."))
+    assert re.match(r"innodb_io_capacity=200: [\d ]+ tps without it, [\d ]+ with it, −24\.1 % \(", said)
+    assert "innodb_io_capacity=200" not in what_to_set(answer).commands
+    assert not any("acts by time does not show" in line for line in lines)
+
+
+def test_an_earlier_format_is_read(tmp_path: Path) -> None:
+    path = UPGRADES.write(tmp_path, EMPTY.upgrade, EMPTY)
+    text = path.read_text("utf-8").replace('"format": 3', '"format": 2').replace('"format":3', '"format":2')
+    path.write_text(text, "utf-8")
+    assert '"format":2' in text.replace(" ", "")
+    assert UPGRADES.read(path) == EMPTY
 
 
 def test_fewer_instructions_alone_recommend_no_setting(tmp_path: Path) -> None:
@@ -255,6 +279,10 @@ def test_fewer_instructions_are_no_loss(tmp_path: Path) -> None:
     assert said(select=5.0) == "×5.00 as many instructions for select at worst"
 
 
+def a_change(base: ExecutionPlan, head: ExecutionPlan) -> PlanChange:
+    return PlanChange(kind=base.kind, base=base, head=head, changed=True, unsteady=False)
+
+
 def test_old_values_and_features_are_suspects() -> None:
     latin = {"character_set_server": "latin1", "collation_server": "latin1_swedish_ci"}
     utf8 = {"character_set_server": "utf8mb4", "collation_server": "utf8mb4_0900_ai_ci"}
@@ -265,10 +293,93 @@ def test_old_values_and_features_are_suspects() -> None:
     answer = judge.read(structs.replace(EMPTY, variables=variables), Path("/nowhere"))
     assert answer.suspects == ("performance_schema=OFF",)
     planned = judge.read(answer.document, Path("/nowhere"))
-    vars(planned)["plans"] = {("w", "select"): "changed"}
+    vars(planned)["plans"] = {("w", "select"): a_change(a_plan(OLD, "PRIMARY"), a_plan(NEW, "k"))}
     assert planned.suspects == (
         "character_set_server=latin1+collation_server=latin1_swedish_ci", "performance_schema=OFF",
     )  # fmt: skip
+
+
+def test_a_setting_that_restores_a_plan_says_so(tmp_path: Path) -> None:
+    """With what the plan's change costs or saves; only a restored loss is recommended."""
+    document = structs.replace(stored_upgrade(tmp_path), runs=())
+    plans = {"w": (a_plan(NEW, "k"), a_plan("old-1", "PRIMARY"), a_plan("old-2", "k"))}
+    document = recounted(tmp_path, document, "restoring", plans=plans)
+    answer = judge.read(document, tmp_path)
+    assert [bool(each.plans) for each in answer.restorations] == [True, False]
+    (line,) = (line for line in what_to_set(answer).lines if f"{OLD}'s plan" in line)
+    assert line.replace(SPACE, " ").startswith(f"performance_schema=OFF restores {OLD}'s plan of select: 8.3")
+    assert answer.workloads_to_restore(9, ()) == ("w",)
+
+
+def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
+    told = "unknown variable 'loose-query_cache_size=16M'"
+    gone = structs.replace(FATE, told=told)
+    mode = structs.replace(FATE, option="sql_mode", variable="sql_mode", new="B", refused="mode A")
+    renamed = structs.replace(FATE, option="a", variable="a", renamed="b", new="16777216")
+    kept = structs.replace(FATE, option="c", variable="c", new="16777216", told="deprecated")
+    document = structs.replace(
+        stored_upgrade(tmp_path), options=(gone, mode, renamed, kept), results=("a row",), done=("settings",),
+        data=DataDirectory(started=False, seconds=1.0, same_rows=False, told=("Run mysql_upgrade.",)),
+    )  # fmt: skip
+    first, *_ = topics(judge.read(document, tmp_path))
+    assert first.title == "What to do"
+    lines = [line.replace(SPACE, " ") for line in first.lines]
+    assert lines[:2] == [
+        f"1. Change or delete in my.cnf: query_cache_size, sql_mode's A. {NEW} does not start with them.",
+        "2. Rename in my.cnf: a to b.",
+    ]
+    assert lines[2].endswith("Run mysql_upgrade.")
+    assert lines[4].startswith("5. Set performance_schema=OFF: 8.3")
+    assert len(lines) == 7
+    assert lines[-1] == "7. 2 more steps: see below."
+    assert f"removed: {NEW} does not start with this line" in markdown.write(
+        answered(judge.read(document, tmp_path))
+    )
+
+
+def test_settings_that_differ_all_the_same_are_named_beside_the_figures(tmp_path: Path) -> None:
+    other = structs.replace(FATE, option="back_log", variable="back_log", old="90", new="200")
+    renamed = structs.replace(FATE, option="a", variable="a", renamed="b", old="1", new="ON")
+    document = structs.replace(stored_upgrade(tmp_path), options=(FATE, other, renamed))
+    every = topics(judge.read(document, tmp_path))
+    (workloads,) = (topic for topic in every if topic.title == "Workloads")
+    assert workloads.lines[-1] == "Under my.cnf the servers still differ in query_cache_size, back_log."
+
+
+def test_a_cut_upgrade_lists_what_is_missing(tmp_path: Path) -> None:
+    document = structs.replace(EMPTY, done=("settings",), left_out={"data": AS_ASKED})
+    *_, untested = topics(judge.read(document, tmp_path))
+    missing = [line.partition(":")[0] for line in untested.lines if line.endswith("--resume does it.")]
+    assert missing == ["statements", "results", "restoring", "time"]
+
+
+def test_kinds_that_the_budget_left_out_are_named_once_with_the_command(tmp_path: Path) -> None:
+    reason = "left out: the budget has no time for it"
+    failures = [
+        CountFailure(server=label, workload="w", kind=kind, reason=reason)
+        for label in (OLD, NEW)
+        for kind in ("update", "delete")
+    ]
+    same = counts.document({OLD: counts.BASE, NEW: counts.BASE}, failures)
+    path = COUNTS.write(tmp_path, same.run, same)
+    document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)), done=("statements",))
+    first, *_, untested = topics(judge.read(document, tmp_path))
+    assert untested.lines.count(f"update, delete: {reason}") == 1
+    (line,) = (line for line in first.lines if "Count the 2 kinds" in line)
+    assert line.endswith(
+        f"shootout upgrade {OLD} {NEW} --settings my.cnf --budget 90 (the budget was 45 minutes)."
+    )
+
+
+def test_own_workloads_are_own_however_given(tmp_path: Path) -> None:
+    for given in ({"workload": "w.toml"}, {"workloads": "oltp_read_only,w.toml"}):
+        document = structs.replace(EMPTY, **given)
+        assert document.own == ("w.toml",)
+        assert not any(
+            line.startswith("Your own statements")
+            for topic in topics(judge.read(document, tmp_path))
+            for line in topic.lines
+        )
 
 
 def test_features_are_off_on_the_old_server_where_it_has_them_on() -> None:
@@ -278,14 +389,14 @@ def test_features_are_off_on_the_old_server_where_it_has_them_on() -> None:
     assert answer.features_off(trials) == ("performance_schema=OFF",)
 
 
-def test_as_many_workloads_with_losses_are_counted_again_as_there_is_time_for(tmp_path: Path) -> None:
+def test_as_many_workloads_to_restore_are_counted_again_as_there_is_time_for(tmp_path: Path) -> None:
     worse = {OLD: counts.BASE, NEW: counts.times(1.2)}
     documents = [counts.document(worse, run=f"r-{name}", workload=name) for name in ("a", "b")]
     whole = joined([COUNTS.write(tmp_path, document.run, document) for document in documents])
     path = COUNTS.write(tmp_path, whole.run, whole)
     answer = judge.read(structs.replace(EMPTY, statements=str(path.relative_to(tmp_path))), tmp_path)
-    assert [len(answer.workloads_with_losses(kinds, ())) for kinds in (1, 9, 10)] == [1, 1, 2]
-    assert [answer.workloads_with_losses(1, timed) for timed in ((), ("b",))] == [("a",), ("b",)]
+    assert [len(answer.workloads_to_restore(kinds, ())) for kinds in (1, 5, 6)] == [1, 1, 2]
+    assert [answer.workloads_to_restore(1, timed) for timed in ((), ("b",))] == [("a",), ("b",)]
 
 
 def test_the_headline_is_the_worst_and_the_best_change(tmp_path: Path) -> None:
@@ -365,7 +476,7 @@ def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
 def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     here = stored_upgrade(tmp_path / "first")
     results = tmp_path / "second"
-    document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
+    document = question.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
     of_new = (results / "upgrades" / document.upgrade / "new.cnf").read_text("utf-8")
     assert of_new == "[mysqld]\nloose-query_cache_size = 16M\n"
     assert document.done == ("settings", "data", "statements", "results", "restoring")
@@ -388,7 +499,7 @@ def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     (results / name).unlink()
     gone = UPGRADES.write(results, document.upgrade, structs.replace(document, runs=(name,)))
     with pytest.raises(InputError, match="cannot be read: No such file"):
-        measure.again(gone, (OLD, NEW), tmp_path / "third")
+        question.again(gone, (OLD, NEW), tmp_path / "third")
 
 
 @pytest.mark.parametrize(
@@ -416,7 +527,7 @@ def test_only_documents_are_copied(tmp_path: Path) -> None:
     secret.parent.mkdir(parents=True)
     secret.write_text("[client]\npassword = x\n")
     path = UPGRADES.write(first, here.upgrade, here)
-    document = measure.again(path, (OLD, NEW), results)
+    document = question.again(path, (OLD, NEW), results)
     assert {each.name for each in (results / "upgrades" / document.upgrade).iterdir()} == {
         "old.cnf",
         "new.cnf",
@@ -427,12 +538,12 @@ def test_only_documents_are_copied(tmp_path: Path) -> None:
         for changed in ({"runs": (name,)}, {"statements": name}):
             named = UPGRADES.write(first, name, structs.replace(here, **changed))
             with pytest.raises(InputError, match=rf"^{first}/{name}(:1)?: (cannot be read: )?not a "):
-                measure.again(named, (OLD, NEW), results)
+                question.again(named, (OLD, NEW), results)
         assert not (results / name).exists()
 
     (results / here.runs[0]).write_text("another")
     with pytest.raises(InputError, match=f"^{results}/{here.runs[0]}: differs from "):
-        measure.again(path, (OLD, NEW), results)
+        question.again(path, (OLD, NEW), results)
     assert (results / here.runs[0]).read_text() == "another"
 
 
@@ -440,16 +551,16 @@ def test_only_users_name_programs(tmp_path: Path) -> None:
     program = f"path:{tmp_path}"
     path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, references=(OLD, program)))
     with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not of the catalogue\n.*{NEW}=SERVER --again"):
-        measure.servers_again(path, ("", ""))
+        question.servers_again(path, ("", ""))
     with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {NEW} and {OLD}"):
-        measure.servers_again(path, (NEW, OLD))
+        question.servers_again(path, (NEW, OLD))
     with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {OLD}$"):
-        measure.servers_again(path, (OLD, ""))
-    assert measure.servers_again(path, (OLD, NEW)) == (OLD, NEW)
+        question.servers_again(path, (OLD, ""))
+    assert question.servers_again(path, (OLD, NEW)) == (OLD, NEW)
     catalogued = UPGRADES.write(tmp_path, "u", EMPTY)
-    assert measure.servers_again(catalogued, ("", "")) == (OLD, NEW)
+    assert question.servers_again(catalogued, ("", "")) == (OLD, NEW)
     with pytest.raises(InputError, match="expected one server, without a comma"):
-        measure.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
+        question.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
 
 
 def resumed(results: Path) -> int:
@@ -487,14 +598,14 @@ def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:
     both = {"another": counts.times(3), NEW: counts.times(1.2), OLD: counts.BASE}
     of_many = counts.document(both)
     path = COUNTS.write(tmp_path, of_many.run, of_many)
-    measure.require_counted(path, EMPTY)
+    question.require_counted(path, EMPTY)
     document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
     ratios = [change.ratio.estimate for change in judge.read(document, tmp_path).changes if change.ratio]
     assert ratios == pytest.approx([1.2] * 3, abs=0.01)
     with pytest.raises(InputError, match="other is not in it; its servers are another"):
-        measure.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
+        question.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
     with pytest.raises(InputError, match="not a count of instructions"):
-        measure.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
+        question.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
 
 
 def test_a_recorded_upgrade_comes_with_all_that_it_names(
@@ -592,3 +703,83 @@ def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
         answer, runs=tuple(structs.replace(run, cells=(failed,)) for run in answer.runs)
     )
     assert alone.unmeasured["time"] == failed.reason
+
+
+def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) -> None:
+    shown: list[Progress] = []
+    document = structs.replace(EMPTY, budget_min=2.0)
+    session = measure._Session(measure.Way(), document, tmp_path, shown.append, print)
+    for left_s in (5.0, None, 900.0):
+        session.observe(Progress(stage="measure", detail="", left_s=left_s))
+    left = [progress.left_s or 0.0 for progress in shown]
+    assert left == sorted(left, reverse=True)
+    assert 100 < left[-1] <= left[0] <= 120
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--workload", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
+        (["--workloads", "{folder}/bad.toml"], "bad.toml: the file: Object missing required field"),
+        (["--markdown", "/proc/nothing/a.md"], "/proc/nothing/a.md: cannot be written"),
+    ],
+)
+def test_a_fault_is_said_before_anything_starts(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+) -> None:
+    (tmp_path / "bad.toml").write_text('title = "a"\n')
+    given = [each.format(folder=tmp_path) for each in options]
+    assert cli.main(["upgrade", OLD, NEW, *given, "--out", str(tmp_path / "out")]) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert len(told.splitlines()) <= 3
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_interruption_keeps_the_page_and_names_the_whole_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(session: measure._Session) -> None:
+        session.keep(done=("settings",))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(measure, "_answer", interrupted)
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "my file.cnf"
+    file.write_text("[mysqld]\nback_log = 9\n")
+    out = tmp_path / "out"
+    asked = ["upgrade", OLD, NEW, "--settings", str(file), "--budget", "40", "--without", "time"]
+    assert cli.main([*asked, "--out", str(out)]) == 130
+    assert capsys.readouterr().err.endswith(
+        f"shootout: interrupted; to continue: shootout upgrade {OLD} {NEW} --settings '{file}' "
+        f"--without time --budget 40 --out {out} --resume\n"
+    )
+    (page,) = (out / "site" / "upgrades").glob("2*.html")
+    assert "not reached; --resume does it" in page.read_text("utf-8")
+
+
+def test_the_first_page_shows_the_worst_and_the_best_the_plans_and_what_to_set(tmp_path: Path) -> None:
+    brief = answered(judge.read(stored_upgrade(tmp_path), tmp_path)).brief
+    assert brief is not None
+    assert brief.lines == ("1 of 1 kind of statement planned in another way", "Set performance_schema=OFF")
+    assert isinstance(brief.drawing, Forest)
+    changes = [ratio.estimate for _, _, ratio, _ in brief.drawing.rows]
+    assert changes == sorted(changes)
+    assert len(changes) == 6  # of eight cells
+    made = brief.drawing.__html__()
+    assert made.count("<li>") == made.count('<svg class="whisker') == 6
+
+
+def test_what_the_new_server_refuses_comes_first(tmp_path: Path) -> None:
+    upgrade = stored_upgrade(tmp_path)
+    failures = tuple(
+        CountFailure(server=server, workload="w", kind=kind, reason="unknown", lacks=True)
+        for server, kind in ((OLD, "json"), (NEW, "query_cache"))
+    )
+    upgrade = recounted(tmp_path, upgrade, "statements", failures=failures)
+    upgrade = structs.replace(upgrade, results=("sums differ",))
+    (refused,) = (
+        topic for topic in topics(judge.read(upgrade, tmp_path)) if topic.title.startswith("Refused")
+    )
+    assert refused.lines[:2] == (f"{NEW} does not know query_cache: unknown", "sums differ")
+    assert refused.lines[-1].startswith(f"{OLD} does not know json")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from shootout.upgrade import configuration
 from shootout.upgrade.configuration import Probe
 
@@ -136,3 +138,52 @@ def test_an_option_that_no_variable_of_the_old_server_shows_is_not_compared() ->
     assert not any(map(configuration.is_compared, fates))
     log = "0 [Warning] [MY-000067] [Server] unknown variable 'loose-made_up=1'.\n"
     assert [option for option, _ in configuration._said(log, OPTIONS)] == ["made_up"]
+
+
+def test_a_line_that_stops_the_new_server_is_told_from_one_that_it_ignores() -> None:
+    """Behind `loose-` a server only warns of an unknown variable; in a my.cnf, it does not start."""
+    options = {"gone": "1", "ignored": "1", "typo": "1", "loose-own": "1"}
+    told = {name: f"unknown variable 'loose-{name}=1'" for name in ("gone", "typo", "loose-own")}
+    old = Probe("5.7", {"gone": "1", "ignored": "1", "own": "1"}, options, told={"typo": told["typo"]})
+    new = Probe("8.0", {}, options, told=told)
+    fates = {fate.option: fate for fate in configuration.fates((options, options), old, new)}
+    stops = {name: configuration.does_not_start_with(fate) for name, fate in fates.items()}
+    assert stops == {"gone": True, "ignored": False, "typo": True, "loose-own": False}
+
+
+def test_a_variable_that_is_no_option_of_the_old_server_is_set_on_neither() -> None:
+    """5.7 ignores tx_isolation behind `loose-`; 8.0 would take it by its new name."""
+    options = {"tx_isolation": "READ-COMMITTED"}
+    told = {"tx_isolation": "unknown variable 'loose-tx_isolation=READ-COMMITTED'"}
+    old = Probe("5.7", {"tx_isolation": "REPEATABLE-READ"}, options, told=told)
+    new = Probe("8.0", {"transaction_isolation": "REPEATABLE-READ"}, options, told=told)
+    (fate,) = fates = tuple(configuration.fates((options, options), old, new))
+    assert fate.refused.startswith("by the old server: unknown variable")
+    assert [*configuration.measured(fates)] == [{}, {}]
+
+
+def test_the_option_that_stops_a_start_is_found_by_halving() -> None:
+    options = {str(number): "" for number in range(40)}
+    for bad in ("0", "17", "39"):
+        tried: list[int] = []
+
+        def starts(given: Mapping[str, str], bad: str = bad, tried: list[int] = tried) -> bool:
+            tried.append(len(given))
+            return bad not in given
+
+        assert configuration.halved(options, starts) == bad
+        assert len(tried) <= 7
+    assert configuration.halved(options, lambda given: False) == ""
+    assert configuration.halved({}, lambda given: True) == ""
+
+
+def test_a_refusal_quotes_the_server() -> None:
+    """Its word for mysql_upgrade before others, and no tuple of a client."""
+    log = (
+        "0 [ERROR] Column count of mysql.user is wrong.\n"
+        "0 [ERROR] Incorrect definition of table mysql.proc. Please use mysql_upgrade to fix this error.\n"
+    )
+    assert configuration.cause(f"it stopped\n{log}").endswith("Please use mysql_upgrade to fix this error.")
+    assert configuration.cause("ours: (1146, \"Table 'mysql.x' doesn't exist\")") == (
+        "Table 'mysql.x' doesn't exist"
+    )

@@ -49,18 +49,18 @@ def read(text: str) -> Archive:
 
 
 def text(source: Archive) -> str:
-    """The form that `read` accepts."""
+    """Write the form that `read` accepts."""
     return f"{source.url}#sha256={source.sha256}"
 
 
 def name(url: str) -> str:
-    """The archive's file name without its suffix."""
+    """Return the archive's file name without its suffix."""
     last = PurePosixPath(unquote(urlsplit(url).path)).name
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", _ENDINGS.sub("", last)).strip("-.") or "archive"
 
 
 def display_path(source: Archive) -> str:
-    """Its location as a path without suffix, which distinguishes archives of one name."""
+    """Return its location as a path without suffix, which distinguishes archives of one name."""
     parts = urlsplit(source.url)
     folders = PurePosixPath(unquote(parts.path)).parts[1:-1]
     return str(PurePosixPath("/", parts.netloc, *folders, name(source.url)))

@@ -24,7 +24,7 @@ class Lack(Value):
 
 
 def missing(command: str, package: str) -> Lack | None:
-    """None if the command is installed; `package` is Debian's package of it."""
+    """Return None if the command is installed; `package` is Debian's package of it."""
     return None if shutil.which(command) else Lack(what=command, install=f"apt-get install {package}")
 
 

@@ -50,7 +50,7 @@ def require(names: Sequence[str], who: str) -> None:
 def fetch(
     names: Sequence[str], cache: Path, held: ExitStack | None = None, report: Progress = no_progress
 ) -> Path | None:
-    """The folder with these libraries, from the cache or their packages; None if there are none to be had.
+    """Fetch the folder with these libraries, from the cache or their packages; None if there are none.
 
     Raises MeasureError if the download fails. Nobody removes it until `held` is closed.
     """

@@ -78,7 +78,7 @@ class Root(Destination):
 
 
 def system() -> tuple[Name | None, str]:
-    """The distribution of this system and the code name of its release; None for another distribution."""
+    """Find this system's distribution and its release's code name; None for another distribution."""
     fields = dict(re.findall(r'^(ID|VERSION_CODENAME)="?([\w.-]+)"?$', SYSTEM.read_text(), re.MULTILINE))
     name = next((name for name in DISTRIBUTIONS if name == fields.get("ID")), None)
     return name, fields.get("VERSION_CODENAME", "")
@@ -102,7 +102,7 @@ def missing(distribution: Name = "debian") -> Lack | None:
 
 
 def mirror(distribution: Name = "debian") -> str | None:
-    """The URI of the first of the host's apt sources that is the distribution's own archive, if any.
+    """Find the URI of the host's first apt source that is the distribution's own archive, if any.
 
     Raises MeasureError where apt has no space to list them.
     """
@@ -147,7 +147,7 @@ def download(source: Debian, root: Path) -> list[Path]:
 
 
 def describe(source: Debian) -> str:
-    """The packages and their release."""
+    """Name the packages and their release."""
     origin = DISTRIBUTIONS[source.distribution].origin
     return f"{' '.join(source.packages or source.alone)} of {origin} {source.series}"
 

@@ -35,7 +35,7 @@ def fetch(
     held: ExitStack | None = None,
     progress: Progress = no_progress,
 ) -> Path:
-    """The directory of the unpacked server, from the cache or the first source that has it.
+    """Fetch the directory of the unpacked server, from the cache or the first source that has it.
 
     Nobody removes it until `held` is closed.
     Raises InputError for a missing client or a checksum mismatch, MeasureError if the download fails or the
@@ -57,21 +57,21 @@ def fetch(
 def fetch_source(
     name: str, source: Source, cache: Path, held: ExitStack | None = None, progress: Progress = no_progress
 ) -> Path:
-    """Like `fetch`, for one source."""
+    """Do as `fetch` for one source."""
     directory = target(name, source, cache)
     build_once(directory, partial(_build, source, progress), Path.is_dir, held)
     return directory
 
 
 def target(name: str, source: Source, cache: Path) -> Path:
-    """The directory for the unpacked server: sources that make different trees have different ones."""
+    """Choose the directory for the unpacked server: sources that make different trees have different ones."""
     content = msgspec.structs.replace(source, url="") if isinstance(source, Download) else source
     digest = hashlib.sha256(msgspec.json.encode(content)).hexdigest()
     return cache / "servers" / f"{name}-{digest[:12]}"
 
 
 def client(source: Source) -> str:
-    """The client that downloads it; "": it needs none."""
+    """Name the client that downloads it; "": it needs none."""
     return _CLIENTS[type(source)]
 
 
@@ -89,7 +89,7 @@ def missing(source: Source) -> Lack | None:
 
 
 def describe(source: Source) -> str:
-    """The source as its client names it."""
+    """Name the source as its client names it."""
     match source:
         case Maven():
             return source.artifact

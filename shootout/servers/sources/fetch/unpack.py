@@ -68,7 +68,7 @@ class Destination:
             )
 
     def place(self, name: str) -> str | None:
-        """A member's path relative to the directory; None if it is left out."""
+        """Return a member's path relative to the directory; None if it is left out."""
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
         if name.startswith("/") or ".." in parts:
             raise ArchiveError(f"{name!r} in it points outside")
@@ -79,11 +79,11 @@ class Destination:
         return "/".join(parts) if parts and self._is_kept(parts) else None
 
     def renamed(self, parts: tuple[str, ...]) -> tuple[str, ...]:
-        """The path that replaces a member's own."""
+        """Return the path that replaces a member's own."""
         return parts
 
     def target(self, where: str, target: str) -> str:
-        """The target that replaces the link's own at `where`."""
+        """Return the target that replaces the link's own at `where`."""
         return target
 
     def folder(self, where: str) -> None:

@@ -63,8 +63,7 @@ def test_published_and_measured_figures_stand_side_by_side(tmp_path: Path) -> No
     def cells_of(server: str, threads: int) -> tuple[str, str]:
         return found[server, "oltp_read_write", str(threads)]
 
-    assert cells_of("MySQL 5.0.15 not available here", 1) == ("+8.7 % 163", "–")
-    assert cells_of("MySQL 5.0.15 not available here", 4096) == ("error", "–")
+    assert not any(server.startswith("MySQL 5.0.15") for server, *_ in found)  # it is not here
     assert cells_of("MySQL 5.7.4 stand-in: mysql-5.7.22", 1) == ("−3.3 % 145", "error")
     pool = "Percona 5.6.21, thread pool stand-in: mariadb-10.1.23@scaling-thread-pool"
     assert cells_of(pool, 4096) == ("×32.6 295", "–")
@@ -94,7 +93,7 @@ def test_servers_beyond_the_published_ones_are_shown(tmp_path: Path) -> None:
     assert "%" in ours
     assert ("mariadb-11.8 not published", "oltp_read_write", "2") not in found  # neither has a figure
     text = (tmp_path / "published" / "shootout.html").read_text("utf-8")
-    assert "Without figures: path:percona-5.5." in text
+    assert re.search(r"Not here, or without figures: .*path:percona-5\.5", text)
 
 
 def test_published_peaks_stand_beside_measured_peaks(tmp_path: Path) -> None:
@@ -105,7 +104,6 @@ def test_published_peaks_stand_beside_measured_peaks(tmp_path: Path) -> None:
     found = figures(tmp_path, document)
     assert found["5.4.1 stand-in: mysql-5.5.34", "oltp_read_only", "peak"] == ("4 795", "1 000")
     assert found["6.0.11 stand-in: mysql-5.6.24", "oltp_read_only", "peak"] == ("−4.8 % 4 566", "−20.0 % 800")
-    assert found["4.1.25 not available here", "oltp_read_write", "peak"] == ("−33.5 % 2 124", "–")
 
 
 def test_claims_stand_with_their_intervals(tmp_path: Path) -> None:
@@ -149,7 +147,7 @@ def test_a_run_of_an_unknown_comparison_has_no_page(tmp_path: Path) -> None:
     header = builders.a_header()
     header = structs.replace(header, profile=structs.replace(header.profile, published="of-tomorrow"))
     index = a_site([builders.a_result(builders.a_run(header))], tmp_path)
-    assert [path.stem for path in (tmp_path / "published").glob("*.html")] == ["index"]
+    assert not (tmp_path / "published").exists()
     assert "published/of-tomorrow" not in index.read_text("utf-8")
 
 

@@ -12,14 +12,14 @@ from shootout.numbers import MINUS
 from shootout.report import judged_runs, site
 from tests.support import builders
 from tests.support.browser import opened, serious
-from tests.support.report.site.pages import a_page
+from tests.support.report.site.pages import a_page, a_site
 
 
 def kinds_of_pages(index: Path) -> dict[Path, int]:
     """One page of each kind, and how many charts it has."""
-    plain = ("index.html", "how-to-read.html", "runs/index.html", "published/index.html")
     return {
-        **{index.parent / place: 0 for place in plain},
+        **{index.parent / place: 0 for place in ("how-to-read.html", "runs/index.html")},
+        index: 1,
         a_page(index, "cells"): 0,
         a_page(index, "settings"): 0,
         a_page(index, "workload-oltp_read_write"): 8,
@@ -29,7 +29,7 @@ def kinds_of_pages(index: Path) -> dict[Path, int]:
     }
 
 
-# What reaches beyond the window, outside of boxes that scroll and say so.
+# Elements that reach beyond the window, outside of boxes that scroll and say so.
 OVERFLOWING = """[...document.querySelectorAll("main *")].filter(element =>
     element.getBoundingClientRect().right > document.documentElement.clientWidth + 1
     && !element.closest(".scroll, .flames, svg, .unseen") && getComputedStyle(element).position !== "absolute"
@@ -91,7 +91,7 @@ def test_tables_sort_by_value_both_ways(built: Path, chromium: Browser) -> None:
         "cells => cells.map(c => +c.dataset.value)"
     )
     assert values == sorted(values)
-    change = worst.get_by_role("columnheader", name="change, %").get_by_role("button")
+    change = worst.get_by_role("columnheader", name="change").get_by_role("button")
     for _ in range(2):
         change.click()
         assert "failed" in worst.locator("tbody tr").last.inner_text()  # what has no figure stays last
@@ -130,6 +130,45 @@ def test_a_table_is_filtered_by_words(built: Path, chromium: Browser) -> None:
     assert rows.count() == 18
     assert faults == []
     tab.close()
+
+
+def test_servers_are_picked_and_the_address_keeps_the_choice(tmp_path: Path, chromium: Browser) -> None:
+    servers = [builders.BASE, "mysql-8.0.12", "a", "b", "c"]
+    header = builders.a_header(servers, ["oltp_read_only"], [1, 8])
+    index = a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    tab, faults = opened(chromium, a_page(index, "workload-oltp_read_only"))
+    chart = tab.locator("#chart-throughput")
+    names = chart.locator(".names text")
+    bands = chart.locator(".band")
+    visible = """parts => parts.filter(part => !part.closest(".unpicked")
+        && getComputedStyle(part).display !== "none").length"""
+    assert (names.evaluate_all(visible), bands.evaluate_all(visible)) == (5, 0)
+    picks = tab.locator(".picks").first
+    picks.get_by_role("button", name="mysql-8.0.12").click()
+    picks.get_by_role("button", name="c", exact=True).click()
+    assert tab.url.endswith("#servers=mysql-8.0.12,c")
+    tab.mouse.move(0, 0)
+    assert (names.evaluate_all(visible), bands.evaluate_all(visible)) == (2, 2)
+    tab.reload()
+    assert names.evaluate_all(visible) == 2
+    picks.get_by_role("button", name="c", exact=True).click()
+    picks.get_by_role("button", name="mysql-8.0.12").click()
+    assert "#" not in tab.url
+    assert names.evaluate_all(visible) == 5
+    assert faults == []
+    tab.close()
+
+
+def test_the_picture_is_in_the_first_screen(tmp_path: Path, chromium: Browser) -> None:
+    servers = [f"s{number}" for number in range(8)]
+    header = builders.a_header(servers, [f"oltp_{number}" for number in range(5)], [1, 8, 32])
+    index = a_site([builders.a_result(builders.a_run(header, failing=False))], tmp_path)
+    for width, height in ((1440, 900), (390, 844)):
+        tab, _ = opened(chromium, index, width)
+        box = tab.locator(".panels").bounding_box()
+        assert box is not None
+        assert box["y"] + box["height"] < height, width
+        tab.close()
 
 
 @pytest.mark.parametrize(("width", "scrolls"), [(390, True), (1440, False)])
@@ -179,15 +218,15 @@ def test_a_chart_says_what_is_pointed_at(built: Path, chromium: Browser) -> None
 
 def test_a_section_can_be_linked_to(built: Path, chromium: Browser) -> None:
     tab, faults = opened(chromium, a_page(built, "workload-oltp_read_write"))
-    tab.get_by_role("link", name="Queries by kind").click()
-    assert tab.url.endswith("#queries")
-    assert tab.locator("#queries").evaluate("heading => heading.getBoundingClientRect().top < innerHeight")
+    tab.get_by_role("link", name="Cost of a transaction").click()
+    assert tab.url.endswith("#efficiency")
+    assert tab.locator("#efficiency").evaluate("heading => heading.getBoundingClientRect().top < innerHeight")
     assert faults == []
     tab.close()
 
 
 def test_the_scheme_can_be_switched_and_the_charts_follow(built: Path, chromium: Browser) -> None:
-    tab, faults = opened(chromium, a_page(built, "server-mysql-8.0.12"))
+    tab, faults = opened(chromium, a_page(built, "workload-oltp_read_write"))
     tab.get_by_role("button", name="Switch between light and dark").click()
     stroke = tab.locator(".chart .lines path[style*='stroke:var(--series-1)']").first
     assert stroke.evaluate("line => getComputedStyle(line).stroke") == "rgb(116, 170, 242)"

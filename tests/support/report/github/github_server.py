@@ -209,7 +209,7 @@ def _handler(state: GitHub) -> type[BaseHTTPRequestHandler]:
 
 @contextmanager
 def running() -> Iterator[GitHub]:
-    """One that answers meanwhile."""
+    """Run one that answers meanwhile."""
     state = GitHub()
     server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(state))
     state.url = f"http://127.0.0.1:{server.server_port}"

@@ -113,7 +113,7 @@ FIELD = re.compile(r'<td class="num"([^>]*)>(.*?)</td>', re.DOTALL)
 
 
 def check_figures(text: str) -> None:
-    """In tables that sort, fields with a figure carry a number, and those without do not."""
+    """Check that fields of tables that sort carry a number if they have a figure, and none otherwise."""
     tables = "".join(re.findall(r'<table class="sortable.*?</table>', text, re.DOTALL))
     fields = [(attributes, Document(shown).text) for attributes, shown in FIELD.findall(tables)]
     assert fields
@@ -130,7 +130,7 @@ def row_values(page: Document) -> list[str | None]:
 
 
 def check_links(out: Path) -> None:
-    """Every link of every page leads to a place that is there, and inside the site."""
+    """Check that every link of every page leads to a place that is there, and inside the site."""
     documents = {page: Document(page.read_text("utf-8")) for page in sorted(out.rglob("*.html"))}
     for page, document in documents.items():
         assert len(document.ids) == len(set(document.ids)), page
@@ -164,7 +164,7 @@ def entries_of(path: Path) -> list[ElementTree.Element]:
 
 
 def check_entry_link(entry: ElementTree.Element, out: Path) -> None:
-    """It leads to a place that is there."""
+    """Check that it leads to a place that is there."""
     link = entry.find(f"{ATOM}link")
     assert link is not None
     place, _, anchor = str(link.get("href")).partition("#")

@@ -18,7 +18,7 @@ from tests.support.report.site.weeks import a_week
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site of two runs, the older one interrupted; returns its index page."""
+    """Build a site of two runs, the older one interrupted; returns its index page."""
     older = builders.a_header(run="20261113T024100Z-11aa", started="2026-11-13T02:41:00+00:00", seed=5)
     results = [builders.a_result(builders.a_run(older, interrupted=True)), builders.a_result()]
     return a_site(results, tmp_path_factory.mktemp("site"))
@@ -26,7 +26,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site with little on each page, and something of everything."""
+    """Build a site with little on each page, and something of everything."""
     header = builders.a_header([builders.BASE, builders.HEAD, "mysql-9.7"], ["oltp_read_write"], [1, 8])
     document = builders.a_run(header)
     older = builders.a_header(run="20261113T024100Z-11aa", workloads=["oltp_read_write"], threads=[1])

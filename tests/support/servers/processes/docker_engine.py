@@ -42,7 +42,7 @@ AS_IMAGES_ARE = (
 
 @pytest.fixture(scope="session")
 def engine() -> Iterator[docker.DockerClient]:
-    """The engine that answers, or one that ends with the tests. Without either: they fail in CI, or skip."""
+    """Find the engine that answers, or start one. Without either: tests fail in CI, or skip."""
     if _listens(os.environ.get("DOCKER_HOST", containers.DEFAULT_HOST)):
         with closing(docker.from_env()) as client:
             yield client

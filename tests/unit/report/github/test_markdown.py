@@ -44,7 +44,7 @@ def a_comparison(**changes: str) -> Comparison:
     return structs.replace(made(), cells=tuple(map(changed, made().cells)))
 
 
-# What GitHub makes a mention, a reference, an emoji or a link, after it has decoded entities.
+# Texts that GitHub makes a mention, a reference, an emoji or a link, after it has decoded entities.
 LINKED = re.compile(r"@\w|#\d|\bGH-\d|www\.|:\w+:|\w://", re.IGNORECASE)
 CODE = re.compile(r"(?<!`)(`+) .*? \1(?!`)")  # holds no markup
 

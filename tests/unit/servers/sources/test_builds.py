@@ -86,13 +86,40 @@ def test_history_goes_along_first_parents(repository: Repository) -> None:
 
 def test_a_history_needs_an_ancestor_on_its_line(repository: Repository) -> None:
     one, _ = forked(repository)
-    for good, bad in (("side", "main"), ("main", one), ("main", "main"), ("0" * 40, "main")):
-        with pytest.raises(InputError, match="not on the line of first parents"):
+    for good, bad, said in (
+        (
+            "side",
+            "main",
+            r"not on the line of first parents of main; expected .* \$\(git merge-base side main\)",
+        ),
+        ("main", one, "main is newer than .*; expected the older commit"),
+        ("main", "main", "the same commit; expected two"),
+        ("0" * 40, "main", "not on the line of first parents"),
+    ):
+        with pytest.raises(InputError, match=said):
             builds.history(str(repository.folder), good, bad)
     with pytest.raises(InputError, match="no such commit"):
         builds.history(str(repository.folder), "v9", "main")
     with pytest.raises(InputError, match="not a git repository"):
         builds.history(str(repository.folder.parent), one, "main")
+
+
+def test_a_commit_of_a_merged_branch_gets_advice_that_works(repository: Repository) -> None:
+    """The merge base of such a commit is itself."""
+    forked(repository)
+    repository.git("checkout", "--quiet", "side")
+    repository.commit("aside again", other="2")
+    repository.git("checkout", "--quiet", "main")
+    repository.git("merge", "--quiet", "--no-ff", "--message", "merge", "side")
+    merge = builds.find(str(repository.folder), "main").commit[:12]
+    repository.commit("three", code="3")
+    said = f"--good {merge}, which merged its branch"
+    for good, advice in (("side", said), ("side~1", f"{said}, or --bad {merge}^2 to bisect that branch")):
+        with pytest.raises(InputError) as error:
+            builds.history(str(repository.folder), good, "main")
+        assert str(error.value).endswith(f"expected {advice}")
+    for good, bad in ((merge, "main"), ("side~1", f"{merge}^2")):
+        assert len(builds.history(str(repository.folder), good, bad)) == 2
 
 
 def test_a_reference_names_the_commit_of_the_moment(repository: Repository) -> None:

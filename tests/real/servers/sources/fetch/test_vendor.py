@@ -138,7 +138,7 @@ def test_what_cannot_be_trusted_is_no_source(
         catalogue.load()
 
 
-# What their own distribution scripts put into archives that the catalogue keeps parts of.
+# Files that vendors' scripts put into archives that the catalogue keeps parts of.
 OF_5_0 = (
     "bin/mysqld bin/mysql_create_system_tables scripts/mysql_install_db share/mysql/english/errmsg.sys docs/x"
 )

@@ -22,7 +22,7 @@ from shootout.servers.sources.fetch import archive, packages
 
 
 def an_archive(path: Path, *names: str) -> Archive:
-    """An archive of empty programs, under its file URL."""
+    """Write an archive of empty programs, under its file URL."""
     with tarfile.open(path, "w:gz") as tar:
         for name in names:
             file = tarfile.TarInfo(name)

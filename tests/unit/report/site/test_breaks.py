@@ -1,4 +1,4 @@
-"""Names and numbers as fields of long tables."""
+"""Names, and commands, with places for line breaks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from shootout.report.site import markup
+from shootout.report.site import breaks
 
 
 @pytest.mark.parametrize(
@@ -28,17 +28,25 @@ from shootout.report.site import markup
     ],
 )
 def test_a_name_breaks_where_a_person_would_break_it(name: str, expected: str) -> None:
-    assert markup.breakable(name) == expected
+    assert breaks.breakable(name) == expected
 
 
 @given(st.text(alphabet="ab1.-_/@,<>&'\" ", max_size=60))
 def test_only_where_lines_may_break_is_added(name: str) -> None:
-    made = str(markup.breakable(name))
+    made = str(breaks.breakable(name))
     plain = re.sub(r'<wbr>|<span class="whole">|</span>', "", made)
     assert plain == str(escape(name))
-    assert all(len(whole) <= markup.WHOLE_MAX for whole in re.findall(r'"whole">([^<]*)<', made))
+    assert all(len(whole) <= breaks.WHOLE_MAX for whole in re.findall(r'"whole">([^<]*)<', made))
 
 
 def test_an_endless_name_is_cut() -> None:
     for name in ("a" * 1_000_000 + "-", "a-" * 500_000, "-" * 1_000_000):
-        assert len(markup.breakable(name)) < 200_000
+        assert len(breaks.breakable(name)) < 200_000
+
+
+def test_a_command_breaks_between_its_options_and_in_long_values() -> None:
+    text = "shootout run --threads 1 --servers before=path:mysql-5.7.22,after=path:mysql-8.0.12"
+    made = str(breaks.command(text))
+    assert re.sub("<.*?>", "", made) == text
+    whole = ["shootout run", "--threads 1", "--servers", "mysql-5.7.22", "mysql-8.0.12"]
+    assert re.findall(r'"whole">([^<]*)<', made) == whole

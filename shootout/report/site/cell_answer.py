@@ -1,0 +1,455 @@
+"""The answer of a cell: everything beside its verdict, from the starts that the verdict rests on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, islice, zip_longest
+from typing import NamedTuple
+
+from shootout import figures
+from shootout.analysis import metrics, pairs, stats
+from shootout.analysis.histograms import merged
+from shootout.analysis.stats import STARTS_MIN
+from shootout.analysis.warnings import RETRIED
+from shootout.answer import (
+    SEEN,
+    Answer,
+    Detail,
+    Drawn,
+    Field,
+    Figure,
+    Link,
+    Point,
+    Range,
+    Table,
+    Topic,
+    beside,
+    change,
+    factor,
+    joined,
+    throughput,
+)
+from shootout.chart import Series
+from shootout.figures import DIGITS, NOT_VISIBLE
+from shootout.measure.rounds import STEADY_TOLERANCE
+from shootout.model.plan import Cell, block_key
+from shootout.model.run import FLUSH_S, FLUSHES, Samples
+from shootout.model.verdict import CellComparison, CellFigures, MetricComparison, Verdict
+from shootout.numbers import percents
+from shootout.report import commands, run_answer, wording
+from shootout.report.site import charts
+from shootout.report.site.names import runner_page
+from shootout.report.site.run import Run
+from shootout.report.site.settings import compared
+
+SERVER_CPU = "server CPU, µs"
+# Counted by the server's kernel.
+HOST_FIGURES = (SERVER_CPU, "context_switches", "disk_written_bytes", "run_queue_s", FLUSHES, FLUSH_S)
+LATENCIES = {
+    "min_s": "fastest", "p50_s": "50 %", "mean_s": "mean", "p95_s": "95 %", "p99_s": "99 %",
+    "p999_s": "99.9 %", "max_s": "slowest",
+}  # fmt: skip
+UNITS = {"s": ("ms", 1e3), "bytes": ("bytes", 1.0), "": ("", 1.0)}
+RARE = 0.001  # per transaction: the change of what is rarer says little
+ERRORS = RETRIED | {
+    "1040": "too many connections",
+    "1053": "server shutting down",
+    "1317": "interrupted",
+    "2002": "server not reached",
+    "2003": "server not reached",
+    "2013": "connection lost",
+}
+DOTS = (
+    "Each dot is one fresh start of both servers. The coloured band is the interval over all starts; the "
+    "grey band is the margin."
+)
+GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
+WITH_BASE = ("mean, base", "mean", "change", "95 %, base", "95 %")
+WITHOUT_BASE = ("mean", "95 %")
+Starts = tuple[tuple[int, Samples], ...]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """A cell, with what was measured of it and of its base."""
+
+    run: Run
+    c: CellComparison
+
+    @property
+    def cell(self) -> Cell:
+        return self.c.cell
+
+    @property
+    def base(self) -> Cell | None:
+        """The cell it is compared with; None if it is a base itself."""
+        return None if self.cell == self.c.base or self.c.base not in self.run.cells else self.c.base
+
+    @cached_property
+    def both(self) -> tuple[tuple[Series, Starts, CellFigures | None], ...]:
+        """The series, samples and figures of the base, if there is one, and of the cell."""
+        sides = [(self.base, self.c.base_figures)] if self.base else []
+        return tuple(
+            (self.run.series[cell.server], self.run.samples(cell), of)
+            for cell, of in (*sides, (self.cell, self.c.figures))
+        )
+
+    @property
+    def legend(self) -> tuple[Series, ...]:
+        return tuple(series for series, _, _ in self.both)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The servers' names, the base's first."""
+        return tuple(series.label for series in self.legend)
+
+    @cached_property
+    def changes(self) -> dict[int, float]:
+        """Each start's change, head / base, by its number; none of a failed cell."""
+        base, head = (dict(starts) for _, starts, _ in (self.both[0], self.both[-1]))
+        starts = pairs.log_ratios(base, head) if self.base else {}
+        return dict(zip(starts, self.c.per_start, strict=False))
+
+    @property
+    def left_out(self) -> str:
+        """The starts that no figure is of, except those of statements' latencies; empty: none."""
+        numbers = sorted({start for _, _, of in self.both if of for start in of.left_out})
+        if not numbers:
+            return ""
+        every = ", ".join(map(str, numbers))
+        return f"Not steady, and left out of the verdict and its figures: start {every}."
+
+
+def answer(of: Evidence) -> Answer:
+    """Say everything of a cell that its verdict does not."""
+    c = of.c
+    return Answer(
+        name=run_answer.name(c),
+        headline=wording.sentence(c, of.run.comparison.policy, alone=not of.run.heads),
+        topics=joined(
+            (
+                _failure(of), _starts(of), _causes(c),
+                *chain.from_iterable(section.topics for section in of.run.sections.get(c.cell, ())),
+                _metrics(of), _statement_times(of), _slices(of), _latency(of), _statements(of), _costs(of),
+                _counters(of), _warm_up(of), _settings(of), _machine(of),
+                _again(of),
+            )
+        ),
+    )  # fmt: skip
+
+
+def placed(topics: tuple[Topic, ...]) -> Iterator[tuple[str, Topic]]:
+    """Give each topic its place on the page: its title."""
+    seen: dict[str, int] = {}
+    for topic in topics:
+        place = topic.title.lower().replace(" ", "-") or "topic"
+        seen[place] = seen.get(place, 0) + 1
+        yield place if seen[place] == 1 else f"{place}-{seen[place]}", topic
+
+
+def _failure(of: Evidence) -> Topic | None:
+    failures = [(f"Start {failure.start}", failure.reason) for failure in of.run.failures(of.cell)]
+    if not failures and "\n" in of.c.reason:
+        failures = [("Why", of.c.reason)]
+    if not failures:
+        return None
+    details = tuple(Detail(title, ((of.cell.server, reason),), open=True) for title, reason in failures)
+    return Topic("Failure", details=details)
+
+
+def _starts(of: Evidence) -> Topic | None:
+    c, policy = of.c, of.run.comparison.policy
+    if not c.per_start:
+        return None
+    key = block_key(c.cell.workload, c.cell.threads)
+    confirming = {s.start for s in of.run.document.starts if s.block == key and s.confirming}
+    fresh = ", ".join(str(start) for start in of.changes if start in confirming)
+    chart = charts.per_start(c, [*of.changes], policy, of.run.series[c.cell.server])
+    said = [DOTS] if chart else []
+    if chart and fresh:
+        said.append(f"Made to confirm the change: {fresh}.")
+    if chart and [*of.changes] != [*range(1, len(of.changes) + 1)]:
+        said.append(GAPS)
+    if len(c.per_start) >= STARTS_MIN:
+        logs = [math.log(ratio) for ratio in c.per_start]
+        plain = factor(stats.over_starts(logs, policy.confidence).ratio)
+        said.append(f"Student’s interval over these starts alone: {plain.range}.")
+    if run_answer.is_apart(c):
+        said.append(f"{run_answer.APART}.")
+    label = "Change in throughput by start, with the interval; the table next to it has the numbers"
+    rows = tuple((Figure(start, places=0), factor(ratio)) for start, ratio in of.changes.items())
+    return Topic(
+        "Change by start",
+        tuple(said),
+        (Table(("start", "change"), rows, f"Throughput against {c.base.server}", sortable=True),),
+        charts=(Drawn(chart, label),) if chart else (),
+        is_paired=True,
+    )
+
+
+def _causes(c: CellComparison) -> Topic | None:
+    if not c.causes:
+        return None
+    about = "Statements, CPU and counters describe the same time from different sides: these shares overlap."
+    lines = (about,) if len(c.causes) > 1 else ()
+    return Topic(wording.causes_title(c), lines, points=tuple(map(Point, wording.causes(c))))
+
+
+# --- metrics and statements ----------------------------------------------------------------------------
+
+
+def _metrics(of: Evidence) -> Topic | None:
+    c = of.c
+    detectable = c.judged[0].detectable if c.judged else None
+    if not c.metrics and detectable is None:
+        return None
+    said = []
+    if detectable is not None:
+        said = [f"Four out of five such runs would have flagged a loss of {percents(detectable)} or more."]
+    columns = ("metric", "base", "head", "change", "interval", "p")
+    caption = "Latencies, and cost per transaction; p is corrected for the number of metrics"
+    return Topic(
+        "Changes by metric",
+        tuple(said),
+        (Table(columns, tuple(map(_metric, c.metrics)), caption, sortable=True),) if c.metrics else (),
+    )
+
+
+def _metric(each: MetricComparison) -> tuple[Field, ...]:
+    metric = metrics.BY_NAME[each.name]
+    unit, scale = ("µs", 1e6) if each.name == "server_cpu" else UNITS[metric.unit]
+    title = f"{metric.title}, background included" if metric.background else metric.title
+    judged = None if each.ratio is None else factor(each.ratio)
+    return (
+        f"{title}, {unit}" if unit else title, *beside(each.base * scale, each.head * scale, seen=SEEN / 10),
+        judged, judged and Range(judged), figures.p_value(each.p_value),
+    )  # fmt: skip
+
+
+def _statement_times(of: Evidence) -> Topic | None:
+    rows = []
+    for each in of.c.statements:
+        by_s = each.difference_s
+        by = Figure(by_s.estimate * 1000, form="signed", low=by_s.low * 1000, high=by_s.high * 1000)
+        rows.append((each.kind, *beside(each.base_s * 1000, each.head_s * 1000), by, Range(by)))
+    if not rows:
+        return None
+    columns = ("statement", "base, ms", "head, ms", "difference, ms", "interval, ms")
+    caption = "A transaction's time by statement, largest change first"
+    return Topic("Time by statement", tables=(Table(columns, tuple(rows), caption, sortable=True),))
+
+
+# --- rounds and latencies ------------------------------------------------------------------------------
+
+
+def _slices(of: Evidence) -> Topic | None:
+    chart = charts.slices([(series, starts) for series, starts, _ in of.both])
+    if chart is None:
+        return None
+    rows = tuple(_rounds(of))
+    columns = ("start", "round", *(f"{label}, tps" for label in of.columns))
+    label = "Throughput of every round in order of starts; the following table has the numbers"
+    folded = f"All {len(rows)} rounds as a table"
+    return Topic(
+        "Slices over time",
+        tuple(filter(None, (of.left_out,))),
+        (Table(columns + ("change",) * bool(of.base), rows, "Throughput by round", True, folded),),
+        charts=(Drawn(chart, label, legend=of.legend),),
+    )
+
+
+def _rounds(of: Evidence) -> Iterator[tuple[Field, ...]]:
+    sides = [dict(starts) for _, starts, _ in of.both]
+    for start in sides[-1]:
+        every = [charts.throughputs(side[start]) if start in side else () for side in sides]
+        for number, tps in enumerate(islice(zip_longest(*every), len(every[-1])), start=1):
+            place = (Figure(start, places=0), Figure(number, places=0))
+            if of.base is None:
+                yield (*place, *(None if each is None else throughput(each) for each in tps))
+            else:
+                base, here = tps
+                by = factor(here / base) if here and base else None
+                yield (*place, *beside(base, here, DIGITS), by)
+
+
+def _latency(of: Evidence) -> Topic | None:
+    if of.c.figures is None and of.c.base_figures is None:
+        return None
+    histograms = [
+        (series, merged(tuple(s.latencies for start, s in starts if start not in left_out)))
+        for series, starts, figures_ in of.both
+        for left_out in [figures_.left_out if figures_ else ()]
+        if starts
+    ]
+    chart = charts.latencies(histograms)
+    label = "Distribution of transaction latencies; the table next to it has the percentiles"
+    rows = _compared(
+        of, lambda f: {title: 1000 * getattr(f.latency, field) for field, title in LATENCIES.items()}
+    )
+    return Topic(
+        "Latency",
+        tables=(_table(of, "statistic", rows, "Transaction latency, milliseconds"),),
+        charts=(Drawn(chart, label, legend=of.legend),) if chart else (),
+        is_paired=True,
+    )
+
+
+def _statements(of: Evidence) -> Topic | None:
+    *theirs, here = ({} if f is None else f.statements for _, _, f in of.both)
+    rows: list[tuple[Field, ...]] = []
+    for kind, mine in here.items():
+        base = theirs[0].get(kind) if theirs else None
+        means = beside(base.mean_s * 1000 if base else None, mine.mean_s * 1000)
+        tails = beside(base.p95_s * 1000 if base else None, mine.p95_s * 1000)
+        ratio = factor(mine.mean_s / base.mean_s) if base and base.mean_s else None
+        compared = (means[0], means[1], ratio, *tails) if theirs else (means[1], tails[1])
+        others = (Figure(mine.p99_s * 1000), Figure(mine.max_s * 1000))
+        rows.append((kind, Figure(mine.count, places=0), *compared, *others))
+    if not rows:
+        return None
+    columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %", "slowest")
+    more = ", over all starts, also those that all other figures leave out" if of.left_out else ""
+    table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
+    return Topic("Latency by kind of statement", tables=(table,))
+
+
+# --- costs ---------------------------------------------------------------------------------------------
+
+
+class Row(NamedTuple):
+    """A figure of a cell and of its base."""
+
+    name: str
+    base: float | None
+    here: float | None
+    base_hidden: bool  # unknown rather than absent: counted on a host not visible from the runner
+    here_hidden: bool
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """Both figures and the change."""
+        base, here = beside(self.base, self.here)
+        new = "new" if self.here and self.base is None and not self.base_hidden else None
+        by = factor(self.here / self.base) if self.here is not None and self.base else new
+        return NOT_VISIBLE if self.base_hidden else base, NOT_VISIBLE if self.here_hidden else here, by
+
+    @property
+    def weight(self) -> float:
+        """Size of the change in either direction."""
+        return abs(math.log((max(self.here or 0, 0) + RARE) / (max(self.base or 0, 0) + RARE)))
+
+
+def _compared(of: Evidence, figures_of: Callable[[CellFigures], Mapping[str, float | None]]) -> list[Row]:
+    there, here = ({} if f is None else figures_of(f) for f in (of.c.base_figures, of.c.figures))
+
+    def hidden(side: Mapping[str, float | None], name: str) -> bool:
+        return name in HOST_FIGURES and bool(side) and side.get(name) is None
+
+    return [
+        Row(name, there.get(name), here.get(name), hidden(there, name), hidden(here, name))
+        for name in dict.fromkeys((*here, *there))
+    ]
+
+
+def _table(of: Evidence, first: str, rows: list[Row], caption: str) -> Table:
+    columns = (first, *of.columns, *(("change",) if of.base else ()))
+    fields = ((row.name, *(row.fields if of.base else row.fields[1:2])) for row in rows)
+    return Table(columns, tuple(fields), caption, sortable=True)
+
+
+def _costs(of: Evidence) -> Topic | None:
+    if of.c.figures is None:
+        return None
+    rows = _compared(of, lambda f: {
+        SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
+        "client CPU, µs": f.client_cpu_s * 1e6,
+        "reads": f.reads,
+        "writes": f.writes,
+        "other statements": f.other,
+    })  # fmt: skip
+    listed: list[tuple[Field, ...]] = []
+    for row in _compared(of, lambda f: f.errors):
+        name = f"{row.name} {ERRORS.get(row.name, '')}".rstrip()
+        counts = (row.base, row.here) if of.base else (row.here,)
+        listed.append((name, *(Figure(count or 0, places=0) for count in counts)))
+    none = "No transaction was retried, and no connection was lost."
+    caption = "Transactions rolled back and retried, and lost connections"
+    return Topic(
+        "Cost of a transaction",
+        () if listed else (none,),
+        (
+            _table(of, "cost", rows, "Per transaction"),
+            Table(("error", *of.columns), tuple(listed), caption, sortable=True),
+        ),
+        is_paired=bool(listed),
+    )
+
+
+def _counters(of: Evidence) -> Topic | None:
+    rows = _compared(of, lambda f: f.counters)
+    if not rows:
+        return None
+    rows.sort(key=lambda row: (-row.weight if of.base else 0, row.name))
+    caption = f"The server's counters per transaction{', largest change first' if of.base else ''}"
+    return Topic("Counters", tables=(_table(of, "counter", rows, caption),))
+
+
+# --- how it was measured -------------------------------------------------------------------------------
+
+
+def settled(samples: Samples) -> str:
+    """Say how a warm-up ended."""
+    if not samples.steady:
+        return "not steady"
+    return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "too noisy to tell"
+
+
+def _warm_up(of: Evidence) -> Topic | None:
+    rows: list[tuple[Field, ...]] = [
+        (
+            Figure(start, places=0), series.label, Figure(samples.warmup_rounds, places=0),
+            change(1 + samples.drift), settled(samples), Figure(len(samples.transactions), places=0),
+        )
+        for series, starts, _ in of.both
+        for start, samples in starts
+    ]  # fmt: skip
+    if not rows:
+        return None
+    about = (
+        "Drift is the change in throughput over the second half of the warm-up. Where its few rounds are too "
+        "noisy to tell, it may be none. The verdict rests on the measured rounds alone."
+    )
+    columns = ("start", "server", "warm-up, rounds", "drift", "end", "measured, rounds")
+    table = Table(columns, tuple(rows), "Warm-up by start", sortable=True)
+    return Topic("Warm-up", (about,), (table,))
+
+
+def _settings(of: Evidence) -> Topic:
+    """Show the settings that deviate from the request or the base."""
+    here = of.run.servers[of.cell.server]
+    base = of.run.servers[of.base.server] if of.base else None
+    about = f"settings that differ from the request{' or from the base' if base else ''}"
+    table = compared(here, base, about, all_=False)
+    same = f"All settings are as requested{' and the same as on the base' if base else ''}."
+    link = Link(f"All settings of {here.label}", f"{of.run.folder}/settings.html")
+    return Topic("Settings", () if table.rows else (same,), (table,), links=(link,))
+
+
+def _machine(of: Evidence) -> Topic | None:
+    """Name the machine that measured the cell, if others measured parts of the run."""
+    runner = of.run.document.header.runner_of(of.cell)
+    if runner is None or len(of.run.machines) == 1:
+        return None
+    fingerprint = Link(runner.fingerprint, runner_page(runner.fingerprint))
+    return Topic("Machine", facts=(("Processor", runner.cpu), ("Fingerprint", fingerprint)))
+
+
+def _again(of: Evidence) -> Topic | None:
+    """Give the command that measures the cell again; a regression's box has it."""
+    if of.c.verdict is Verdict.REGRESSED:
+        return None
+    command = commands.measure_again(of.run.document.header, of.c.base.server, of.cell)
+    return Topic("Measure it again", commands=(command,))

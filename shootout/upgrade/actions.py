@@ -1,0 +1,108 @@
+"""Actions for an upgrade: one list, the first thing that is read."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+
+from shootout.answer import Topic
+from shootout.count.values import CountChange, is_left_out
+from shootout.figures import counted
+from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
+from shootout.upgrade.judge import Findings
+from shootout.upgrade.settable import settings_to_set
+from shootout.upgrade.words import instructions
+
+LINES_MAX = 7
+NAMES_MAX = 4  # in a line
+
+
+def todo(found: Findings) -> Topic | None:
+    """The next steps, those that a start depends on first."""
+    if not found.document.done:
+        return None
+    lines = [*_start(found), *_set(found), *_look(found), *_measure(found)]
+    if not lines:
+        return None
+    more = len(lines) - LINES_MAX
+    shown = lines if more <= 0 else [*lines[: LINES_MAX - 1], f"{more + 1} more steps: see below."]
+    return Topic("What to do", tuple(f"{number}. {line}" for number, line in enumerate(shown, 1)))
+
+
+def _start(found: Findings) -> Iterator[str]:
+    """Say what the new server needs before it starts, and before applications send statements."""
+    fates = found.document.options
+    if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
+        them = "it" if len(stops) == 1 else "them"
+        yield f"Change or delete in my.cnf: {_names(stops)}. {found.new} does not start with {them}."
+    if renamed := [fate for fate in fates if fate.renamed]:
+        yield f"Rename in my.cnf: {_names([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
+    data = found.document.data
+    if data is not None and not data.started:
+        yield f"Upgrade the data directory, on which {found.new} does not start as it is: {data.told[0]}"
+    failures = found.counted.document.failures if found.counted else ()
+    if lacks := [each.kind for each in failures if each.lacks and each.server == found.new]:
+        yield f"Rewrite: {found.new} does not know {_names(lacks)}."
+    if found.document.results:
+        yield f"Compare the rows of {counted(len(found.document.results), 'statement')} that return others."
+
+
+def _set(found: Findings) -> Iterator[str]:
+    """Settings that restore a loss, then options that mean something else."""
+    yield from settings_to_set(found)
+    told = [
+        fate.option
+        for fate in found.document.options
+        if fate.told and is_kept(fate) and not does_not_start_with(fate)
+    ]
+    if told:
+        yield f"Replace in my.cnf before the next upgrade: {_names(told)}; {found.new} warns of them."
+
+
+def _look(found: Findings) -> Iterator[str]:
+    """Losses that no setting restores."""
+    restored = {(change.workload, change.kind) for each in found.restorations for change in each.restores}
+    lost = [loss.change for loss in found.losses if (loss.change.workload, loss.change.kind) not in restored]
+    planned = [change for change in lost if found.plan(change) == "changed"]
+    if planned:
+        worst, *others = planned
+        more = f", and of {_names([each.kind for each in others])}" if others else ""
+        yield (
+            f"Hint or rewrite {worst.kind}: {instructions(worst)}, its plan changed{more}; "
+            f"{_tried(found, worst)}."
+        )
+    elif lost and not found.cells:
+        yield f"Check how often you send {lost[0].kind}: {instructions(lost[0])}; {_tried(found, lost[0])}."
+
+
+def _tried(found: Findings, change: CountChange) -> str:
+    if (change.workload, change.kind) in found.tried:
+        return "no tested setting restores it"
+    return "no setting was tested with it"
+
+
+def _measure(found: Findings) -> Iterator[str]:
+    """Say what is not known yet, and the command that adds it."""
+    document = found.document
+    asked = ["shootout", "upgrade", *document.references]
+    for flag, text in (
+        ("--settings", document.settings), ("--workload", document.workload),
+        ("--workloads", document.workloads),
+    ):  # fmt: skip
+        asked += [flag, text] if text else []
+    if parts := (*found.missing, *found.unmeasured):
+        missing = ", ".join(dict.fromkeys(parts))
+        yield f"Measure what is missing, {missing}: {shlex.join([*asked, '--resume'])}"
+    counts = filter(None, (found.counted, found.restored))
+    failures = [each for count in counts for each in count.document.failures]
+    if left_out := {(each.workload, each.kind) for each in failures if is_left_out(each)}:
+        more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
+        was = f"(the budget was {document.budget_min:g} minutes)"
+        yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
+    if not document.own:
+        yield "Measure your own statements: shootout learn slow.log, and --workload learned/workload.toml."
+
+
+def _names(names: list[str]) -> str:
+    more = len(names) - NAMES_MAX
+    return ", ".join(names[:NAMES_MAX]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,47 @@
+"""Docstrings and comments name their subject: a function's says what it does, a value's what it is."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from shootout.paths import ROOT
+
+FOLDERS = ("shootout", "suites", "benchmarks", "lab", "tests")
+POINTING = r"(?:What|That|Those|Of|Such|Which)\b.*"
+SENTENCE = re.compile(rf"(?:\A|\.\s+){POINTING}")
+CLAUSE = re.compile(r"(?:How|Where|Why|Who|Whether)\b.*")  # it describes a property, never an action
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+COMMENT = re.compile(r"(?:^ *#.*\n)+|  # .*", re.MULTILINE)
+RUST = re.compile(rf"(?<!//[/!]\n)^ *//[/!] {POINTING}", re.MULTILINE)
+
+
+def acts(node: ast.AST) -> bool:
+    """Whether it is a function, but neither a property nor one that answers yes or no."""
+    if not isinstance(node, ast.FunctionDef) or "property" in " ".join(map(ast.unparse, node.decorator_list)):
+        return False
+    return node.returns is None or not re.match("bool|Type", ast.unparse(node.returns))
+
+
+def pointing(text: str) -> Iterator[str]:
+    """Find sentences of a module that begin with a barred word."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED) and (said := ast.get_docstring(node)):
+            found = SENTENCE.search(said) or (CLAUSE.match(said) if acts(node) else None)
+            if found:
+                yield f"{node.body[0].lineno}: {found[0].lstrip('. ')}"
+    for comment in COMMENT.findall(text):
+        if found := SENTENCE.search(re.sub(r"\s*# ", " ", comment).strip()):
+            yield found[0].lstrip(". ")
+
+
+def test_no_docstring_or_comment_points_at_its_subject() -> None:
+    files = [*ROOT.glob("*.py"), *(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py"))]
+    found = {str(file.relative_to(ROOT)): [*pointing(file.read_text("utf-8"))] for file in files}
+    assert {file: sentences for file, sentences in found.items() if sentences} == {}
+
+
+def test_no_doc_comment_of_the_engine_does() -> None:
+    texts = [file.read_text("utf-8") for file in (ROOT / "engine").glob("**/src/**/*.rs")]
+    assert [found for text in texts for found in RUST.findall(text)] == []
