@@ -86,7 +86,7 @@ def _measure(found: Findings) -> Iterator[str]:
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (
-        ("--settings", document.settings), ("--workload", document.workload),
+        ("--settings", document.settings), ("--add-workloads", document.workload),
         ("--workloads", document.workloads),
     ):  # fmt: skip
         asked += [flag, text] if text else []
@@ -100,7 +100,7 @@ def _measure(found: Findings) -> Iterator[str]:
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
     if not document.own:
-        yield "Measure your own statements: shootout learn slow.log, and --workload learned/workload.toml."
+        yield "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
 
 
 def _names(names: list[str]) -> str:

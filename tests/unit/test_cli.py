@@ -112,6 +112,7 @@ BAD_COMMANDS = [
     (("reach",), "`reach` is now `coverage`"),
     (("bisect", "--work"), "`--work` is now `--count`"),
     (("gate", "--reach", ".:a..b"), "`--reach` is now `--coverage`"),
+    (("upgrade", "a", "b", "--workload", "w.toml"), "`--workload` is now `--add-workloads`"),
     (("run", "--profile", "work"), "`work` is now `count`"),
     (("compare",), "required: RUN"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
