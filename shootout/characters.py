@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import re
+import sys
+import unicodedata
 
 from shootout.numbers import number
+
+# What an output without these characters gets in their place; a sign may turn a sentence around.
+_PLAIN = {
+    "−": "-", "…": "...", "→": "->", "←": "<-", "×": "x", "µ": "u", "±": "+-", "≤": "<=", "≥": ">=", "▼": "v",
+    "▲": "^", "✕": "x", "✗": "x", "✓": "+", "○": "o", "◆": "*", "·": "*", "━": "=", "─": "-", "“": '"',
+    "”": '"', "’": "'", "–": "-", "—": "-",
+}  # fmt: skip
 
 TEXT_MAX = 20_000  # characters; quoted ends of server logs are shorter
 
@@ -20,6 +31,21 @@ _VISIBLE = (
     | dict.fromkeys((0xFFFE, 0xFFFF), "\N{REPLACEMENT CHARACTER}")  # not characters, and not allowed in XML
 )
 _CONTROL = re.compile(f"[{''.join(re.escape(chr(code)) for code in _VISIBLE)}]")
+
+
+def write_plainly() -> None:
+    """Let the standard streams write plain characters for those that their encoding lacks."""
+    codecs.register_error("plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="plain")
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    assert isinstance(error, UnicodeEncodeError)
+    lacking = error.object[error.start : error.end]
+    plain = "".join(_PLAIN.get(each) or unicodedata.normalize("NFKD", each) for each in lacking)
+    return plain.encode("ascii", "replace").decode(), error.end
 
 
 def visible(text: str) -> str:

@@ -53,6 +53,13 @@ _MODULES = {
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
+    if not {str(stream.encoding).lower() for stream in (sys.stdout, sys.stderr) if stream} <= {
+        "utf-8",
+        "utf8",
+    }:
+        from shootout import characters  # noqa: PLC0415 (it imports much)
+
+        characters.write_plainly()
     chosen = next((each for each in given if not each.startswith("-")), "")
     if not given:
         print(parser("").format_help(), end="")

@@ -20,6 +20,7 @@ from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
 from shootout.inputs.options import (
     ACKNOWLEDGED,
+    CHECK_RESULTS,
     COVERAGE,
     EXPLAIN,
     JSON,
@@ -108,6 +109,7 @@ def request(args: argparse.Namespace, **changed: Any) -> Request:
         getattr(args, "junit_xml", None),
         _parsed(EXPLAIN, args),
         _parsed(COVERAGE, args),
+        tuple(each.flag for each in (CHECK_RESULTS, JSON) if getattr(args, each.name, False)),
     )
 
 

@@ -33,6 +33,22 @@ class Request:
     junit_xml: Path | None = None  # file for the verdicts as a test report
     explain: float | None = None  # minutes to find out why cells changed
     coverage: str | None = None  # DIR:BASE..HEAD: a change whose functions are looked for
+    switches: tuple[str, ...] = ()  # flags of the command that change no measurement
+
+    @property
+    def beside(self) -> dict[str, str]:
+        """The options beside the selection, by flag, as a command repeats them."""
+        given = {
+            "--out": self.out,
+            "--acknowledged": None if self.acknowledged == ACKNOWLEDGED.default else self.acknowledged,
+            "--markdown": self.markdown,
+            "--junit-xml": self.junit_xml,
+            "--explain": None if self.explain is None else f"{self.explain:g}",
+            "--coverage": self.coverage,
+        }
+        return {flag: str(text) for flag, text in given.items() if text is not None} | dict.fromkeys(
+            self.switches, ""
+        )
 
     def write_markdown(self, text: str, skip: Skip) -> None:
         """Write the verdicts as Markdown, if asked for; `skip` receives why they cannot be written."""
@@ -64,11 +80,8 @@ class Prepared:
 
     def resuming(self, **changed: str) -> str:
         """Write the command that continues the run, with other values for some options."""
-        places = {"--out": str(self.request.out)}
-        if self.request.acknowledged != ACKNOWLEDGED.default:
-            places["--acknowledged"] = str(self.request.acknowledged)
         changes = {f"--{name}": value for name, value in changed.items()}
-        return commands.go_on({**self.plan.given, **changes, **places})
+        return commands.go_on({**self.plan.given, **changes, **self.request.beside})
 
 
 @dataclass(frozen=True)

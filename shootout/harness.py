@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 import pytest
 
-from shootout import app, capability, figures
+from shootout import app, capability, figures, steps
 from shootout.analysis import claims, gate
 from shootout.command import left_out, progress, warn
 from shootout.conclusion import Conclusion, Prepared
-from shootout.document import resume
+from shootout.document import journal
 from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.inputs import published
 from shootout.measure import campaign
@@ -30,7 +30,7 @@ from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
-from shootout.report import run_answer, wording
+from shootout.report import headlines, run_answer, wording
 from shootout.writers import terminal
 
 if TYPE_CHECKING:
@@ -194,19 +194,29 @@ class _Reporter(Suites):
         if isinstance(excinfo.value, KeyboardInterrupt):
             self.interrupted = True
             warn("interrupted; all servers are stopped")
-            if (command := self._go_on()) is not None:
+            newest, command = self._go_on()
+            if newest is not None:
                 print(f"What was measured is kept. This goes on: {command}", file=sys.stderr)
+                with suppress(KeyboardInterrupt):  # one is enough
+                    print(f"So far: {self._so_far(newest)}", file=sys.stderr)
         else:
             warn(str(excinfo.value))
 
-    def _go_on(self) -> str | None:
-        """The command that continues the run; None if nothing was measured yet."""
+    def _go_on(self) -> tuple[RunDocument | None, str]:
+        """The run, and the command that continues it or its pages; None if nothing was measured yet."""
         plan = self.prepared.plan
         newest = campaign.find_unfinished(plan, self.prepared.results, lambda reason: None)
-        if newest is None or resume.is_finished(newest):
-            return None
-        ours = plan.resume or newest.header.started >= self.began
-        return self.prepared.resuming() if ours else None
+        ours = newest is not None and (plan.resume or newest.header.started >= self.began)
+        return (newest, self.prepared.resuming()) if ours else (None, "")
+
+    def _so_far(self, newest: RunDocument) -> str:
+        """The verdicts of a run that was cut short, and the page that shows them."""
+        request = self.prepared.request
+        path = journal.path_of(self.prepared.results, newest.header.run)
+        comparison = steps.judge(path, request.acknowledged, left_out)
+        page = app.published(request.out, self.prepared.acknowledged, left_out)
+        told = [each.text for each in headlines.of_heads(comparison)]
+        return "; ".join([*told, *([page.resolve().as_uri()] if page else [])])
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         self._show(report, report.failed)

@@ -6,11 +6,12 @@ from typing import Literal, TypeAlias
 
 from shootout.errors import InputError
 
-Kind: TypeAlias = Literal["command", "option", "profile"]
+Kind: TypeAlias = Literal["command", "option", "upgrade's option", "profile"]
 
 NAMES: dict[Kind, dict[str, str]] = {
     "command": {"reach": "coverage", "work": "count"},
     "option": {"--reach": "--coverage", "--work": "--count"},
+    "upgrade's option": {"--workload": "--add-workloads"},
     "profile": {"work": "count"},
 }
 

@@ -31,17 +31,20 @@ from shootout.writers import terminal
 from shootout.writers.judged import Line
 
 BASELINES = FIXTURES / "baselines"
+RUN = "a document, or the id of a run in reports/results"
 
 
 def _merge(args: argparse.Namespace) -> int:
-    runs, others = capability.by_owner(args.documents)
+    known = load_acknowledged(args.acknowledged)  # its errors come before any work
+    given = [journal.of_run(document, REPORTS / "results") for document in args.documents]
+    runs, others = capability.by_owner(given)
     codes = [_merge_runs(args, runs)] if runs else []
     for owner, paths in others.items():
         if owner.store is not COUNTS:
             raise InputError(f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined")
         out, count = args.out.resolve(), joined(paths)
         path = COUNTS.write(out / "results", count.run, count)
-        page = app.published(out, load_acknowledged(args.acknowledged), left_out)
+        page = app.published(out, known, left_out)
         codes.append(show(owner.judge(path).at(path, page and page.parent / owner.page(path)), args))
     return exit_codes.worst(codes)
 
@@ -65,7 +68,8 @@ def _compare(args: argparse.Namespace) -> int:
 
 
 def _baseline_accept(args: argparse.Namespace) -> int:
-    stored = app.accept(args.document, args.to, args.anchor, warn, force=args.force)
+    document = journal.of_run(args.document, REPORTS / "results")
+    stored = app.accept(document, args.to, args.anchor, warn, force=args.force)
     if args.json:
         return command.print_lines(args, "accepted", [str(path) for path in stored])
     for path, accepted in stored.items():
@@ -105,14 +109,13 @@ def _site(args: argparse.Namespace) -> int:
 
 def _declare_merge(merge: Parser) -> None:
     command.declare(merge, _merge)
-    merge.add_argument("documents", metavar="DOC", type=Path, nargs="+")
+    merge.add_argument("documents", metavar="RUN", nargs="+", help=RUN)
     command.add_options(merge, (OUT, ACKNOWLEDGED))
 
 
 def _declare_compare(compare: Parser) -> None:
     command.declare(compare, _compare)
-    which = "a document, or the id of a run in reports/results"
-    compare.add_argument("documents", metavar="DOC", nargs="+", help=which)
+    compare.add_argument("documents", metavar="RUN", nargs="+", help=RUN)
     compare.add_argument("--base", metavar="SERVER", help="the label to compare with (default: the first)")
     baselines = "compare with stored baselines instead: a file or a folder; --base is the anchor"
     compare.add_argument("--baseline", metavar="PATH", type=Path, help=baselines)
@@ -123,7 +126,7 @@ def _declare_baseline(baseline: Parser) -> None:
     accept = command.add(
         command.group(baseline), "accept", _baseline_accept, "store a run's results as baselines"
     )
-    accept.add_argument("document", metavar="DOC", type=Path)
+    accept.add_argument("document", metavar="RUN", help=RUN)
     to = "where baselines are stored (default: a checkout's fixtures/baselines)"
     place: dict[str, Any] = {"default": BASELINES} if IS_CHECKOUT else {"required": True}
     accept.add_argument("--to", metavar="DIR", type=Path, help=to, **place)

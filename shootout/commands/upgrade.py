@@ -16,7 +16,7 @@ from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.errors import InputError, Skip
 from shootout.inputs import texts
-from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
+from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option, refuse_renamed
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.upgrade import answer, checks, judge, measure, question
@@ -57,8 +57,10 @@ class Upgrade(Capability):
             "--settings", metavar="FILE", default="", help="your my.cnf; FILE+NAME=VALUE changes an option"
         )
         parser.add_argument(
-            "--workload", metavar="FILE", default="", help="your statements, as `shootout learn` wrote them"
-        )
+            "--add-workloads", metavar="FILE", default="", dest="workload",
+            help="your statements beside the catalogue's, as `shootout learn` wrote them",
+        )  # fmt: skip
+        refuse_renamed(parser.add_argument, "upgrade's option")
         resume = "continue the newest upgrade of these servers that was cut short"
         parser.add_argument("--resume", action="store_true", help=resume)
         workloads = "what to count and to measure, in place of the catalogue and sysbench's transactions"
@@ -106,7 +108,7 @@ class Upgrade(Capability):
 def _again(args: argparse.Namespace) -> str:
     """The command that goes on with an upgrade, from anywhere."""
     given: dict[str, object] = {
-        "--settings": args.settings, "--workload": args.workload, "--workloads": args.workloads,
+        "--settings": args.settings, "--add-workloads": args.workload, "--workloads": args.workloads,
         "--counted": args.counted, "--data": args.data, "--without": ",".join(args.without),
         "--budget": f"{args.budget:g}", "--markdown": args.markdown, "--out": args.out,
     }  # fmt: skip

@@ -66,22 +66,32 @@ class Option:
 class _Gone(argparse.Action):
     """Refuses an option that was renamed or became a key of the profile, with what replaces it."""
 
-    def __init__(self, error: type[Exception], **keywords: Any) -> None:
+    def __init__(self, error: type[Exception], kind: renamed.Kind = "option", **keywords: Any) -> None:
         super().__init__(nargs="?", help=argparse.SUPPRESS, **keywords)
-        self.error = error
+        self.error, self.kind = error, kind
 
     def __call__(self, parser: object, namespace: object, text: Any, flag: str | None = None) -> None:
-        renamed.refuse("option", self.option_strings[0], self.error)
+        renamed.refuse(self.kind, self.option_strings[0], self.error)
+        if self.option_strings == [SETTINGS]:
+            file = text or "my.cnf"
+            raise self.error(f"{SETTINGS} {file}: settings belong to a server: name it as SERVER@{file}")
         sets = (f"--set {shlex.quote(item)}" for item in as_set(self.option_strings[0], text or ""))
         raise self.error(f"{' '.join(filter(None, (flag, text)))}: use {' '.join(sets)}")
 
 
 def refuse_gone(add: Callable[..., object], error: type[Exception] = InputError) -> None:
-    """Declare renamed options and those of KEYS to argparse or pytest, so that this error refuses them."""
-    for flag in (*renamed.NAMES["option"], *KEYS):
+    """Declare to argparse or pytest what is renamed, a key or of `upgrade`, so that this error refuses it."""
+    for flag in (*renamed.NAMES["option"], *KEYS, SETTINGS):
         add(flag, action=partial(_Gone, error))
 
 
+def refuse_renamed(add: Callable[..., object], kind: renamed.Kind) -> None:
+    """Declare renamed options of one command to argparse."""
+    for flag in renamed.NAMES[kind]:
+        add(flag, action=partial(_Gone, InputError, kind), dest=argparse.SUPPRESS)
+
+
+SETTINGS = "--settings"  # of `upgrade`, which has one file for both servers
 # The keys of a profile that had options.
 KEYS = {
     "--arrivals": "load.arrivals",

@@ -96,7 +96,7 @@ def _open(found: Findings) -> Iterator[str]:
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (
-        ("--settings", document.settings), ("--workload", document.workload),
+        ("--settings", document.settings), ("--add-workloads", document.workload),
         ("--workloads", document.workloads),
     ):  # fmt: skip
         asked += [flag, text] if text else []
@@ -113,7 +113,7 @@ def _open(found: Findings) -> Iterator[str]:
 
 def _advice(found: Findings) -> Iterator[str]:
     if not found.document.own:
-        yield "Measure your own statements: shootout learn slow.log, and --workload learned/workload.toml."
+        yield "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
 
 
 def _names(names: list[str]) -> str:

@@ -328,7 +328,7 @@ def _untested(found: Findings) -> Topic:
     if known and document.workload not in ("", *known):
         lines.append(f"Instructions and plans of {document.workload}: the count does not have it.")
     if not document.own:
-        lines.append("Your own statements: learn them from a slow log, and give --workload.")
+        lines.append("Your own statements: learn them from a slow log, and give --add-workloads.")
     if not document.settings:
         lines.append("Your own settings: give --settings my.cnf.")
     if all(settings_of(run) != LARGE for run in found.runs):
@@ -340,7 +340,7 @@ def _untested(found: Findings) -> Topic:
     ]
     chosen = {
         "--settings": document.settings or "my.cnf",
-        "--workload": document.workload or "learned/workload.toml",
+        "--add-workloads": document.workload or "learned/workload.toml",
     }
     given = [part for pair in chosen.items() for part in pair]
     command = shlex.join(["shootout", "upgrade", *document.references, *given])

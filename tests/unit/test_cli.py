@@ -96,6 +96,7 @@ BAD_OPTIONS = [
     (("--protocol=prepared",), "--protocol prepared: use --set load.protocol=prepared"),
     (("--reconnect", "--threads", "1"), "--reconnect: use --set load.reconnect=true"),
     (("--rate", "5"), "--rate 5: use --set load.rate=5"),
+    (("--settings", "a.cnf"), "--settings a.cnf: settings belong to a server: name it as SERVER@a.cnf"),
     (("--acknowledged", "none.toml"), "none.toml: cannot be read: No such file or directory"),
     (("--thread", "1"), "unrecognized arguments: --thread 1; did you mean '--threads'?"),
     (("--result=x",), "unrecognized arguments: --result=x"),
@@ -111,8 +112,9 @@ BAD_COMMANDS = [
     (("reach",), "`reach` is now `coverage`"),
     (("bisect", "--work"), "`--work` is now `--count`"),
     (("gate", "--reach", ".:a..b"), "`--reach` is now `--coverage`"),
+    (("upgrade", "a", "b", "--workload", "w.toml"), "`--workload` is now `--add-workloads`"),
     (("run", "--profile", "work"), "`work` is now `count`"),
-    (("compare",), "required: DOC"),
+    (("compare",), "required: RUN"),
     (("compare", "none.jsonl"), "run 'none.jsonl': neither a run document nor the id of one in "),
     (("merge", "--acknowledged", "none.toml", "a"), "none.toml: cannot be read: No such file or directory"),
     (("soak", "--minutes", "0"), "--minutes '0': expected minutes, a number from 0.05 to 10080"),
@@ -188,6 +190,10 @@ def test_a_run_is_judged_again_by_its_id(
     for named in (path.stem, str(path)):
         assert cli.main(["compare", named]) == 1
         outputs.append(capsys.readouterr().out)
+        said = refused(["baseline", "accept", named, "--to", str(tmp_path / "baselines")], capsys)
+        assert f"run {path.stem}: no cell can be a baseline" in said
+        assert cli.main(["merge", named, "--out", str(tmp_path / named[-4:])]) == 1
+        capsys.readouterr()
     assert outputs[0] == outputs[1] != ""
 
 

@@ -24,7 +24,10 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     def more_starts(document: RunDocument) -> str | None:
         conclusion = Conclusion(document, compare.compare(document), (), Path())
         assert conclusion.more_starts is None  # it answers no request as a whole
-        request = Request(Selection.read(), Path("out"), Path("known.toml"))
+        request = Request(
+            Selection.read(), Path("out"), Path("known.toml"), Path("a b.md"), Path("c.xml"), 1.5, ".:a..b",
+            ("--check-results", "--json"),
+        )  # fmt: skip
         prepared = Prepared(request, steps.plan(request.selection), ())
         return replace(conclusion, prepared=prepared).more_starts
 
@@ -34,6 +37,8 @@ def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
     args = cli.parser().parse_args(shlex.split(command)[1:])
     given = Selection.from_arguments(args)
     assert (given.resume, args.out, args.acknowledged) == (True, Path("out"), Path("known.toml"))
+    assert (args.markdown, args.junit_xml) == (Path("a b.md"), Path("c.xml"))
+    assert (args.explain, args.coverage, args.check_results, args.json) == ("1.5", ".:a..b", True, True)
     assert float(given.written["--budget"]) * 60 > document.header.profile.sampling.budget_s
     assert more_starts(structs.replace(over, end=None)) is None  # how long a start takes is not known
     told = a_document(starts_of(-20, (-0.1, 0.1)))

@@ -67,7 +67,12 @@ def test_only_this_run_is_offered_to_go_on(started: str, resume: bool, told: boo
         writer.append(start)
     reporter = harness._Reporter(app.prepare(Request(Selection.read(resume=resume), tmp_path)))
     command = f"shootout run --profile quick --out {tmp_path} --resume"
-    assert reporter._go_on() == (command if told else None)
+    newest, offered = reporter._go_on()
+    assert offered == (command if told else "")
+    assert (newest is not None) == told
+    if newest is not None:
+        assert " is slower than " in reporter._so_far(newest)
+        assert (tmp_path / "site" / "index.html").exists()
 
 
 def test_only_what_is_no_failed_cell_is_shown_and_means_that_measuring_failed(

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from shootout import files
+from shootout import files, signals
 from shootout.errors import InputError
 from shootout.model.value import decoded
 from shootout.report.site.page import File
@@ -65,10 +65,16 @@ def _make(folder: Path, parts: Callable[[], Iterator[Part]]) -> None:
         fork.Process(target=_make_share, args=(folder, parts, number, count, failures))
         for number in range(count)
     ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join()
+    try:
+        with signals.put_off():
+            for worker in workers:
+                worker.start()
+        for worker in workers:
+            worker.join()
+    finally:
+        for worker in filter(multiprocessing.Process.is_alive, workers):
+            worker.kill()
+            worker.join()
     if not failures.empty():
         raise failures.get()
     if any(worker.exitcode for worker in workers):
@@ -83,6 +89,7 @@ def _make_share(
     failures: multiprocessing.SimpleQueue[Exception],
 ) -> None:
     """Make every `step`-th part, beginning with the part number `first`."""
+    signals.end_quietly()
     try:
         for part in islice(parts(), first, None, step):
             for site_path, content in part:

@@ -730,7 +730,7 @@ def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--workload", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
+        (["--add-workloads", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
         (["--workloads", "{folder}/bad.toml"], "bad.toml: the file: Object missing required field"),
         (["--markdown", "/proc/nothing/a.md"], "/proc/nothing/a.md: cannot be written"),
     ],

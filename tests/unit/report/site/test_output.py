@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -93,3 +95,21 @@ def test_a_list_that_cannot_be_read_names_no_files(tmp_path: Path, text: bytes) 
     (tmp_path / output.LIST).write_bytes(text)
     write(tmp_path, ("index.html", "top"))
     assert inside(tmp_path) == {"index.html": "top"}
+
+
+def test_an_interruption_ends_every_process_without_a_word(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C reaches those that draw pages, too."""
+    ours = os.getpid()
+
+    def endless() -> Iterator[File]:
+        yield "pid", str(os.getpid())
+        os.kill(ours, signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+        signal.pause()
+
+    with pytest.raises(KeyboardInterrupt):
+        output.write(tmp_path, lambda: iter([endless()]))
+    assert capfd.readouterr() == ("", "")
+    assert [path.name for path in tmp_path.iterdir()] == [output.LIST]
