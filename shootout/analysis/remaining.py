@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from statistics import stdev
+from statistics import stdev, variance
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,9 @@ from shootout.model.verdict import CellComparison, Comparison, Verdict
 TOLD_FROM = 3  # starts: two say too little of their noise
 DRAWS = 500  # of what further starts may show
 USUAL = 0.05  # standard deviation of true changes: an estimate that is noisy is no large change
+# A few starts that are alike by chance promise most where the machine is noisy: what all cells show counts.
+SPREAD_MAX = 0.02  # standard deviation of starts; where it is 4 % predictions hold in 70 % (docs/results.md)
+SPREAD_DF = 10  # degrees of freedom that say so
 LIKELY = 0.85  # of these draws: the noise is no better known than by a few starts
 
 
@@ -38,7 +41,9 @@ def remaining(comparison: Comparison) -> Remaining | None:
     done = sum(_starts(block) * len(block) for block in blocks.values())
     # After the starts that confirm its changes a run takes no others.
     confirmed = any(metric.confirmed is not None for cell in comparison.cells for metric in cell.judged)
-    if confirmed or not done or comparison.end is None:
+    every = (*comparison.cells, *comparison.aa_controls)
+    quiet = is_quiet([[*map(math.log, cell.per_start)] for cell in every])
+    if confirmed or not done or comparison.end is None or not quiet:
         return None
     start_s = comparison.end.elapsed_s / done
     decided, seconds = 0, 0.0
@@ -47,6 +52,13 @@ def remaining(comparison: Comparison) -> Remaining | None:
         decided += len(needing)
         seconds += max(needing, default=0) * len(block) * start_s
     return Remaining(len(undecided), decided, seconds / 60) if decided else None
+
+
+def is_quiet(logs: Sequence[Sequence[float]]) -> bool:
+    """Whether the starts of a run's cells certainly differ so little that predictions hold."""
+    freedom = sum(max(len(starts) - 1, 0) for starts in logs)
+    squares = sum(variance(starts) * (len(starts) - 1) for starts in logs if len(starts) > 1)
+    return freedom >= SPREAD_DF and squares <= freedom * SPREAD_MAX**2
 
 
 def starts_needed(

@@ -19,7 +19,7 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.upgrade import answer, checks, judge, measure
+from shootout.upgrade import answer, checks, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
 from shootout.writers import markdown
@@ -124,7 +124,7 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
     if args.again is not None:
         if any(asked[2:]) or args.counted:
             raise InputError("--again DOC: expected no settings, workloads or count: DOC has them")
-        servers, earlier = measure.servers_again(args.again, asked[:2]), UPGRADES.read(args.again)
+        servers, earlier = question.servers_again(args.again, asked[:2]), UPGRADES.read(args.again)
         asked = (*servers, earlier.settings, earlier.workload, earlier.workloads)
     elif not (args.old and args.new):
         raise InputError("expected OLD and NEW, or --again DOC")
@@ -132,9 +132,9 @@ def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
         document = _unfinished(asked, results)
     else:
         again = args.again
-        document = measure.begin(*asked) if again is None else measure.again(again, asked[:2], results)
+        document = question.begin(*asked) if again is None else question.again(again, asked[:2], results)
     if args.counted is not None:
-        measure.require_counted(args.counted, document)
+        question.require_counted(args.counted, document)
     return replace(document, budget_min=args.budget)
 
 

@@ -256,7 +256,9 @@ class Session:
 
     def _prime(self, unit: Unit, executions: int) -> None:
         if unit.key in self.bench.counted.once:
-            return
+            if self.start == 1:  # it was tried, which read its pages
+                return
+            executions = 1
         with self._connected(unit, f"{self.start}/priming") as send:
             send(executions)
 

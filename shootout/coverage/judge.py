@@ -113,7 +113,7 @@ def _unknown(document: MapDocument, touched: Touched, owners: Collection[str]) -
     if owner and owner not in owners:
         other = " or ".join(alias.rpartition("::")[0] for alias in touched.aliases)
         typedef = f"a typedef of {other}" if other else "a typedef that was not resolved"
-        return f"no symbol, nor any of {owner}: {typedef}, or inlined"
+        return f"no symbol, nor any of {owner}: new, inlined, or {typedef}"
     return "no symbol"
 
 

@@ -20,6 +20,7 @@ from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples
 from shootout.model.verdict import Interval, Verdict
 from shootout.settings import differences
+from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 
 SUSPECTS_MAX = 3  # settings that are worth a measurement
@@ -58,9 +59,12 @@ class Explained:
 
     @property
     def suspects(self) -> tuple[str, ...]:
-        """NAME=VALUE: the base's values of the settings that most likely matter."""
+        """NAME=VALUE: what plans point at, and the base's values of the settings that most likely matter."""
         planned = any(change.changed for change in self.plans)
-        return tuple(differences.suspects(self.variables, planned=planned, writes=self.writes)[:SUSPECTS_MAX])
+        every = differences.suspects(
+            self.variables, planned=planned, writes=self.writes, evidence=Evidence.of(self.plans)
+        )
+        return tuple(every[:SUSPECTS_MAX])
 
     @property
     def unnamed(self) -> float:

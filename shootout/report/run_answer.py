@@ -85,7 +85,7 @@ def answer(
 
 
 def value(comparison: Comparison, claims: Sequence[ClaimResult] = ()) -> dict[str, object]:
-    """A run as JSON has it."""
+    """Give a run as JSON has it."""
     found = {
         "run": comparison.header.run,
         "rule": comparison.rule,
@@ -157,7 +157,7 @@ def _tps(of: CellFigures | None) -> Figure | None:
 
 
 def detectable(c: CellComparison) -> Figure | None:
-    """The smallest loss that the cell's run would have detected, `−1.4 %`; None if unknown."""
+    """Return the smallest loss that the cell's run would have detected, `−1.4 %`; None if unknown."""
     loss = next((metric.detectable for metric in c.judged if metric.detectable is not None), None)
     if loss is None:
         return None
@@ -165,7 +165,7 @@ def detectable(c: CellComparison) -> Figure | None:
 
 
 def mark(c: CellComparison) -> Mark:
-    """A cell's verdict, with what an undecided cell still shows."""
+    """Show a cell's verdict, or what an undecided cell still shows."""
     acknowledged = " (acknowledged)" if c.acknowledged else ""
     return Mark(c.verdict, f"{wording.reading(c)}{acknowledged}", symbol=wording.symbol(c))
 
@@ -187,7 +187,7 @@ def _beside(comparison: Comparison) -> Iterator[str]:
 
 
 def is_apart(c: CellComparison) -> bool:
-    """Whether the printed throughputs do not divide to the printed change."""
+    """Tell whether the printed throughputs do not divide to the printed change."""
     if c.figures is None or c.base_figures is None or c.ratio is None or not c.base_figures.tps.estimate:
         return False
     shown = factor(c.ratio)
@@ -206,7 +206,7 @@ def _more(comparison: Comparison, command: str | None) -> Topic | None:
 
 
 def name(c: CellComparison) -> str:
-    """A cell in a sentence."""
+    """Name a cell in a sentence."""
     return f"{c.cell.workload}, {figures.threads(c.cell.threads)}, {c.cell.server}"
 
 
@@ -263,7 +263,7 @@ def _claim(result: ClaimResult) -> str:
 
 
 def suite(document: RunDocument, comparison: Comparison, claims: Iterable[ClaimResult] = ()) -> Suite:
-    """A run as a test report: a case for each cell that is compared, or failed, and for each claim."""
+    """Make a test report of a run: a case for each cell that is compared, or failed, and for each claim."""
     seconds: dict[tuple[str, str], float] = {}
     for start in document.starts:
         for samples in start.samples:
@@ -295,7 +295,7 @@ def _case(c: CellComparison, comparison: Comparison, seconds: float) -> Case:
 
 
 def properties(c: CellComparison) -> dict[str, str]:
-    """A cell's columns for a test report; `detectable` qualifies a pass."""
+    """Give a cell's columns for a test report; `detectable` qualifies a pass."""
     texts = {
         "verdict": str(mark(c)),
         "change": "" if c.cell == c.base else wording.decided_change(c),
@@ -312,5 +312,5 @@ def _claim_case(result: ClaimResult) -> Case:
 
 
 def plain(text: str) -> str:
-    """A sentence for programs: without control characters and narrow spaces."""
+    """Write a sentence for programs: without control characters and narrow spaces."""
     return visible(text).replace(SPACE, " ")

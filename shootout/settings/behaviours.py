@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
+from shootout.model.execution_plan import ExecutionPlan, PlanChange
 from shootout.settings.setting import normalise
 
 SWITCH = "optimizer_switch"
@@ -57,8 +58,23 @@ class Evidence:
     warnings: tuple[str, ...] = ()  # those of the head alone, of a plan or of a start
     plans: tuple[tuple[str, str], ...] = ()  # changed ones, in words: the base's and the head's
 
+    @classmethod
+    def of(cls, changes: Iterable[PlanChange], told: Iterable[str] = ()) -> Self:
+        """What plans show, and what else the head tells."""
+        every = [*changes]
+        warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
+        return cls(
+            tuple(dict.fromkeys((*warnings, *told))),
+            tuple((_in_words(each.base), _in_words(each.head)) for each in every if each.changed),
+        )
+
 
 NO_EVIDENCE = Evidence()
+
+
+def _in_words(plan: ExecutionPlan) -> str:
+    steps = (" ".join((step.select, step.table, *step.extra)) for step in plan.steps)
+    return "\n".join((*steps, plan.text))
 
 
 def named(head: Mapping[str, str], warnings: Iterable[str]) -> Iterator[str]:

@@ -33,7 +33,8 @@ def _start(found: Findings) -> Iterator[str]:
     """Say what the new server needs before it starts, and before applications send statements."""
     fates = found.document.options
     if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
-        yield f"Change or delete in my.cnf: {_names(stops)}. {found.new} does not start with it."
+        them = "it" if len(stops) == 1 else "them"
+        yield f"Change or delete in my.cnf: {_names(stops)}. {found.new} does not start with {them}."
     if renamed := [fate for fate in fates if fate.renamed]:
         yield f"Rename in my.cnf: {_names([f'{fate.option} to {fate.renamed}' for fate in renamed])}."
     data = found.document.data

@@ -23,7 +23,8 @@ _LEVEL = re.compile(r"\[(?:Warning|ERROR)\]\s*(?:\[[^]]*\]\s*)*", re.IGNORECASE)
 _ERROR = re.compile(r"\[ERROR\]\s*(?:\[[^]]*\]\s*)*|^(?:\S*/)?(?:mysqld|mariadbd): ", re.IGNORECASE)
 # Warnings of servers on every machine, or only in an instance directory of ours.
 _ALWAYS = re.compile(
-    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode",
+    r"changed limits|uuid|certificate|insecure configuration|empty password|in --skip-name-resolve mode"
+    r"|ib_buffer_pool",
     re.IGNORECASE,
 )
 _BY_OLD = "by the old server: "
@@ -288,7 +289,8 @@ def _messages(log: str, level: re.Pattern[str]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    return _PROGRAM.sub("", without_values(text).strip())
+    """A message without the program's name and our prefix of options."""
+    return _PROGRAM.sub("", without_values(text).strip()).replace("'loose-", "'")
 
 
 def _names(text: str, word: str) -> bool:

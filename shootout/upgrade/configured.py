@@ -116,7 +116,7 @@ def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
         fate.option,
         _short(fate.value),
         *_values(difference),
-        "; ".join(filter(None, (what, fate.told))),
+        "; ".join(filter(None, (what, "" if is_unknown(fate.told) else fate.told))),
     )
 
 

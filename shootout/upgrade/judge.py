@@ -15,18 +15,20 @@ from shootout import steps
 from shootout.analysis import plan_changes
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
-from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
+from shootout.count.values import JOINT, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
-from shootout.model.execution_plan import ExecutionPlan, PlanChange
+from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
-from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
+from shootout.upgrade import losses
 from shootout.upgrade.configuration import is_kept
+from shootout.upgrade.losses import Loss, Restored, Worst
 from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
@@ -42,39 +44,6 @@ TOGETHER = ("character_set_server", "collation_server")  # a server refuses one 
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 OFF = "old-off"  # of the old server without the features that the new one is counted without
-
-
-@dataclass(frozen=True)
-class Restored:
-    """The effect of an old value of a setting on the new server's statements."""
-
-    setting: str  # NAME=VALUE
-    restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
-    saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
-    cost: tuple[CountChange, ...]  # more
-    plans: tuple[PlanChange, ...]  # changed on the new server, and as on the old one with it
-    failed: str  # why it has no counts
-
-
-@dataclass(frozen=True)
-class Loss:
-    """A kind of statement that costs more, and what is left of it with the old settings."""
-
-    change: CountChange
-    left: CountChange | None  # the new server with all old values, against the old without these features
-
-
-@dataclass(frozen=True)
-class Worst:
-    """The loss that the headline shows, and what was tried against it."""
-
-    workload: str
-    kinds: tuple[CountChange, ...]  # the one that is lost, or those of the workload that cost more
-    throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
-    tested: bool  # each of these kinds was counted with old values
-    restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
-    untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
-    writes: bool  # the load does
 
 
 @dataclass(frozen=True)
@@ -117,14 +86,18 @@ class Findings:
     @cached_property
     def changes(self) -> tuple[CountChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
-        every = _kinds(self.counted, self.new) if self.counted else ()
+        every = losses.kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
     @property
     def plans_compared(self) -> int:
         """The kinds of statement of which both servers told a plan."""
+        return len(self._compared)
+
+    @property
+    def _compared(self) -> list[PlanChange]:
         every = self.counted.document.plans.values() if self.counted else ()
-        return sum(len(plan_changes.compared(plans, self.old, self.new)) for plans in every)
+        return [each for plans in every for each in plan_changes.compared(plans, self.old, self.new)]
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
@@ -205,8 +178,10 @@ class Findings:
     def suspects(self) -> tuple[str, ...]:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
         new = self.document.variables.get(self.new, {})
+        told = (fate.told for fate in self.document.options if fate.told)
+        evidence = Evidence.of(self._compared, told)
         every = differences.suspects(
-            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=self.evidence
+            self.variables, planned=bool(self.plans), writes=True, head=new, evidence=evidence
         )
         every += [f"{name}={off}" for name, off in FEATURES.items() if new.get(name, off) != off]
         barred = {*" ,+"}  # a server reference has no place for these
@@ -215,18 +190,6 @@ class Findings:
         if len(pair) == len(TOGETHER):
             found = ["+".join(pair), *(each for each in found if each not in pair)]
         return tuple(found)
-
-    @property
-    def evidence(self) -> Evidence:
-        """The servers' own words on the changes: warnings of the new one alone, and changed plans."""
-        counted = self.counted.document.plans.values() if self.counted else ()
-        every = (each for plans in counted for each in plan_changes.compared(plans, self.old, self.new))
-        warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
-        told = (fate.told for fate in self.document.options if fate.told)
-        return Evidence(
-            tuple(dict.fromkeys((*warnings, *told))),
-            tuple((_in_words(change.base), _in_words(change.head)) for change in self.plans.values()),
-        )
 
     def features_off(self, trials: Iterable[str]) -> tuple[str, ...]:
         """Select the trials that have features off which the old server has on, too."""
@@ -272,7 +235,7 @@ class Findings:
     @property
     def to_restore(self) -> frozenset[tuple[str, str]]:
         """The kinds that cost more, or that are planned in another way."""
-        lost = (_place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        lost = (losses.place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
         return frozenset((*lost, *self.plans))
 
     @property
@@ -300,13 +263,13 @@ class Findings:
         failures = {failure.server: failure.reason for failure in self.restored.document.failures}
         for label, setting in self.document.trials.items():
             if label not in (ALL, OFF):
-                changes = [*_kinds(self.restored, label)]
+                changes = [*losses.kinds(self.restored, label)]
                 lost = self._restorable(label)
                 less = [each for each in changes if each.verdict is Verdict.IMPROVED]
                 yield Restored(
                     setting=setting,
-                    restores=tuple(each for each in less if _place(each) in lost),
-                    saves=tuple(each for each in less if _place(each) not in lost),
+                    restores=tuple(each for each in less if losses.place(each) in lost),
+                    saves=tuple(each for each in less if losses.place(each) not in lost),
                     cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
                     plans=tuple(self._plans_restored(label)),
                     failed=failures.get(label, ""),
@@ -327,7 +290,7 @@ class Findings:
         Without a feature that the old server has, too, both need fewer instructions: what is left then must
         certainly be less than the loss. Several features were not counted one by one.
         """
-        lost = {_place(loss.change): loss.change for loss in self.losses}
+        lost = {losses.place(loss.change): loss.change for loss in self.losses}
         off = self.document.trials.get(OFF, "")
         if self.document.trials[label] not in off.split("+"):
             return lost
@@ -335,7 +298,7 @@ class Findings:
         return {
             place
             for place, change in lost.items()
-            if place in left and _interval(left[place]).high < _interval(change).low
+            if place in left and losses.interval(left[place]).high < losses.interval(change).low
         }
 
     @cached_property
@@ -344,7 +307,7 @@ class Findings:
         trials = self.document.trials
         left = self._left(ALL if ALL in trials else next(iter(trials), ""))
         return tuple(
-            Loss(change, left.get(_place(change)))
+            Loss(change, left.get(losses.place(change)))
             for change in self.changes
             if change.verdict is Verdict.REGRESSED
         )
@@ -353,8 +316,8 @@ class Findings:
         """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
-        of_trial = _kinds(counts.compare(self.restored.document, OFF), label)
-        return {_place(change): change for change in of_trial if change.ratio is not None}
+        of_trial = losses.kinds(counts.compare(self.restored.document, OFF), label)
+        return {losses.place(change): change for change in of_trial if change.ratio is not None}
 
     @cached_property
     def worst(self) -> Worst | None:
@@ -370,9 +333,11 @@ class Findings:
             kinds = lost[:1]
         if not (slower or kinds):
             return None
-        places = {_place(change) for change in kinds}
+        places = {losses.place(change) for change in kinds}
         restored_by = (
-            each.setting for each in self.restorations if not places.isdisjoint(map(_place, each.restores))
+            each.setting
+            for each in self.restorations
+            if not places.isdisjoint(map(losses.place, each.restores))
         )
         return Worst(
             workload=slower[0][1].cell.workload if slower else kinds[0].workload,
@@ -389,7 +354,7 @@ class Findings:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
         return {
-            _place(each)
+            losses.place(each)
             for each in changes
             if each.ratio is not None and each.server in self.document.trials and each.server != OFF
         }
@@ -441,17 +406,17 @@ class Findings:
         if self.worst is None or self.counted is None:
             return None
         workload = self.worst.workload
-        losses = [
+        dearer = [
             loss for loss in self.losses if not self.worst.throughput or loss.change.workload == workload
         ]
         sent = {(kind.workload, kind.name): kind.per_transaction for kind in self.counted.document.kinds}
         lost = still = 0.0
-        for loss in losses:
-            change, times = loss.change, sent[_place(loss.change)]
+        for loss in dearer:
+            change, times = loss.change, sent[losses.place(loss.change)]
             if change.workload != workload or not times or loss.left is None or change.base is None:
                 return None
-            lost += times * change.base.mean * (_interval(change).estimate - 1)
-            still += times * change.base.mean * (_interval(loss.left).estimate - 1)
+            lost += times * change.base.mean * (losses.interval(change).estimate - 1)
+            still += times * change.base.mean * (losses.interval(loss.left).estimate - 1)
         return 1 - still / lost if lost else None
 
 
@@ -480,26 +445,3 @@ def read(document: UpgradeDocument, results: Path) -> Findings:
         run(document.timed),
         tuple(dict.fromkeys(unreadable)),  # several runs share a ledger
     )
-
-
-def _kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
-    """Every kind on a server; a whole transaction only of a workload that has nothing else."""
-    whole = (TRANSACTION, MIX)
-    in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
-    for change in comparison.changes:
-        if change.server == server and (change.kind not in whole or change.workload not in in_parts):
-            yield change
-
-
-def _in_words(plan: ExecutionPlan) -> str:
-    steps = (" ".join((step.select, step.table, *step.extra)) for step in plan.steps)
-    return "\n".join((*steps, plan.text))
-
-
-def _place(change: CountChange) -> tuple[str, str]:
-    return change.workload, change.kind
-
-
-def _interval(change: CountChange) -> Interval:
-    assert change.ratio is not None  # of what is judged
-    return change.ratio

@@ -11,7 +11,8 @@ from shootout.figures import counted
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.settings.table import BY_TIME
-from shootout.upgrade.judge import CHANGED, OFF, Findings, Loss, Restored, Worst
+from shootout.upgrade.judge import CHANGED, OFF, Findings
+from shootout.upgrade.losses import Loss, Restored, Worst
 from shootout.upgrade.words import amount, difference, end, instructions
 
 
@@ -43,7 +44,8 @@ def settable(found: Findings) -> Topic | None:
     chosen = [*improved, *(each.setting for each in useful)]
     recommended = tuple(dict.fromkeys(line for setting in chosen for line in setting.split("+")))
     left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
-    nothing = "no tested setting certainly restores a loss" if left else "not tested"
+    tested = found.timings or any(not each.failed for each in every)
+    nothing = "no tested setting certainly restores a loss" if tested else "not tested"
     caption = "What statements cost more, and what is left with all of these settings"
     return Topic(
         "What to set" if recommended else f"What to set: {nothing}",

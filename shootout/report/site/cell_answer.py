@@ -142,7 +142,7 @@ def answer(of: Evidence) -> Answer:
 
 
 def placed(topics: tuple[Topic, ...]) -> Iterator[tuple[str, Topic]]:
-    """Each topic with its place on the page: a word of its title."""
+    """Give each topic its place on the page: its title."""
     seen: dict[str, int] = {}
     for topic in topics:
         place = topic.title.lower().replace(" ", "-") or "topic"
@@ -428,7 +428,7 @@ def _warm_up(of: Evidence) -> Topic | None:
 
 
 def _settings(of: Evidence) -> Topic:
-    """Settings that deviate from the request or the base."""
+    """Show the settings that deviate from the request or the base."""
     here = of.run.servers[of.cell.server]
     base = of.run.servers[of.base.server] if of.base else None
     about = f"settings that differ from the request{' or from the base' if base else ''}"
@@ -439,7 +439,7 @@ def _settings(of: Evidence) -> Topic:
 
 
 def _machine(of: Evidence) -> Topic | None:
-    """The machine that measured the cell, if others measured parts of the run."""
+    """Name the machine that measured the cell, if others measured parts of the run."""
     runner = of.run.document.header.runner_of(of.cell)
     if runner is None or len(of.run.machines) == 1:
         return None
@@ -448,7 +448,7 @@ def _machine(of: Evidence) -> Topic | None:
 
 
 def _again(of: Evidence) -> Topic | None:
-    """The command that measures the cell again; a regression's box has it."""
+    """Give the command that measures the cell again; a regression's box has it."""
     if of.c.verdict is Verdict.REGRESSED:
         return None
     command = commands.measure_again(of.run.document.header, of.c.base.server, of.cell)

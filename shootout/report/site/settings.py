@@ -67,7 +67,7 @@ def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRo
 
 
 def compared(here: ServerRecord, base: ServerRecord | None, about: str, *, all_: bool = True) -> Table:
-    """A server's settings beside its base's, deviations first; or, unless `all_`, only deviations."""
+    """Show a server's settings beside its base's, deviations first; or, unless `all_`, only deviations."""
     theirs = {setting.name: setting.effective for setting in base.settings} if base else {}
     rows = []
     for each in sorted(here.settings, key=lambda s: (not (s.differs or s.lacking), s.requested is None)):
@@ -89,7 +89,7 @@ def _named(setting: SettingRecord) -> str:
 
 
 def _state(setting: SettingRecord) -> str | None:
-    """Whether the server has what was requested."""
+    """Say whether the server has what was requested."""
     if setting.lacking or setting.differs:
         return "lacking" if setting.lacking else "differs"
     if setting.requested is None:

@@ -22,12 +22,16 @@ def a_comparison(
     *noise: float,
     end: EndRecord | None = END,
     load: Load | None = None,
+    others: float = 0.005,
     **sampling: float,
 ) -> Comparison:
+    """A cell, and A/A cells whose starts differ by `others`."""
     document = structs.replace(a_document(starts_of(change_percent, noise)), end=end)
     profile = document.header.profile
     sampling_ = structs.replace(profile.sampling, **sampling)
-    return compare.compare(with_profile(document, load=load or profile.load, sampling=sampling_))
+    found = compare.compare(with_profile(document, load=load or profile.load, sampling=sampling_))
+    control = structs.replace(found.cells[-1], per_start=(1 - others, 1 + others) * 2, judged=())
+    return structs.replace(found, aa_controls=(control,) * 4)
 
 
 NEARLY = (-1.44, 1.44, 0.72, -0.72)  # equivalent, once the interval is narrow enough
@@ -64,6 +68,15 @@ def test_nothing_is_promised_of_a_cell_that_may_stay_undecided(
     assert remaining.remaining(comparison) is None
 
 
+@pytest.mark.parametrize(("others", "controls"), [(0.03, 4), (0.005, 2)])
+def test_nothing_is_promised_where_starts_differ_much_or_by_an_unknown_amount(
+    others: float, controls: int
+) -> None:
+    comparison = a_comparison(0, *NEARLY, others=others, **LONG)
+    known = structs.replace(comparison, aa_controls=comparison.aa_controls[:controls])
+    assert remaining.remaining(known) is None
+
+
 def test_nothing_is_promised_of_a_run_that_takes_no_more_starts() -> None:
     comparison = a_comparison(0, *NEARLY, **LONG)
     (metric,) = comparison.cells[-1].judged
@@ -73,17 +86,24 @@ def test_nothing_is_promised_of_a_run_that_takes_no_more_starts() -> None:
 
 
 def test_four_of_five_predictions_hold() -> None:
-    """Simulated cells, judged by Student's interval as they are predicted."""
-    rng, margin, policy, held = np.random.default_rng(1), math.log1p(0.02), Policy(), []
-    for change in (0.0, 0.01, 0.02, 0.03, 0.05, 0.1) * 12:
-        for spread in (0.003, 0.01, 0.02, 0.04):
-            logs = rng.normal(-change, spread, 24)
-            if _is_decided(logs[:4], margin):
-                continue
-            starts = remaining.starts_needed(logs[:4].tolist(), 24, margin, policy, comparisons=7)
-            held += [] if starts is None else [_is_decided(logs[:starts], margin)]
-    assert len(held) > 30
-    assert np.mean(held) >= 0.8
+    """Simulated runs of seven cells, judged by Student's interval, as they are predicted; no noisy one."""
+    rng, margin, policy = np.random.default_rng(1), math.log1p(0.02), Policy()
+    held: dict[float, list[bool]] = {}
+    for spread in (0.005, 0.01, 0.02, 0.04, 0.08) * 8:
+        made = int(rng.integers(3, 7))
+        run = rng.normal(-rng.choice((0.0, 0.01, 0.02, 0.03, 0.05, 0.1), (7, 1)), spread, (7, 24))
+        if not remaining.is_quiet(run[:, :made].tolist()):
+            continue
+        for logs in run:
+            if not _is_decided(logs[:made], margin):
+                starts = remaining.starts_needed(logs[:made].tolist(), 24, margin, policy, comparisons=8)
+                held.setdefault(spread, []).extend(
+                    [] if starts is None else [_is_decided(logs[:starts], margin)]
+                )
+    every = [each for of_spread in held.values() for each in of_spread]
+    assert len(every) > 30
+    assert np.mean(every) >= 0.8
+    assert held.keys() <= {0.005, 0.01, 0.02}
 
 
 def _is_decided(logs: NDArray[np.float64], margin: float) -> bool:

@@ -64,11 +64,11 @@ def test_a_run_says_which_of_its_workloads_execute_none_of_it() -> None:
         (touched("C::three"), "no symbol"),
         (
             touched("JOIN_TAB::sort"),
-            "no symbol, nor any of JOIN_TAB: a typedef that was not resolved, or inlined",
+            "no symbol, nor any of JOIN_TAB: new, inlined, or a typedef that was not resolved",
         ),
         (
             replace(touched("JOIN_TAB::sort"), aliases=("st_join_table::sort",)),
-            "no symbol, nor any of JOIN_TAB: a typedef of st_join_table, or inlined",
+            "no symbol, nor any of JOIN_TAB: new, inlined, or a typedef of st_join_table",
         ),
         (replace(touched("JOIN_TAB::sort"), aliases=("C::two",)), ""),
         (replace(touched("two"), parsed=False), ""),  # its namespace is not in its header

@@ -21,13 +21,13 @@ from shootout.document import journal
 from shootout.errors import InputError
 from shootout.measure import campaign
 from shootout.model.execution_plan import ExecutionPlan, PlanChange
-from shootout.model.run import MODES_DROPPED, RunDocument, SettingRecord, Warning
+from shootout.model.run import MODES_DROPPED, Progress, RunDocument, SettingRecord, Warning
 from shootout.model.verdict import Verdict
 from shootout.numbers import SPACE
 from shootout.report import judged_runs, site
 from shootout.report.site.names import page_of
 from shootout.report.site.svg import Forest
-from shootout.upgrade import judge, measure
+from shootout.upgrade import judge, measure, question
 from shootout.upgrade.answer import answer as answered
 from shootout.upgrade.answer import headline, sentence, topics
 from shootout.upgrade.documents import UPGRADES
@@ -325,14 +325,14 @@ def test_what_to_do_comes_first_in_at_most_seven_lines(tmp_path: Path) -> None:
     assert first.title == "What to do"
     lines = [line.replace(SPACE, " ") for line in first.lines]
     assert lines[:2] == [
-        f"1. Change or delete in my.cnf: query_cache_size, sql_mode's A. {NEW} does not start with it.",
+        f"1. Change or delete in my.cnf: query_cache_size, sql_mode's A. {NEW} does not start with them.",
         "2. Rename in my.cnf: a to b.",
     ]
     assert lines[2].endswith("Run mysql_upgrade.")
     assert lines[4].startswith("5. Set performance_schema=OFF: 8.3")
     assert len(lines) == 7
     assert lines[-1] == "7. 2 more steps: see below."
-    assert f"removed&#58; {NEW} does not start with this line" in markdown.write(
+    assert f"removed: {NEW} does not start with this line" in markdown.write(
         answered(judge.read(document, tmp_path))
     )
 
@@ -476,7 +476,7 @@ def test_the_same_server_again_has_nothing_to_report(tmp_path: Path) -> None:
 def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     here = stored_upgrade(tmp_path / "first")
     results = tmp_path / "second"
-    document = measure.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
+    document = question.again(UPGRADES.write(tmp_path / "first", here.upgrade, here), (OLD, NEW), results)
     of_new = (results / "upgrades" / document.upgrade / "new.cnf").read_text("utf-8")
     assert of_new == "[mysqld]\nloose-query_cache_size = 16M\n"
     assert document.done == ("settings", "data", "statements", "results", "restoring")
@@ -499,7 +499,7 @@ def test_two_machines_stand_side_by_side(tmp_path: Path) -> None:
     (results / name).unlink()
     gone = UPGRADES.write(results, document.upgrade, structs.replace(document, runs=(name,)))
     with pytest.raises(InputError, match="cannot be read: No such file"):
-        measure.again(gone, (OLD, NEW), tmp_path / "third")
+        question.again(gone, (OLD, NEW), tmp_path / "third")
 
 
 @pytest.mark.parametrize(
@@ -527,7 +527,7 @@ def test_only_documents_are_copied(tmp_path: Path) -> None:
     secret.parent.mkdir(parents=True)
     secret.write_text("[client]\npassword = x\n")
     path = UPGRADES.write(first, here.upgrade, here)
-    document = measure.again(path, (OLD, NEW), results)
+    document = question.again(path, (OLD, NEW), results)
     assert {each.name for each in (results / "upgrades" / document.upgrade).iterdir()} == {
         "old.cnf",
         "new.cnf",
@@ -538,12 +538,12 @@ def test_only_documents_are_copied(tmp_path: Path) -> None:
         for changed in ({"runs": (name,)}, {"statements": name}):
             named = UPGRADES.write(first, name, structs.replace(here, **changed))
             with pytest.raises(InputError, match=rf"^{first}/{name}(:1)?: (cannot be read: )?not a "):
-                measure.again(named, (OLD, NEW), results)
+                question.again(named, (OLD, NEW), results)
         assert not (results / name).exists()
 
     (results / here.runs[0]).write_text("another")
     with pytest.raises(InputError, match=f"^{results}/{here.runs[0]}: differs from "):
-        measure.again(path, (OLD, NEW), results)
+        question.again(path, (OLD, NEW), results)
     assert (results / here.runs[0]).read_text() == "another"
 
 
@@ -551,16 +551,16 @@ def test_only_users_name_programs(tmp_path: Path) -> None:
     program = f"path:{tmp_path}"
     path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, references=(OLD, program)))
     with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not of the catalogue\n.*{NEW}=SERVER --again"):
-        measure.servers_again(path, ("", ""))
+        question.servers_again(path, ("", ""))
     with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {NEW} and {OLD}"):
-        measure.servers_again(path, (NEW, OLD))
+        question.servers_again(path, (NEW, OLD))
     with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {OLD}$"):
-        measure.servers_again(path, (OLD, ""))
-    assert measure.servers_again(path, (OLD, NEW)) == (OLD, NEW)
+        question.servers_again(path, (OLD, ""))
+    assert question.servers_again(path, (OLD, NEW)) == (OLD, NEW)
     catalogued = UPGRADES.write(tmp_path, "u", EMPTY)
-    assert measure.servers_again(catalogued, ("", "")) == (OLD, NEW)
+    assert question.servers_again(catalogued, ("", "")) == (OLD, NEW)
     with pytest.raises(InputError, match="expected one server, without a comma"):
-        measure.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
+        question.begin(OLD, f"{NEW}@in-memory,x={program}", "", "", "")
 
 
 def resumed(results: Path) -> int:
@@ -598,14 +598,14 @@ def test_statements_come_from_a_count_of_many_servers(tmp_path: Path) -> None:
     both = {"another": counts.times(3), NEW: counts.times(1.2), OLD: counts.BASE}
     of_many = counts.document(both)
     path = COUNTS.write(tmp_path, of_many.run, of_many)
-    measure.require_counted(path, EMPTY)
+    question.require_counted(path, EMPTY)
     document = structs.replace(EMPTY, statements=str(path.relative_to(tmp_path)))
     ratios = [change.ratio.estimate for change in judge.read(document, tmp_path).changes if change.ratio]
     assert ratios == pytest.approx([1.2] * 3, abs=0.01)
     with pytest.raises(InputError, match="other is not in it; its servers are another"):
-        measure.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
+        question.require_counted(path, structs.replace(EMPTY, labels=(OLD, "other")))
     with pytest.raises(InputError, match="not a count of instructions"):
-        measure.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
+        question.require_counted(UPGRADES.write(tmp_path, "u", EMPTY), EMPTY)
 
 
 def test_a_recorded_upgrade_comes_with_all_that_it_names(
@@ -730,6 +730,17 @@ def test_what_the_new_server_refuses_comes_first(tmp_path: Path) -> None:
     )
     assert refused.lines[:2] == (f"{NEW} does not know query_cache: unknown", "sums differ")
     assert refused.lines[-1].startswith(f"{OLD} does not know json")
+
+
+def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) -> None:
+    shown: list[Progress] = []
+    document = structs.replace(EMPTY, budget_min=2.0)
+    session = measure._Session(measure.Way(), document, tmp_path, shown.append, print)
+    for left_s in (5.0, None, 900.0):
+        session.observe(Progress(stage="measure", detail="", left_s=left_s))
+    left = [progress.left_s or 0.0 for progress in shown]
+    assert left == sorted(left, reverse=True)
+    assert 100 < left[-1] <= left[0] <= 120
 
 
 @pytest.mark.parametrize(

@@ -130,7 +130,9 @@ def test_the_load_is_said_and_measured_again(tmp_path: Path) -> None:
     assert f'<p class="eyebrow">{said}</p>' in points.read_text()
     sets = " --set load.protocol=prepared --set load.reconnect=true"
     command = "--workloads {} --threads 1 --seed 20261120{}" + sets
-    assert command.format("oltp_read_only", " --set options.range_size=10") in Document(reads.read_text()).text
+    assert (
+        command.format("oltp_read_only", " --set options.range_size=10") in Document(reads.read_text()).text
+    )
     assert command.format("'my dir/points.toml'", "") in Document(points.read_text()).text
 
 
