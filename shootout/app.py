@@ -52,6 +52,8 @@ def prepare(
     `report` receives what is fetched, `skip` why documents are left out. Raises InputError.
     """
     acknowledged = load_acknowledged(request.acknowledged)
+    with files.writing(request.out / "results"):
+        files.require_folder(request.out / "results")
     for file in filter(None, (request.markdown, request.junit_xml)):
         with files.writing(file):
             files.require_writable(file)

@@ -10,10 +10,11 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from itertools import chain
 
 from shootout import __version__, capability, late, renamed
 from shootout import parser as arguments_of
-from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.parser import Parser
 from shootout.signals import interrupting, put_off
 
@@ -64,7 +65,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 if unknown:
                     args.parser.reject(unknown, given)
                 late.finish()
-            code: int = args.run(args)
+            with of_places():
+                code: int = args.run(args)
     except (InputError, MeasureError) as error:
         _fail(error)
         return error.exit_code
@@ -87,9 +89,11 @@ def parser(chosen: str | None = None) -> Parser:
     top.add_argument("--version", action="version", version=f"shootout {__version__}")
     commands = top.add_subparsers(metavar="COMMAND", required=True)
     helps = {**MEASURING, **{name: capability.about(name) for name in capability.NAMES}, **JUDGING}
-    top.groups = {
+    grouped = {
         group: {name: helps[name] for name in names if name in helps} for group, names in GROUPS.items()
     }
+    others = helps.keys() - set(chain.from_iterable(GROUPS.values()))
+    top.groups = grouped | ({"others": {name: helps[name] for name in others}} if others else {})
     for name, help in helps.items():
         command = arguments_of.add(commands, name, help)
         if chosen in (None, name):

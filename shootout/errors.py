@@ -1,5 +1,6 @@
 """The faults that shootout reports, each with its exit code."""
 
+import errno
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,6 +18,24 @@ class MeasureError(Exception):
     """A server or the machine prevented the measurement. The message carries the server's own words."""
 
     exit_code = 3
+
+
+# Faults of a place that a user names or owns, not of this program.
+_OF_PLACES = {
+    *(errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT, errno.EIO),
+    *(errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.ESTALE),
+}
+
+
+@contextmanager
+def of_places() -> Iterator[None]:
+    """Raise InputError for a file or a folder that nobody expected to be out of reach."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None or error.errno not in _OF_PLACES:
+            raise
+        raise InputError(f"{error.filename}: {error.strerror}") from None
 
 
 INTERRUPTED = 130  # the exit code after Ctrl-C

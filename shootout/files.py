@@ -78,8 +78,13 @@ def require_writable(path: Path) -> None:
     if path.is_file() or path.is_dir():
         path.open("ab").close()
     elif not path.exists():  # what is neither may be a pipe, which notices when it is closed
-        folder = next(each for each in path.absolute().parents if each.exists())
-        tempfile.TemporaryFile(dir=folder).close()
+        require_folder(path.parent)
+
+
+def require_folder(folder: Path) -> None:
+    """Raise OSError if no file can be written in a folder, which may be missing. Changes nothing."""
+    nearest = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.exists())
+    tempfile.TemporaryFile(dir=nearest).close()
 
 
 def write(file: Path, text: str) -> None:

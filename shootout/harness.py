@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from shootout.analysis import claims, gate
 from shootout.command import left_out, progress, warn
 from shootout.conclusion import Conclusion, Prepared
 from shootout.document import resume
-from shootout.errors import INTERRUPTED, InputError, MeasureError
+from shootout.errors import INTERRUPTED, InputError, MeasureError, of_places
 from shootout.inputs import published
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
@@ -109,11 +110,14 @@ class Suites:
         cells = {cell for item in request.session.items if (cell := _cell(item)) is not None}
         with _uncaptured(request.config):
             try:
-                with progress() as observe:
+                with of_places(), progress() as observe:
                     # Without items for cells, only claims were selected: they need all cells.
                     self.conclusion = app.run(self.prepared, observe, left_out, cells or None)
             except (InputError, MeasureError) as error:
                 pytest.exit(str(error), returncode=error.exit_code)
+            except Exception as error:  # a defect, which each item would tell again
+                traceback.print_exc()
+                pytest.exit(f"{type(error).__name__}: {error}", returncode=MeasureError.exit_code)
         return self.conclusion
 
     @pytest.fixture

@@ -5,7 +5,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from contextlib import suppress
 from pathlib import Path
+
+from shootout.errors import InputError
 
 PACKAGE = Path(__file__).parent
 _BESIDE = PACKAGE.resolve().parent
@@ -18,9 +21,20 @@ REPORTS = ROOT / "reports" if IS_CHECKOUT else Path("reports")
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder for shootout: fetched servers, loaded datasets, running instances."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return Path(base) / "shootout"
+    """Return the user's cache folder for shootout: fetched servers, loaded datasets, running instances.
+
+    Raises InputError if there is one that cannot be read.
+    """
+    try:
+        folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shootout"
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.scandir(folder).close()
+    except RuntimeError as error:
+        raise InputError(f"{error}; name another place by XDG_CACHE_HOME") from None
+    except OSError as error:
+        message = f"{folder}: cannot be read: {error.strerror}; name another place by XDG_CACHE_HOME"
+        raise InputError(message) from None
+    return folder
 
 
 def file_stem(text: str) -> str:

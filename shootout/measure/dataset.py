@@ -214,7 +214,7 @@ def verify(instance: Running, dataset: Dataset) -> str:
             expected = _engine.checksum(msgspec.json.encode(dataset), number)
         if on_server != expected:
             raise ChangedError(
-                f"table {name} of {dataset.key} differs from what was generated: expected "
+                f"table {name.replace('`', '')} of {dataset.key} differs from what was generated: expected "
                 f"{expected[0]} rows with checksum {expected[1]}, found {on_server[0]} with {on_server[1]}"
             )
         digest.update(repr(on_server).encode())

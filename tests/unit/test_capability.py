@@ -93,7 +93,7 @@ def test_its_command_prints_and_its_document_is_judged_again(
     assert "hello     mysql" in capsys.readouterr().out
     assert cli.main(["merge", printed["document"]]) == 2
     assert "documents of `shootout greet` cannot be joined" in capsys.readouterr().err
-    assert re.search(r"^    greet +greet a server$", cli.parser("").format_help(), re.MULTILINE)
+    assert re.search(r"^  greet +greet a server$", cli.parser("").format_help(), re.MULTILINE)
     assert cli.main(["explain"]) == 2  # there is no other
     assert "invalid choice: 'explain'" in capsys.readouterr().err
 

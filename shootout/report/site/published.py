@@ -126,7 +126,7 @@ class PublishedPage(Page):
 
     @cached_property
     def figures(self) -> tuple[Row, ...]:
-        """The published and measured figures by workload and threads, of servers that are here."""
+        """The published and measured figures by workload and threads; servers that this machine had."""
         rows = (
             Row(workload, threads, server.name, server.note, theirs, ours)
             for workload in self._workloads

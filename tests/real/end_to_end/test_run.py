@@ -77,7 +77,7 @@ def test_a_run_is_documented(finished: Finished) -> None:
     for record in taken.values():
         assert [samples.server for samples in record.samples] == [BASE, HEAD]
         assert all(sum(samples.transactions) > 0 for samples in record.samples)
-        assert all(len(samples.transactions) == len(record.order) >= 6 for samples in record.samples)
+        assert all(len(samples.transactions) == len(record.order) >= 4 for samples in record.samples)
         assert {tuple(sorted(order)) for order in record.order} == {(0, 1)}
         writes = "write" in record.block
         assert all((samples.writes > 0) == writes for samples in record.samples)
