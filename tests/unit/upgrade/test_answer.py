@@ -705,33 +705,6 @@ def test_cells_that_failed_are_not_tested(tmp_path: Path) -> None:
     assert alone.unmeasured["time"] == failed.reason
 
 
-def test_the_first_page_shows_the_worst_and_the_best_the_plans_and_what_to_set(tmp_path: Path) -> None:
-    brief = answered(judge.read(stored_upgrade(tmp_path), tmp_path)).brief
-    assert brief is not None
-    assert brief.lines == ("1 of 1 kind of statement planned in another way", "Set performance_schema=OFF")
-    assert isinstance(brief.drawing, Forest)
-    changes = [ratio.estimate for _, _, ratio, _ in brief.drawing.rows]
-    assert changes == sorted(changes)
-    assert len(changes) == 6  # of eight cells
-    made = brief.drawing.__html__()
-    assert made.count("<li>") == made.count('<svg class="whisker') == 6
-
-
-def test_what_the_new_server_refuses_comes_first(tmp_path: Path) -> None:
-    upgrade = stored_upgrade(tmp_path)
-    failures = tuple(
-        CountFailure(server=server, workload="w", kind=kind, reason="unknown", lacks=True)
-        for server, kind in ((OLD, "json"), (NEW, "query_cache"))
-    )
-    upgrade = recounted(tmp_path, upgrade, "statements", failures=failures)
-    upgrade = structs.replace(upgrade, results=("sums differ",))
-    (refused,) = (
-        topic for topic in topics(judge.read(upgrade, tmp_path)) if topic.title.startswith("Refused")
-    )
-    assert refused.lines[:2] == (f"{NEW} does not know query_cache: unknown", "sums differ")
-    assert refused.lines[-1].startswith(f"{OLD} does not know json")
-
-
 def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) -> None:
     shown: list[Progress] = []
     document = structs.replace(EMPTY, budget_min=2.0)
