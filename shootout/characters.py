@@ -10,7 +10,7 @@ import unicodedata
 
 from shootout.numbers import number
 
-# What an output without these characters gets in their place; a sign may turn a sentence around.
+# Replacements for an output without these characters; a sign may turn a sentence around.
 _PLAIN = {
     "−": "-", "…": "...", "→": "->", "←": "<-", "×": "x", "µ": "u", "±": "+-", "≤": "<=", "≥": ">=", "▼": "v",
     "▲": "^", "✕": "x", "✗": "x", "✓": "+", "○": "o", "◆": "*", "·": "*", "━": "=", "─": "-", "“": '"',

@@ -60,7 +60,7 @@ class Evidence:
 
     @classmethod
     def of(cls, changes: Iterable[PlanChange], told: Iterable[str] = ()) -> Self:
-        """What plans show, and what else the head tells."""
+        """Gather the evidence of changed plans, and of the head's own words."""
         every = [*changes]
         warnings = (text for each in every for text in each.head.warnings if text not in each.base.warnings)
         return cls(

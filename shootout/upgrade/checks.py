@@ -1,4 +1,4 @@
-"""What an upgrade needs, checked within a second, before anything is fetched or started."""
+"""Checks of an upgrade's needs, within a second, before anything is fetched or started."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _require_server(text: str) -> None:
 
 
 def does_not_fit(document: UpgradeDocument, without: Collection[str]) -> Iterator[str]:
-    """What the budget has no time for, known beforehand."""
+    """Name the parts that the budget has no time for."""
     given = f"--budget {document.budget_min:g}"
     counts = "statements" not in without and not document.workloads
     if document.budget_min < COUNTED_MIN and counts:

@@ -391,7 +391,7 @@ class Findings:
 
     @property
     def timings(self) -> tuple[tuple[str, CellComparison], ...]:
-        """What each old value did to throughput, the most helpful first."""
+        """The effect of each old value on throughput, the most helpful first."""
         cells = self.timed.cells if self.timed else ()
         trials = self.document.time_trials
         every = [(trials[cell.cell.server], cell) for cell in cells if cell.cell.server in trials]

@@ -12,7 +12,7 @@ from shootout.model.verdict import CellComparison, Comparison, Interval
 
 @dataclass(frozen=True)
 class Restored:
-    """What an old value of a setting does for the new server's statements."""
+    """The effect of an old value of a setting on the new server's statements."""
 
     setting: str  # NAME=VALUE
     restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old

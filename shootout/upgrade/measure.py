@@ -33,7 +33,7 @@ from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, DataDirectory, Part, UpgradeDocument
 
 PROFILE, STATEMENTS = "upgrade", "statements"
-# Of what is left, as far as the parts are wanted and not done.
+# Shares of the time left, as far as the parts are wanted and not done.
 SHARES: Mapping[Part, float] = {"statements": 0.25, "results": 0.03, "restoring": 0.17, "time": 0.55}
 TIME_OF_LEGS = 0.8  # of the time; the settings that act by time get the rest
 PART_MIN = 1.0  # minutes; less is no time for a part
@@ -205,7 +205,7 @@ class _Session:
         self.keep(restoring=self._below(self._count(plan, "restoring", answer.to_restore)))
 
     def _trials(self, answer: judge.Findings, seconds: float) -> int:
-        """How many settings there is time for: by how long the servers' starts took before."""
+        """Count the settings that there is time for, by how long the servers' starts took before."""
         counted = answer.counted.document if answer.counted else None
         if counted is None or not counted.elapsed_s:
             return TRIALS_MAX

@@ -1,4 +1,4 @@
-"""What was asked: the servers, the user's my.cnf, and answers that another machine began."""
+"""The question: the servers, the user's my.cnf, and answers that another machine began."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def profile(settings: str) -> SettingsProfile:
 
 
 def _label(text: str) -> str:
-    """What a server is called: the user's name, its catalogue id, or the last part of its directory."""
+    """Name a server: the user's name, its catalogue id, or the last part of its directory."""
     server = reference.parse(text)
     if "," in text:  # which separates servers in a list
         raise InputError(f"{text}: expected one server, without a comma")

@@ -16,8 +16,8 @@ from tests.support.analysis.builders import a_document, confirming, starts_of, w
 
 
 def test_a_run_names_the_command_that_decides_more_of_its_cells() -> None:
-    document = a_document(starts_of(0, (-1.44, 1.44, 0.72, -0.72)))
-    sampling = structs.replace(document.header.profile.sampling, starts_max=24, half_width=0.004)
+    document = a_document(starts_of(0, (-1.44, 1.44, 0.72, -0.72) * 3))
+    sampling = structs.replace(document.header.profile.sampling, starts_max=48, half_width=0.002)
     document = with_profile(document, sampling=sampling)
     end = EndRecord(finished="", elapsed_s=600.0, interrupted=False)
 

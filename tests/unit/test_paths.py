@@ -27,7 +27,8 @@ def test_a_checkout_prefers_its_own_files_to_a_copy_that_packing_a_wheel_left(tm
     package = tmp_path / "shootout"
     (package / "_data").mkdir(parents=True)
     (package / "__init__.py").touch()
-    shutil.copy(PACKAGE / "paths.py", package)
+    for name in ("paths.py", "errors.py"):
+        shutil.copy(PACKAGE / name, package)
     command = [sys.executable, "-c", "from shootout import paths; print(paths.ROOT, paths.REPORTS)"]
 
     def places() -> list[str]:

@@ -45,7 +45,7 @@ def shut(tmp_path: Path) -> Path:
 
 
 def refused(command: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """What a command says, in one line, that cannot do its work."""
+    """Run a command that cannot do its work; returns its one line."""
     assert cli.main(shlex.split(command)) == 2
     told = [each for each in capsys.readouterr().err.splitlines() if each.startswith("shootout: ")]
     assert len(told) == 1

@@ -88,7 +88,7 @@ def run_pages(run: Run) -> Iterator[Page]:
 def detailed(runs: Sequence[JudgedRun], telling: Container[str] = ()) -> frozenset[str]:
     """The ids of the runs that get all pages, so that years of runs build in seconds; `runs`: newest first.
 
-    `telling` runs keep them: explained ones, and the first on a new level. Of those with the same profile,
+    `telling` runs keep them: explained ones, and the first on a new level. With the same profile,
     servers, settings and machines only the newest has all. One that repeats a published comparison has its
     page there. An old run's slices stay in its document: `shootout site` with that document alone builds all
     its pages.
@@ -193,7 +193,7 @@ class _Site:
         return partial(renderer(), alone=not self.runs, menu=tuple(self._menu()))
 
     def _menu(self) -> Iterator[tuple[str, str]]:
-        """What navigation leads to: no page without content."""
+        """The pages that navigation leads to; none without content."""
         if self.runs:
             yield f"Newest {self.front or 'run'}", FrontPage.path
         if self.runs and self._histories:
