@@ -235,9 +235,11 @@ from pathlib import Path
 from shootout.servers.processes import instances, leftovers
 from shootout.servers.sources.trees import Tree
 cache, top, initialised = map(Path, sys.argv[1:])
+clear = leftovers.clear
 def slowly(directory):
     print("clearing", flush=True)
     sys.stdin.readline()
+    clear(directory)
 leftovers.clear = slowly
 with leftovers.working_directory(cache, "run") as directory:
     initialised.rename(directory / "0")
@@ -247,9 +249,7 @@ with leftovers.working_directory(cache, "run") as directory:
 """
 
 
-def test_a_second_interrupt_during_the_clean_up_leaves_it_to_the_next_run(
-    tree: Tree, initialised: Path, tmp_path: Path
-) -> None:
+def test_a_second_interrupt_waits_for_the_clean_up(tree: Tree, initialised: Path, tmp_path: Path) -> None:
     shutil.copytree(initialised, tmp_path / "copy")
     arguments = [tmp_path, tree.files.top, tmp_path / "copy"]
     with subprocess.Popen(
@@ -265,12 +265,9 @@ def test_a_second_interrupt_during_the_clean_up_leaves_it_to_the_next_run(
         run.send_signal(signal.SIGINT)
         assert run.stdout.readline() == "clearing\n"
         run.send_signal(signal.SIGINT)
-        run.wait()
+        run.communicate("\n")
     assert run.returncode == -signal.SIGINT
-    until(lambda: gone(server))
-    assert (tmp_path / "instances" / "run" / "0").exists()
-    with working_directory(tmp_path, "next"):
-        pass
+    assert gone(server)
     assert list((tmp_path / "instances").iterdir()) == []
 
 
