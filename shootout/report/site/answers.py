@@ -10,6 +10,7 @@ from markupsafe import Markup, escape
 
 from shootout import answer as answers
 from shootout.answer import Answer, Drawing, Field, Figure, Link, Mark, Range, Table, Topic, Whole
+from shootout.characters import visible
 from shootout.figures import NONE
 from shootout.report.site.breaks import breakable
 from shootout.report.site.names import page_of
@@ -94,7 +95,7 @@ def _name(value: Field, numeric: bool, root: str) -> str:
 
 @lru_cache(8192)  # the pages of all heads repeat their base's numbers
 def _field(value: Field, name: str, numeric: bool, root: str) -> str:
-    named = Markup(' data-name="{}"').format(name) if name else ""  # for a phone, which stacks the columns
+    named = Markup(' data-name="{}"').format(visible(name)) if name else ""  # for a phone, which stacks the columns
     return Markup("<td{}{}>{}</td>").format(_classes(value, numeric), named, field(value, root))
 
 
@@ -120,7 +121,7 @@ def field(value: Field, root: str) -> Markup:
             return Markup('<a href="{}">{}</a>{}').format(way, breakable(name), small)
         case Mark(verdict, note=note):
             small = Markup(" <small>{}</small>").format(breakable(note)) if note else ""
-            sign, said = str(value).split(" ", 1)
+            sign, said = visible(str(value)).split(" ", 1)
             return Markup('<span class="badge {}"><span aria-hidden="true">{}</span> {}</span>{}').format(
                 verdict, sign, said, small
             )

@@ -276,7 +276,7 @@ class Instance(Running):
 
     def _require_own(self, connection: Connection[Cursor]) -> None:
         """Raise InputError if another process listens than the one that was started."""
-        if self.over_tcp:  # in a container
+        if self.over_tcp or self.pid is None:  # in a container
             return
         link: socket.socket = connection._sock  # type: ignore[attr-defined]
         listening, _, _ = struct.unpack("3i", link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
