@@ -36,7 +36,6 @@ from shootout.inputs.options import (
 from shootout.model.run import Observe
 from shootout.parser import Commands, Parser
 from shootout.writers import markdown, terminal
-from shootout.writers.judged import Judged
 
 # Options of a run that a command with a load of its own takes, too.
 LOADING = (
@@ -140,15 +139,13 @@ def fetching() -> Iterator[Callable[[str], None]]:
         yield report
 
 
-def show(judged: Judged | Answer, args: argparse.Namespace) -> int:
+def show(answer: Answer, args: argparse.Namespace) -> int:
     """Print a result; returns its exit code."""
     if args.json:
-        print(msgspec.json.encode(judged.value).decode())
-    elif isinstance(judged, Answer):
-        terminal.write(console(), judged)
+        print(msgspec.json.encode(answer.value).decode())
     else:
-        terminal.show(console(), judged.text)
-    return judged.exit_code if isinstance(judged, Answer) else 0
+        terminal.write(console(), answer)
+    return answer.exit_code
 
 
 def print_lines(args: argparse.Namespace, key: str, lines: Sequence[str]) -> int:

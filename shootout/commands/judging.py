@@ -28,7 +28,6 @@ from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
 from shootout.report import listings, run_answer
 from shootout.writers import terminal
-from shootout.writers.judged import Line
 
 BASELINES = FIXTURES / "baselines"
 RUN = "a document, or the id of a run in reports/results"
@@ -78,7 +77,8 @@ def _baseline_accept(args: argparse.Namespace) -> int:
             name = f"{accepted.workload.name}, {figures.threads(cell.threads)}: {cell.server}"
             lines_of.append(f"    {name} is {baseline.ratio_text(cell, accepted.anchor)}")
             lines_of += [f"    {baseline.advising(cell)}"] if baseline.advising(cell) else []
-        terminal.show(console(), map(Line, lines_of))
+        for line in lines_of:
+            terminal.say(console(), line)
     return 0
 
 
@@ -93,7 +93,7 @@ def _history(args: argparse.Namespace) -> int:
         print(msgspec.json.encode([*measured, *counted]).decode())
         return 0
     if measured:
-        terminal.show(console(), listings.history(measured).text)
+        terminal.write(console(), listings.history(measured))
     if (topic := count_answer.history(counted)) is not None:
         terminal.write_topic(console(), topic)
     return 0

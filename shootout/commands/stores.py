@@ -60,7 +60,7 @@ def _fetch(args: argparse.Namespace, build: Build | None) -> int:
         with terminal.fetching(Console(stderr=True)) as report:
             fetched.append(app.fetch(each, report, build))
         if not args.json:
-            terminal.show(console(), [listings.fetched(fetched[-1])])
+            terminal.say(console(), listings.fetched(fetched[-1]))
     if args.json:
         print(msgspec.json.encode(fetched).decode())
     return 0

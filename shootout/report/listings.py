@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from shootout.answer import SYMBOLS
-from shootout.figures import NONE, counted, moment, percent, size
+from shootout.answer import Answer, Field, Figure, Mark, Table, Topic
+from shootout.answer import change as change_of
+from shootout.figures import counted, moment, percent, size
 from shootout.measure.session import Endpoint
 from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.verdict import Verdict
@@ -13,48 +15,49 @@ from shootout.numbers import percents
 from shootout.runner.doctor import CHANGES, Report
 from shootout.servers.sources.cache import Cleared, Contents, Entry
 from shootout.servers.sources.catalogue import Fetched, Offer
-from shootout.writers.judged import STYLES, Judged, Line, Table
 
 HISTORY_COLUMNS = (
-    "workload", "settings", "#threads", "server", "anchor", "#runs", "#first", "#newest", "change",
+    "workload", "settings", "threads", "server", "anchor", "runs", "first", "newest", "change",
 )  # fmt: skip
-OFFER_STYLES = {"ready": "green", "fetchable": "", "unavailable": "yellow"}
 
 
-def history(series: Sequence[HistorySeries]) -> Judged:
+def _listing(value: Any, *topics: Topic, headline: str = "") -> Answer:
+    return Answer("", headline, topics, value)
+
+
+def history(series: Sequence[HistorySeries]) -> Answer:
     """Each series, with a row for each further change."""
-    rows: list[tuple[str | Line, ...]] = []
+    rows: list[tuple[Field, ...]] = []
     for one in series:
-        names = (one.workload, one.settings, str(one.threads), one.server, one.anchor)
-        levels = (percent(one.points[0].ratio), percent(one.points[-1].ratio))
-        first, *more = map(_change, one.changes) if one.changes else [Line("none", "dim")]
-        rows.append((*names, str(len(one.points)), *levels, first))
+        names = (one.workload, one.settings, Figure(one.threads, places=0), one.server, one.anchor)
+        levels = (change_of(one.points[end].ratio) for end in (0, -1))
+        first, *more = map(_change, one.changes) if one.changes else ["none"]
+        rows.append((*names, Figure(len(one.points), places=0), *levels, first))
         rows += [(*[""] * (len(HISTORY_COLUMNS) - 1), change) for change in more]
-    return Judged((Table(HISTORY_COLUMNS, tuple(rows)),), {"series": series})
+    return _listing({"series": series}, Topic(tables=(Table(HISTORY_COLUMNS, tuple(rows), whole=True),)))
 
 
-def _change(change: ChangePoint) -> Line:
+def _change(change: ChangePoint) -> Mark:
     worse = change.after < change.before
     state = "confirmed" if change.confirmed else "suspected"
     where = f"last good {change.last_good}, first {'bad' if worse else 'better'} {change.first_bad}"
     where += f"; commits {change.commits}" if change.commits else ""
     verdict = Verdict.REGRESSED if worse else Verdict.IMPROVED
-    text = f"{SYMBOLS[verdict]} {percent(change.after / change.before)}, {state}: {where}"
-    return Line(text, STYLES[verdict])
+    return Mark(verdict, f"{percent(change.after / change.before)}, {state}: {where}")
 
 
-def descriptions(by_name: Mapping[str, str]) -> Judged:
+def descriptions(by_name: Mapping[str, str]) -> Answer:
     """List what comes with shootout, by name."""
-    return Judged((Table(("name", "description"), tuple(by_name.items())),), by_name)
-
-
-def servers(offers: Sequence[Offer]) -> Judged:
-    """The catalogue, and the availability of each server."""
-    rows = tuple(
-        (offer.id, offer.released, offer.edition, Line(_state(offer), OFFER_STYLES[offer.state]), offer.note)
-        for offer in offers
+    return _listing(
+        by_name, Topic(tables=(Table(("name", "description"), tuple(by_name.items()), whole=True),))
     )
-    return Judged((Table(("server", "released", "edition", "state", "note"), rows),), offers)
+
+
+def servers(offers: Sequence[Offer]) -> Answer:
+    """The catalogue, and the availability of each server."""
+    rows = tuple((offer.id, offer.released, offer.edition, _state(offer), offer.note) for offer in offers)
+    columns = ("server", "released", "edition", "state", "note")
+    return _listing(offers, Topic(tables=(Table(columns, rows, whole=True),)))
 
 
 def _state(offer: Offer) -> str:
@@ -70,12 +73,12 @@ def _state(offer: Offer) -> str:
     )
 
 
-def fetched(server: Fetched) -> Line:
+def fetched(server: Fetched) -> str:
     """Say where a server is."""
-    return Line(f"{server.reference}  {server.family} {server.version}  {server.directory}")
+    return f"{server.reference}  {server.family} {server.version}  {server.directory}"
 
 
-def access(server: str, endpoint: Endpoint) -> Judged:
+def access(server: str, endpoint: Endpoint) -> Answer:
     """Say how to reach a running server."""
     lines = {
         "server": f"{server}, version {endpoint.version}, running until Ctrl-C",
@@ -87,91 +90,84 @@ def access(server: str, endpoint: Endpoint) -> Judged:
         "error log": endpoint.error_log,
     }
     width = max(map(len, lines))
-    return Judged(tuple(Line(f"{name:{width}}  {text}") for name, text in lines.items()), endpoint)
+    return _listing(endpoint, Topic(lines=tuple(f"{name:{width}}  {text}" for name, text in lines.items())))
 
 
-def doctor(report: Report) -> Judged:
-    """The findings, the noise of A/A cells, and the power to detect losses."""
-    return Judged(tuple(_doctor(report)), report)
-
-
-def _doctor(report: Report) -> Iterator[Line | Table]:
-    yield _fitness(report)
-    yield Line()
-    findings: list[tuple[str | Line, ...]] = []
+def doctor(report: Report) -> Answer:
+    """The losses that a machine can show, its disturbances, and the noise of A/A cells."""
+    findings: list[tuple[Field, ...]] = []
     for finding in report.findings:
-        sign = Line("✓", "green") if finding.fit else Line("!", "yellow")
-        findings.append((sign, finding.what, finding.found))
+        findings.append(("✓" if finding.fit else "!", finding.what, finding.found))
         if not finding.fit:
-            findings.append(("", "", Line(finding.why, "dim")))
+            findings.append(("", "", finding.why))
         if not finding.fit and finding.mend:
-            findings.append(("", "", Line(f"$ {finding.mend}", "cyan")))
-    yield Table(("", "", ""), tuple(findings))
-    yield Line()
-    yield Line(f"runner {report.runner.fingerprint}; doctor changes nothing: run the commands yourself")
-    if not report.noise:
-        return
-    yield Line()
-    yield _noise(report)
-    alarms = report.false_alarms
-    share = f"{percents(alarms.share.low)} to {percents(alarms.share.high)}"
-    of_gates = f"{share} of gates of {counted(alarms.comparisons, 'comparison')}"
-    yield Line()
-    yield Line(f"false alarms: {alarms.alarms} in {alarms.cells} A/A cells ({of_gates})")
-    if wanting := report.aa_cells_wanting:
-        yield Line(
-            f"until {counted(wanting, 'more A/A cell')} show no false alarm, "
-            "only confirmed regressions beyond the margin fail a gate"
-        )
+            findings.append(("", "", f"$ {finding.mend}"))
+    changes = f"runner {report.runner.fingerprint}; doctor changes nothing: run the commands yourself"
+    return _listing(
+        report,
+        Topic(tables=(Table(("", "", ""), tuple(findings), whole=True),)),
+        Topic(lines=(changes,)),
+        *([_noise(report)] if report.noise else []),
+        headline=_fitness(report),
+    )
 
 
-def _fitness(report: Report) -> Line:
+def _fitness(report: Report) -> str:
     """The losses that this machine can show, in one sentence."""
     marked = sum(not finding.fit for finding in report.findings)
     disturb = f"; {counted(marked, 'disturbance')}, marked ! below" if marked else ""
     if not report.noise:
         remedy = "`shootout doctor --calibrate`, or any larger run, tells which losses it can see"
-        return Line(f"no A/A cells measured on this runner yet: {remedy}{disturb}", "yellow")
+        return f"no A/A cells measured on this runner yet: {remedy}{disturb}"
     if report.visible is None:
-        return Line(
-            f"unfit: one of five runs, or more, would miss a loss of {100 * CHANGES[-1]:g} %{disturb}", "red"
-        )
+        return f"unfit: one of five runs, or more, would miss a loss of {100 * CHANGES[-1]:g} %{disturb}"
     minutes = f" in {report.budget_min:g} minutes" if report.budget_min is not None else ""
-    return Line(f"fit to see losses of {100 * report.visible:g} %{minutes}{disturb}", "green")
+    return f"fit to see losses of {100 * report.visible:g} %{minutes}{disturb}"
 
 
-def _noise(report: Report) -> Table:
-    losses = tuple(report.noise[0].power)
-    powers = (f"#detects −{100 * float(loss):g} %" for loss in losses)
-    columns = ("A/A cell", "dataset", "settings", "#threads", "#runs", "#spread per start", *powers)
-    rows = []
-    for cell in report.noise:
-        names = (cell.workload, cell.dataset, cell.settings or NONE)
-        power = (f"{100 * cell.power[loss]:.0f} %" for loss in losses)
-        rows.append((*names, str(cell.threads), str(cell.runs), percents(cell.spread), *power))
-    return Table(columns, tuple(rows))
+def _noise(report: Report) -> Topic:
+    losses, alarms = tuple(report.noise[0].power), report.false_alarms
+    powers = (f"detects −{100 * float(loss):g} %" for loss in losses)
+    columns = ("A/A cell", "dataset", "settings", "threads", "runs", "spread per start", *powers)
+    rows = tuple(
+        (
+            cell.workload, cell.dataset, cell.settings or None, Figure(cell.threads, places=0),
+            Figure(cell.runs, places=0), Figure(100 * cell.spread, "%", 1),
+            *(Figure(100 * cell.power[loss], "%", 0) for loss in losses),
+        )
+        for cell in report.noise
+    )  # fmt: skip
+    share = f"{percents(alarms.share.low)} to {percents(alarms.share.high)}"
+    of_gates = f"{share} of gates of {counted(alarms.comparisons, 'comparison')}"
+    lines = [f"false alarms: {alarms.alarms} in {alarms.cells} A/A cells ({of_gates})"]
+    if wanting := report.aa_cells_wanting:
+        lines.append(
+            f"until {counted(wanting, 'more A/A cell')} show no false alarm, "
+            "only confirmed regressions beyond the margin fail a gate"
+        )
+    return Topic(lines=tuple(lines), tables=(Table(columns, rows, whole=True),))
 
 
-def cache(contents: Contents) -> Judged:
+def cache(contents: Contents) -> Answer:
     """The cache's entries, and its size."""
     rows = tuple(
         (entry.kind, _content(entry), size(entry.size_bytes), moment(entry.used.isoformat()), entry.state)
         for entry in contents.entries
     )
-    table = (Table(("kind", "content", "#size", "last used", "state"), rows),) if rows else ()
-    total = Line(f"{size(contents.total_bytes)} of {size(contents.limit_bytes)}")
-    broken = any(entry.state == "broken" for entry in contents.entries)
-    why = (
-        Line("broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"),
-    )
-    return Judged((*table, total, *(why if broken else ())), contents)
+    lines = [f"{size(contents.total_bytes)} of {size(contents.limit_bytes)}"]
+    if any(entry.state == "broken" for entry in contents.entries):
+        lines.append(
+            "broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"
+        )
+    columns = ("kind", "content", "size", "last used", "state")
+    return _listing(contents, Topic(tables=(Table(columns, rows, whole=True),)), Topic(lines=tuple(lines)))
 
 
-def cleared(result: Cleared) -> Judged:
+def cleared(result: Cleared) -> Answer:
     """The entries still in use, and how much space was freed."""
-    kept = (Line(f"in use, not removed: {entry.kind} {_content(entry)}") for entry in result.kept)
+    kept = (f"in use, not removed: {entry.kind} {_content(entry)}" for entry in result.kept)
     entries = counted(len(result.removed), "entry", "entries")
-    return Judged((*kept, Line(f"removed {entries}, {size(result.freed_bytes)} freed")), result)
+    return _listing(result, Topic(lines=(*kept, f"removed {entries}, {size(result.freed_bytes)} freed")))
 
 
 def _content(entry: Entry) -> str:

@@ -23,7 +23,6 @@ from shootout.figures import duration
 from shootout.model.run import Progress
 from shootout.model.verdict import Verdict
 from shootout.numbers import plain_percent
-from shootout.writers.judged import Line, Table
 
 BAR_WIDTH = 28  # characters
 LOG_EVERY_S = 10.0  # between two lines of progress in a log, at least
@@ -66,12 +65,12 @@ class Display:
         """Show the current progress; notes remain on the screen."""
         now_s = self._clock()
         if progress.stage == "note":
-            _say(self._console, progress.detail)
+            say(self._console, progress.detail)
         elif self._live is not None:
             self._live.update(_live_line(progress, now_s - self._began_s))
         elif now_s >= self._next_s:
             self._next_s = now_s + LOG_EVERY_S
-            _say(self._console, _log_line(progress, now_s - self._began_s))
+            say(self._console, _log_line(progress, now_s - self._began_s))
 
 
 def _live_line(progress: Progress, elapsed_s: float) -> Text:
@@ -118,12 +117,14 @@ def console(file: TextIO) -> Console:
 
 
 def write(console: Console, answer: Answer) -> None:
-    """Print an answer: its headline, and its topics."""
-    console.print()
-    _say(console, answer.headline, "bold")
+    """Print an answer: its headline, if it has one, and its topics."""
+    if answer.headline:
+        console.print()
+        say(console, answer.headline, "bold")
     if answer.conditions:
-        _say(console, answer.conditions)
-    console.print()
+        say(console, answer.conditions)
+    if answer.headline:
+        console.print()
     for topic in answers.shown(answer):
         write_topic(console, topic)
 
@@ -132,19 +133,19 @@ def write_topic(console: Console, topic: Topic) -> None:
     """Print a part of an answer, and an empty line."""
     style = "magenta" if topic.is_problem else ""
     if topic.title:
-        _say(console, topic.title, "bold")
+        say(console, topic.title, "bold")
     for line in topic.lines:
-        _say(console, line, style)
+        say(console, line, style)
     for point in topic.points:
-        _say(console, point.text)
+        say(console, point.text)
         for item in (*point.items, *point.commands):
-            _say(console, f"  {item}")
+            say(console, f"  {item}")
     for table in topic.tables:
         _print_whole(console, _fields(table))
         if table.more:
-            _say(console, table.more)
+            say(console, table.more)
     for command in topic.commands:
-        _say(console, f"  {command}")
+        say(console, f"  {command}")
     console.print()
 
 
@@ -156,15 +157,6 @@ def _fields(table: answers.Table) -> rich.table.Table:
         texts = ("" if field is None else answers.text(field) for field in row)
         drawn.add_row(*map(_text, texts, styles))
     return drawn
-
-
-def show(console: Console, text: Iterable[Line | Table]) -> None:
-    """Print lines as they are, and tables whole."""
-    for part in text:
-        if isinstance(part, Line):
-            _say(console, part.text, part.style)
-        else:
-            _print_whole(console, _table(part))
 
 
 @contextmanager
@@ -183,7 +175,7 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
         yield report
 
 
-def _say(console: Console, text: str, style: str = "") -> None:
+def say(console: Console, text: str, style: str = "") -> None:
     """Print text as it is; long lines stay whole."""
     console.print(_text(text, style), soft_wrap=True)
 
@@ -191,15 +183,6 @@ def _say(console: Console, text: str, style: str = "") -> None:
 def _text(text: str, style: str = "") -> Text:
     """Anything that is shown, as it is: without markup, and with control characters visible."""
     return Text(visible(text), style)
-
-
-def _table(table: Table) -> rich.table.Table:
-    """The table."""
-    drawn = _empty((name.removeprefix("#"), name.startswith("#")) for name in table.columns)
-    for row in table.rows:
-        cells = (cell if isinstance(cell, Line) else Line(cell) for cell in row)
-        drawn.add_row(*(_text(cell.text, cell.style) for cell in cells))
-    return drawn
 
 
 def _empty(columns: Iterable[tuple[str, bool]]) -> rich.table.Table:

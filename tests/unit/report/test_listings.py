@@ -12,7 +12,7 @@ from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
 from shootout.report import listings
 from shootout.servers.sources.cache import Contents, Entry
 from tests.support.builders import BASE, HEAD
-from tests.support.screen import lines_judged, row
+from tests.support.screen import answered, row
 
 
 def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
@@ -29,9 +29,8 @@ def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
         workload="oltp_read_only", dataset="d", settings="in-memory", threads=8, server=HEAD, anchor=BASE,
         runner="f", points=tuple(points), changes=(slower, faster),
     )  # fmt: skip
-    titles, first, second, unchanged = lines_judged(
-        listings.history([series, structs.replace(series, changes=())])
-    )
+    both = listings.history([series, structs.replace(series, changes=())])
+    titles, first, second, unchanged, _ = answered(both).splitlines()
     assert dict(zip(row(titles), row(first), strict=True)) == {
         "workload": "oltp_read_only", "settings": "in-memory", "threads": "8", "server": HEAD, "anchor": BASE,
         "runs": "3", "first": "0 %", "newest": "−5.0 %",
@@ -53,5 +52,6 @@ def test_a_broken_entry_of_the_cache_is_explained(state: Literal["ready", "broke
         used=datetime(2026, 1, 1, tzinfo=UTC),
         state=state,
     )
-    lines = lines_judged(listings.cache(Contents(entries=(entry,), total_bytes=1, limit_bytes=2)))
+    contents = Contents(entries=(entry,), total_bytes=1, limit_bytes=2)
+    lines = answered(listings.cache(contents)).splitlines()
     assert any(line.startswith("broken: cut short or changed") for line in lines) == (state == "broken")

@@ -4,12 +4,12 @@ import io
 
 from rich.console import Console
 
+from shootout.answer import Answer, Table, Topic
 from shootout.model.run import Progress
 from shootout.report import run_answer
 from shootout.writers import terminal
-from shootout.writers.judged import Line, Table
 from tests.support import builders
-from tests.support.screen import answered, row, shown
+from tests.support.screen import answered, row
 
 BASE, HEAD = builders.BASE, builders.HEAD
 
@@ -102,7 +102,6 @@ def test_no_number_is_cut_on_a_narrow_terminal() -> None:
 
 def test_texts_do_nothing_to_the_screen() -> None:
     hostile = "path:\x1b[2J\u202egnp[bold]x[/bold]"
-    line, title, cell = shown([Line(hostile), Table((hostile,), ((hostile,),))])
-    assert line == title == cell == "path:␛[2J[U+202E]gnp[bold]x[/bold]"
-    _, number, _ = shown([Line(), Table((f"#{hostile}",), (("1",),))])
-    assert number == title
+    topic = Topic(hostile, (hostile,), (Table((hostile,), ((hostile,),)),), (hostile,))
+    texts = {line.strip() for line in answered(Answer("", hostile, (topic,))).splitlines() if line}
+    assert texts == {"path:␛[2J[U+202E]gnp[bold]x[/bold]"}
