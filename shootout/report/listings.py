@@ -160,7 +160,8 @@ def cache(contents: Contents) -> Answer:
             "broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"
         )
     columns = ("kind", "content", "size", "last used", "state")
-    return _listing(contents, Topic(tables=(Table(columns, rows, whole=True),)), Topic(lines=tuple(lines)))
+    table = Table(columns, rows, whole=True)
+    return _listing(contents, *([Topic(tables=(table,))] if rows else []), Topic(lines=tuple(lines)))
 
 
 def cleared(result: Cleared) -> Answer:

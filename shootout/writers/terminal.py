@@ -125,12 +125,16 @@ def write(console: Console, answer: Answer) -> None:
         say(console, answer.conditions)
     if answer.headline:
         console.print()
-    for topic in answers.shown(answer):
+    for number, topic in enumerate(answers.shown(answer)):
+        if number and not answer.headline:
+            console.print()
         write_topic(console, topic)
+        if answer.headline:
+            console.print()
 
 
 def write_topic(console: Console, topic: Topic) -> None:
-    """Print a part of an answer, and an empty line."""
+    """Print a part of an answer."""
     style = "magenta" if topic.is_problem else ""
     if topic.title:
         say(console, topic.title, "bold")
@@ -146,7 +150,6 @@ def write_topic(console: Console, topic: Topic) -> None:
             say(console, table.more)
     for command in topic.commands:
         say(console, f"  {command}")
-    console.print()
 
 
 def _fields(table: answers.Table) -> rich.table.Table:

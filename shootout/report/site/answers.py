@@ -95,7 +95,7 @@ def _name(value: Field, numeric: bool, root: str) -> str:
 
 @lru_cache(8192)  # the pages of all heads repeat their base's numbers
 def _field(value: Field, name: str, numeric: bool, root: str) -> str:
-    named = Markup(' data-name="{}"').format(visible(name)) if name else ""  # for a phone, which stacks the columns
+    named = Markup(' data-name="{}"').format(visible(name)) if name else ""  # on a phone columns are stacked
     return Markup("<td{}{}>{}</td>").format(_classes(value, numeric), named, field(value, root))
 
 

@@ -30,7 +30,7 @@ def test_a_series_has_a_row_and_each_further_change_a_line() -> None:
         runner="f", points=tuple(points), changes=(slower, faster),
     )  # fmt: skip
     both = listings.history([series, structs.replace(series, changes=())])
-    titles, first, second, unchanged, _ = answered(both).splitlines()
+    titles, first, second, unchanged = answered(both).splitlines()
     assert dict(zip(row(titles), row(first), strict=True)) == {
         "workload": "oltp_read_only", "settings": "in-memory", "threads": "8", "server": HEAD, "anchor": BASE,
         "runs": "3", "first": "0 %", "newest": "−5.0 %",

@@ -156,7 +156,7 @@ def test_the_list_says_what_there_is(cache_dir: Path, capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert name in lines[1]
     assert "mysql 8.0.12: sbtest-1x10-innodb, tpcc-1w-innodb  2.10" in lines[2]
-    assert lines[3].endswith(" of 20.0\N{NARROW NO-BREAK SPACE}GB")
+    assert lines[-1].endswith(" of 20.0\N{NARROW NO-BREAK SPACE}GB")
 
 
 def test_an_empty_cache_is_listed_and_cleared(cache_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
