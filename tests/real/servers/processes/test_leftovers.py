@@ -267,7 +267,7 @@ def test_a_second_interrupt_waits_for_the_clean_up(tree: Tree, initialised: Path
         run.send_signal(signal.SIGINT)
         run.communicate("\n")
     assert run.returncode == -signal.SIGINT
-    assert gone(server)
+    until(lambda: gone(server))
     assert list((tmp_path / "instances").iterdir()) == []
 
 
