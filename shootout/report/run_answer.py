@@ -211,7 +211,10 @@ def name(c: CellComparison) -> str:
 
 
 def told(c: CellComparison) -> str:
-    """Say why a cell has its verdict, with the evidence beside its change."""
+    """Say why a cell has its verdict, with the evidence beside its change; a multiple comes first."""
+    said = wording.change_sentence(c)
+    if said.startswith("×"):
+        return f"{said}; {c.reason}"
     return "; ".join(filter(None, (c.reason, *evidence.evidence(c))))
 
 

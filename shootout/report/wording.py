@@ -10,13 +10,13 @@ from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
 from shootout.answer import SYMBOLS
 from shootout.figures import (
+    MULTIPLE,
     NONE,
     amount,
     change,
     change_range,
     counted,
     factor,
-    is_multiple,
     percent,
     signed_to,
     threads,
@@ -177,7 +177,7 @@ def change_sentence(c: CellComparison) -> str:
     if decided is not None and decided[0] == THROUGHPUT:
         ratio = decided[1].estimate
         word, times = ("slower", 1 / ratio) if ratio < 1 else ("faster", ratio)
-        size = f"×{number(times)}" if is_multiple(decided[1]) else size.lstrip(f"+{MINUS}")
+        size = f"×{number(times, digits=2)}" if times >= MULTIPLE else size.lstrip(f"+{MINUS}")
         size = f"{size} {word}"
     return "; ".join((size, *evidence.evidence(c)))
 

@@ -51,7 +51,7 @@ def a_cell(ratio: float, rows: tuple[float, float], *plans: PlanChange) -> CellC
 def test_a_change_is_said_with_its_rows_its_plan_and_the_servers_warning() -> None:
     sentence = plain(wording.change_sentence(a_cell(1 / 33, (201, 40_100), SCANNED)))
     assert sentence == (
-        "97 % slower; rows read 201 → 40 100; plan of missing: ref on word → full scan; "
+        "×33 slower; rows read 201 → 40 100; plan of missing: ref on word → full scan; "
         "the server warns: Memory capacity exceeded"
     )
 
@@ -61,7 +61,7 @@ def test_a_change_is_said_with_its_rows_its_plan_and_the_servers_warning() -> No
     [
         (0.79, (10.0, 12.0), "21 % slower"),  # more rows, but not by half
         (0.79, (10.0, 2.0), "21 % slower"),  # fewer
-        (4.0, (10.0, 2.0), "×4.00 faster; rows read 10.0 → 2.00"),
+        (4.0, (10.0, 2.0), "×4.0 faster; rows read 10.0 → 2.00"),
         (1.08, (0.0, 0.01), "8 % faster"),
     ],
 )
