@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
-from shootout.coverage.documents import MAPS
 from tests.support.coverage.builders import a_repository
 from tests.support.report.site.pages import Document
 from tests.support.runs import BASE, SHOOTOUT, Lab
@@ -13,22 +11,14 @@ from tests.support.runs import BASE, SHOOTOUT, Lab
 pytest_plugins = ["tests.support.runs"]
 
 
-def test_a_count_leaves_a_map_and_a_gate_says_what_it_reaches(lab: Lab, tmp_path: Path) -> None:
+def test_a_gate_says_which_of_its_statements_run_the_change(lab: Lab, tmp_path: Path) -> None:
     out = ("--out", str(tmp_path))
     count = [SHOOTOUT, "count", "--servers", BASE, "--workloads", "oltp_point_select"]
     count += ["--set", "dataset.rows=1000"]
     done = lab.run(*count, *out, "--budget", "0.01")
     assert done.returncode == 0, done.stderr
-    (path,) = MAPS.find(tmp_path / "results")
-    (server,) = MAPS.read(path).mapped
-    assert sum(part.executed for part in server.parts) > 500
-    assert len(server.beside) > 10
     text = "dberr_t row_search_mvcc(byte *buf) {\n  a();\n}\n"
     repository = a_repository(tmp_path / "r", {"a.cc": text}, {"a.cc": text.replace("a()", "b()")})
-    asked = ("--repo", str(repository), "--base", "before", "--head", "after", "--json")
-    coverage = lab.run(SHOOTOUT, "coverage", "--results", str(tmp_path / "results"), *asked)
-    (function,) = json.loads(coverage.stdout)["functions"]
-    assert 0.05 < function["executions"][0]["share"] < 0.9
 
     markdown = tmp_path / "gate.md"
     gate = (SHOOTOUT, "gate", "--base", BASE, "--head", BASE, "--profile", str(lab.once), *out)
