@@ -25,7 +25,7 @@ def read(path: Path) -> Bisected:
         counted = callgrind.counted(path.parent, bisection.revisions[0].label)
         used, measured = callgrind, counts.measured(bisection, counted, callgrind.title)
     else:
-        raise InputError(f"{path}: bisected by {bisection.instrument!r}, which this shootout does not have")
+        raise InputError(f"{path}: bisected by {bisection.instrument!r}, which this version cannot judge")
     answer = Found(bisection, measured).answer
     return structs.replace(answer, proof=proof.read(answer, path, used))
 

@@ -99,7 +99,7 @@ def writing(folder: Path, id: str, what: str = "run") -> Iterator[None]:
         except BlockingIOError:
             raise InputError(f"{folder}: {what} {id} is still measured by another process") from None
         except OSError as error:
-            raise InputError(f"{folder}: cannot hold the {what} document: {error.strerror}") from None
+            raise InputError(f"{folder}: cannot write the {what} document: {error.strerror}") from None
         try:
             yield
         finally:

@@ -78,8 +78,8 @@ class ExternalServer:
                 schema = dataset.schema_of(server, tables)
                 if server.mark(schema) is not None:
                     raise InputError(
-                        f"{server.dsn.where}: there is a schema {schema} that this suite did not make; "
-                        "rename or drop it: the suite needs its name"
+                        f"{server.dsn.where}: schema {schema} exists, and shootout did not create it; "
+                        "rename or drop it"
                     )
             variables = server.variables()
         except MeasureError as error:

@@ -95,7 +95,7 @@ def _check_fork(run: Run, *, reviewed: bool) -> None:
     builds = run.inputs["build"] or run.inputs["base-artifact"]
     if not builds and run.inputs["base"].startswith("path:base/"):
         raise InputError(
-            "Nothing builds the base: GitHub passes no variables to a fork's run; write the command."
+            "The input build is empty: GitHub passes forks no variables. Write the command into the workflow."
         )
 
 

@@ -31,7 +31,7 @@ def answer(run: Run) -> Answer:
         return {}
     if run.get(f"collaborators/{author}/permission")["permission"] not in ("admin", "write"):
         # Not said there, where anybody could make the bot write without an end.
-        raise InputError("Only people who may write to this repository can ask.")
+        raise InputError("Only people with write access to this repository can ask.")
     with suppress(MeasureError):
         run.send("POST", f"issues/comments/{comment['id']}/reactions", content="eyes")
     pull = run.get(f"pulls/{number}")
@@ -70,7 +70,7 @@ def regression(run: Run) -> Answer:
     body = run.get(f"issues/{issue}")["body"] or ""
     found = re.match("<!-- shootout: regression ([0-9a-f]{16}) -->", body)
     if found is None:
-        raise InputError(f"Issue {issue} is about no regression.")
+        raise InputError(f"Issue {issue} names no regression.")
     return {"regression": found[1]}
 
 

@@ -214,7 +214,7 @@ def test_a_schema_of_others_is_not_touched(lab: Lab, server: Instance, tmp_path:
             server.query(f"INSERT INTO shootout.{MARK} VALUES (1, 'me')")
         done = lab.run(*a_run(lab, tmp_path, "--servers", by_socket(server), *POINT))
         assert done.returncode == 2
-        assert "there is a schema shootout that this suite did not make" in done.stderr
+        assert "schema shootout exists, and shootout did not create it" in done.stderr
         assert server.query("SELECT a FROM shootout.precious") == ((1,),)
     finally:
         server.query("DROP DATABASE shootout")

@@ -60,7 +60,7 @@ def test_an_upgrade_says_what_becomes_of_the_settings_and_what_changes(lab: Lab,
         (("--again", "old.json", "--workloads", "w"), "expected no settings, workloads or count"),
         (("--again", "/nowhere/old.json"), "/nowhere/old.json: cannot be read"),
         ((BASE, HEAD, "--counted", "/nowhere/count.json"), "/nowhere/count.json: cannot be read"),
-        ((BASE, HEAD, "--resume"), "no upgrade of mysql-5.7.22 to mysql-8.0.12 to continue"),
+        ((BASE, HEAD, "--resume"), "no upgrade from mysql-5.7.22 to mysql-8.0.12 to continue"),
     ],
 )
 def test_what_cannot_be_answered_is_refused(

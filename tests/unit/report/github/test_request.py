@@ -59,7 +59,7 @@ def test_who_may_ask_is_told_why_nothing_is_measured(
 
 def test_others_make_nobody_write(hub: GitHub) -> None:
     hub.pulls = [a_pull()]
-    with pytest.raises(InputError, match="Only people who may write"):
+    with pytest.raises(InputError, match="Only people with write access"):
         request.answer(a_run(hub, "/shootout", "bob"))
     for body, author in (
         ("/shootouts", "ann"),
@@ -132,7 +132,7 @@ def test_a_bisection_has_two_commits_or_an_issue_about_a_regression(given: str, 
         )
 
     with pytest.raises(
-        InputError, match=r"Expected good and bad, or the number of an issue|is about no regression"
+        InputError, match=r"Expected good and bad, or the number of an issue|names no regression"
     ):
         asked(given)
     assert asked("v1 main ") == {}
