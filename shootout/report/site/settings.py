@@ -80,7 +80,7 @@ def compared(here: ServerRecord, base: ServerRecord | None, about: str, *, all_:
             rows.append((_named(each), *shown, _state(each)))
     of_base = ("effective on the base",) if base else ()
     columns = ("setting", "requested", "effective", *of_base, "as requested")
-    return Table(columns, tuple(rows), f"Profile {here.settings_name}: {about}", sortable=True)
+    return Table(columns, tuple(rows), f"Settings {here.settings_name}: {about}", sortable=True)
 
 
 def _named(setting: SettingRecord) -> str:

@@ -23,7 +23,7 @@ def test_a_server_page_has_its_cells_and_settings(tmp_path: Path) -> None:
     page = a_page(built, "server-mysql-8.0.12")
     found = tables(page)
     assert len(rows_in(found["Figures by cell"])) == 9
-    (settings_,) = (table for caption, table in found.items() if caption.startswith("Profile in-memory"))
+    (settings_,) = (table for caption, table in found.items() if caption.startswith("Settings in-memory"))
     rows = {name: cells for name, *cells in rows_in(settings_)}
     assert rows["max_connections"] == ["1024", "214", "1024", "differs"]
     assert rows["performance_schema"] == ["OFF", "OFF", "OFF", "yes"]
