@@ -196,7 +196,7 @@ class _Reporter(Suites):
             warn("interrupted; all servers are stopped")
             newest, command = self._go_on()
             if newest is not None:
-                print(f"What was measured is kept. This goes on: {command}", file=sys.stderr)
+                print(f"What was measured is kept. To continue: {command}", file=sys.stderr)
                 with suppress(KeyboardInterrupt):  # one is enough
                     print(f"So far: {self._so_far(newest)}", file=sys.stderr)
         else:

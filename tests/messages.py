@@ -17,9 +17,8 @@ def messages(file: Path) -> Iterator[tuple[int, str]]:
     tree = ast.parse(file.read_text("utf-8"))
     makers = ERRORS | {node.name for node in ast.walk(tree) if _makes(node)}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in makers:
-            if text := " ".join(_said(each) for each in node.args).replace("\n", " / "):
-                yield node.lineno, text
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in makers and node.args:
+            yield node.lineno, " ".join(_said(each) for each in node.args).replace("\n", " / ")
 
 
 def _makes(node: ast.AST) -> bool:

@@ -134,7 +134,7 @@ def _collapsed(document: RunDocument, cell: Cell) -> Iterator[Warning]:
 
 
 def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Iterator[Warning]:
-    """A change hidden by trimming, as from a server that stands still in a few slices."""
+    """A change hidden by trimming, as from a server that stalls in a few slices."""
     if len(effect.per_start) < 2:
         return
     base, head = both_steady(pair.base_starts, pair.starts)

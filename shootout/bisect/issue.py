@@ -50,7 +50,7 @@ def _left(bisected: Bisected, regression: Regression) -> Iterator[str]:
         if regression.conditions:
             yield f"What else changed: {'; '.join(regression.conditions)}."
     elif bisected.kind == "open":
-        yield "The next weekly run goes on with it."
+        yield "The next weekly run continues it."
     elif bisected.kind == "none" and regression.conditions:
         yield f"So it is not in the server. What else changed: {'; '.join(regression.conditions)}."
     elif bisected.kind == "none":

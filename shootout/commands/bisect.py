@@ -155,7 +155,7 @@ def _keeping() -> Iterator[Observe]:
         try:
             yield observe
         except KeyboardInterrupt:
-            kept = "what was built and measured is kept, and --resume goes on"
+            kept = "what was built and measured is kept, and --resume continues"
             raise KeyboardInterrupt(kept) from None
 
 

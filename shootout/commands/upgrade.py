@@ -106,7 +106,7 @@ class Upgrade(Capability):
 
 
 def _again(args: argparse.Namespace) -> str:
-    """The command that goes on with an upgrade, from anywhere."""
+    """The command that continues an upgrade, from anywhere."""
     given: dict[str, object] = {
         "--settings": args.settings, "--add-workloads": args.workload, "--workloads": args.workloads,
         "--counted": args.counted, "--data": args.data, "--without": ",".join(args.without),

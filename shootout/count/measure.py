@@ -70,7 +70,7 @@ def measure(
 ) -> Path:
     """Count the plan's workloads on its servers; returns the document's file, which each start adds to.
 
-    `earlier`: a count that was cut short, to go on with if it asked the same. `hold`: leave out kinds for
+    `earlier`: a count that was cut short, to continue if it asked the same. `hold`: leave out kinds for
     which the budget has no time in two starts, those of the plan's last workloads first. `kept` receives the
     file after each start. `only`: the kinds to count, and those that these need; empty: all. Call this from
     the main thread. Raises InputError and MeasureError; a server that fails is a result.
@@ -302,7 +302,7 @@ def _leave_out(benches: Sequence[Bench], kinds: Sequence[Unit], why: str) -> Non
 def _shorten_dear(
     benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float, least_s: float = 0.0
 ) -> None:
-    """Execute dear kinds once in each start, or leave out what takes longer than is left of the first one.
+    """Execute slow kinds once in each start, or leave out what takes longer than is left of the first one.
 
     `least_s`: what the first kind may take all the same.
     """

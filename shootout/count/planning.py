@@ -25,7 +25,7 @@ def planned(
 ) -> dict[str, tuple[ExecutionPlan, ...]]:
     """Collect plans of statements by workload and kind; of those that differ only in estimates, one.
 
-    All are asked for together: statistics are drawn anew for a whole schema. None if the server is gone: what
+    All are asked for together: statistics are redrawn for a whole schema. None if the server is gone: what
     it has counted is whole without them.
     """
     asked = {str(number): key for number, key in enumerate(statements)}

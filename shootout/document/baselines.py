@@ -63,7 +63,7 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
 def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
     """Store baselines; returns their cells, with earlier runs, by file.
 
-    A cell keeps its earlier runs, and cells that were not measured anew are preserved. Raises InputError if a
+    A cell keeps its earlier runs, and cells that were not measured stay. Raises InputError if a
     file cannot be read or written, or if its runs cannot be compared with the new ones; then nothing changes.
     """
     accepted = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
@@ -86,7 +86,7 @@ def _merged(path: Path, new: Baseline) -> Baseline:
     if (old := read(path)) is None:
         return new
     if (different := next(compatibility.baselines(old, new), None)) is not None:
-        raise InputError(f"{path}: the new run does not fit: {different}; delete the file to begin anew")
+        raise InputError(f"{path}: the new run does not fit: {different}; delete the file to start again")
     cells = {_key(cell): cell for cell in old.cells}
     for cell in new.cells:
         key = _key(cell)

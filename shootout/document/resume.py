@@ -25,7 +25,7 @@ def find(
 
     If its run is complete, an earlier one that fits and was cut short comes first: clocks are wrong at times.
     Copies of documents do not count. Unreadable documents are left out, and so are copies whose run has no
-    document that is named after it, in which it would go on; `skip` receives the reasons.
+    document that is named after it, in which it would continue; `skip` receives the reasons.
     """
     found = _newest_first(results, shard, skip)
     newest = next(found, None)
@@ -44,7 +44,7 @@ def _newest_first(results: Path, shard: str | None, skip: Callable[[str], None])
         run = document.header.run
         if not journal.is_original(path, run):
             if not (own := journal.path_of(results, run)).exists():
-                skip(f"{path}: a run goes on only in its own document, {own.name}")
+                skip(f"{path}: a run continues only in its own document, {own.name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
             yield document
@@ -67,7 +67,7 @@ def given_s(document: RunDocument) -> float:
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:
-    """Give the header another budget, the only part of a plan that may change when a run goes on."""
+    """Give the header another budget, the only part of a plan that may change when a run continues."""
     sampling = structs.replace(header.profile.sampling, budget_s=budget_s)
     return structs.replace(header, profile=structs.replace(header.profile, sampling=sampling))
 

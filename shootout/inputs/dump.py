@@ -231,7 +231,7 @@ def is_program(statement: bytes) -> bool:
 
 
 def _is_left_out(statement: bytes) -> bool:
-    """Whether it belongs to the server that was dumped, or would go on by itself."""
+    """Whether it belongs to the server that was dumped, or would run by itself."""
     match _words(statement):
         case [b"CREATE" | b"DROP" | b"ALTER", b"DATABASE" | b"SCHEMA" | b"USER" | b"ROLE" | b"SERVER", *_]:
             return True

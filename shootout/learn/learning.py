@@ -46,7 +46,7 @@ _SETS_UP = re.compile(
 
 
 class LearnedStatement(Value):
-    """A statement of a learned workload, and what the log says of it."""
+    """A statement of a learned workload, and the log's figures for it."""
 
     name: str
     sql: str  # the template
@@ -339,7 +339,7 @@ def mean_statements(sequences: Sequence[LogSequence]) -> float:
 
 
 def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
-    """Sum up what the log says of each statement, frequent ones first."""
+    """Sum up the log's figures for each statement, frequent ones first."""
     whole = max(1, sum(statement.template.count for statement in statements))
     said = []
     for statement, one in zip(statements, bound, strict=True):

@@ -125,7 +125,7 @@ def dumped(dataset: Dataset) -> str:
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
-    """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
+    """Drop the dataset's schema if it exists. Raises MeasureError if it is not shootout's to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 

@@ -188,7 +188,7 @@ class Plan:
 
 
 def _encoded(workload: Workload) -> bytes:
-    """Encode a workload; one without statements for sessions as before there were any: series go on."""
+    """Encode a workload; one without statements for sessions as before there were any: series continue."""
     text = msgspec.json.encode(workload)
     return text if workload.session else text.removesuffix(b',"session":[]}') + b"}"
 

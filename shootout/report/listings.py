@@ -157,7 +157,7 @@ def cache(contents: Contents) -> Answer:
     lines = [f"{size(contents.total_bytes)} of {size(contents.limit_bytes)}"]
     if any(entry.state == "broken" for entry in contents.entries):
         lines.append(
-            "broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"
+            "broken: cut short or changed; it is made again when it is needed, or `shootout cache clear`"
         )
     columns = ("kind", "content", "size", "last used", "state")
     table = Table(columns, rows, whole=True)

@@ -73,7 +73,7 @@ def build_once(
 def remove(target: Path) -> bool:
     """Remove the directory and any leftover of a killed build.
 
-    False if a process uses or builds it, or if it is not ours to remove.
+    False if a process uses or builds it, or if it is not shootout's to remove.
     """
     try:
         with locked(lock_of(target), wait=False):

@@ -209,7 +209,7 @@ class Findings:
     def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
         """Workloads with kinds that cost more or are planned in another way, as the command line names them.
 
-        One's own, then those with losses, then those whose throughput is timed, then those whose kinds
+        The user's, then those with losses, then those whose throughput is timed, then those whose kinds
         execute least: such are sent most. The first, and those with which there are at most so many kinds.
         """
         if self.counted is None:

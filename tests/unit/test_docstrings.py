@@ -1,4 +1,4 @@
-"""Docstrings and comments name their subject: a function's says what it does, a value's what it is."""
+"""Docstrings and comments name their subject, and nothing uses words that the field does not use."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shootout.paths import ROOT
+from tests.messages import messages
 
 FOLDERS = ("shootout", "suites", "benchmarks", "lab", "tests")
 POINTING = r"(?:What|That|Those|Of|Such|Which)\b.*"
@@ -15,6 +16,16 @@ CLAUSE = re.compile(r"(?:How|Where|Why|Who|Whether)\b.*")  # it describes a prop
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 COMMENT = re.compile(r"(?:^ *#.*\n)+|  # .*", re.MULTILINE)
 RUST = re.compile(rf"(?<!//[/!]\n)^ *//[/!] {POINTING}", re.MULTILINE)
+
+# Each is archaic, or points at what it should name; the second part says it as the field does.
+FOREIGN = {
+    "anew": "again", "dear": "expensive", "dearly": "expensively", "mend": "fix", "mends": "fixes",
+    "mended": "fixed", "stand still": "stall", "stands still": "stalls", "go on": "continue",
+    "goes on": "continues", "going on": "continuing", "says of": "says about", "said of": "reported about",
+    "one's own": "your own", "come upon": "find", "comes upon": "finds", "not ours to": "external",
+    "settings profile": "settings",
+}  # fmt: skip
+WORDS = re.compile(rf"\b(?:{'|'.join(FOREIGN)})\b", re.IGNORECASE)
 
 
 def acts(node: ast.AST) -> bool:
@@ -45,3 +56,20 @@ def test_no_docstring_or_comment_points_at_its_subject() -> None:
 def test_no_doc_comment_of_the_engine_does() -> None:
     texts = [file.read_text("utf-8") for file in (ROOT / "engine").glob("**/src/**/*.rs")]
     assert [found for text in texts for found in RUST.findall(text)] == []
+
+
+def said(text: str) -> Iterator[str]:
+    """Yield a module's docstrings."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, DOCUMENTED):
+            yield ast.get_docstring(node) or ""
+
+
+def test_nothing_uses_words_that_the_field_does_not_use() -> None:
+    pages = [*ROOT.glob("[!C]*.md"), ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
+    texts = {page: page.read_text("utf-8") for page in pages}
+    for file in (file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")):
+        texts[file] = "\n".join([*said(file.read_text("utf-8")), *(text for _, text in messages(file))])
+    found = {str(file.relative_to(ROOT)): WORDS.findall(text) for file, text in texts.items()}
+    better = [f"{file}: {word}: {FOREIGN[word.lower()]}" for file, words in found.items() for word in words]
+    assert better == []

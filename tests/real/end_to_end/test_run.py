@@ -206,7 +206,7 @@ def test_an_interrupted_measurement_keeps_what_is_whole(lab: Lab, tmp_path: Path
     message, kept, so_far = one_message(run.err.read_text()).splitlines()
     assert message == "interrupted; all servers are stopped"
     assert so_far.endswith("/out/site/index.html")
-    assert kept.startswith("What was measured is kept. This goes on: shootout run --profile ")
+    assert kept.startswith("What was measured is kept. To continue: shootout run --profile ")
     assert kept.endswith(" --resume")
     assert run.out.read_text() == ""
     found = journal.read(document_in(tmp_path / "out"))

@@ -182,7 +182,7 @@ def test_no_process_shows_the_password(lab: Lab, server: Instance, tmp_path: Pat
 def test_two_servers_that_run(lab: Lab, started: dict[str, Instance], tmp_path: Path) -> None:
     states = {name: state(server) for name, server in started.items()}
     servers = f"{by_tcp(started[BASE])},{by_tcp(started[HEAD])}"
-    started[HEAD].query("FLUSH PRIVILEGES")  # forgets cached logins, so that passwords are proven anew
+    started[HEAD].query("FLUSH PRIVILEGES")  # forgets cached logins, so that passwords are proven again
     options = ("--workloads", "oltp_update_index", "--threads", "1")
     found, _ = measured(lab, tmp_path, "--servers", servers, *options)
     assert [each.version for each in found.header.servers] == ["5.7.22-log", "8.0.12"]

@@ -1,4 +1,4 @@
-"""Runs that may go on, and the differences of those that may not."""
+"""Runs that may continue, and the differences of those that may not."""
 
 from __future__ import annotations
 

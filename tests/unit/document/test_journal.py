@@ -174,7 +174,7 @@ def test_a_torn_last_line_is_dropped_and_the_run_counts_as_cut_short(tmp_path: P
             assert journal.read(path) == whole
 
 
-# --- going on ---------------------------------------------------------------------------------------
+# --- continuing -----------------------------------------------------------------------------------
 
 
 def test_a_document_goes_on_wherever_it_was_torn(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_what_is_wrong_around_servers_is_reported(given: dict[str, str], expecte
     assert expected in str(caught.value)
 
 
-# --- shards, and runs that go on ------------------------------------------------------------------
+# --- shards, and runs that continue ---------------------------------------------------------------
 
 
 def test_shards_have_the_blocks_of_the_whole_run() -> None:
