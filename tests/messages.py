@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
-from shootout import errors
 from shootout.paths import ROOT
 
-ERRORS = {name for name in vars(errors) if name.endswith("Error")}
+ERRORS = {"InputError", "MeasureError"}
+MODULES = sorted((ROOT / "shootout").rglob("*.py"))
 
 
 def messages(file: Path) -> Iterator[tuple[int, str]]:
     """Find the texts that a module gives to errors: directly, or to a class or function that makes one."""
-    tree = ast.parse(file.read_text("utf-8"))
-    makers = ERRORS | {node.name for node in ast.walk(tree) if _makes(node)}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in makers and node.args:
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in makers() and node.args:
             yield node.lineno, " ".join(_said(each) for each in node.args).replace("\n", " / ")
 
 
-def _makes(node: ast.AST) -> bool:
-    if isinstance(node, ast.ClassDef):
-        return bool(ERRORS & {ast.unparse(base) for base in node.bases})
-    return isinstance(node, ast.FunctionDef) and ast.unparse(node.returns or node.args) in ERRORS
+@cache
+def makers() -> set[str]:
+    """Name the errors, the classes derived from them, and the functions that return one."""
+    nodes = [node for file in MODULES for node in ast.walk(ast.parse(file.read_text("utf-8")))]
+    derived = {each.name for each in nodes if isinstance(each, ast.ClassDef) and _names(each.bases) & ERRORS}
+    made = {
+        each.name for each in nodes if isinstance(each, ast.FunctionDef) and _names([each.returns]) & ERRORS
+    }
+    return ERRORS | derived | made
+
+
+def _names(nodes: Iterable[ast.expr | None]) -> set[str]:
+    return {ast.unparse(node) for node in nodes if node}
 
 
 def _said(node: ast.expr) -> str:
@@ -39,6 +47,6 @@ def _said(node: ast.expr) -> str:
 
 
 if __name__ == "__main__":
-    for path in sorted((ROOT / "shootout").rglob("*.py")):
+    for path in MODULES:
         for line, text in sorted(messages(path)):
             print(f"{path.relative_to(ROOT)}:{line}: {text}")
