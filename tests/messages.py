@@ -16,7 +16,7 @@ MODULES = sorted((ROOT / "shootout").rglob("*.py"))
 def messages(file: Path) -> Iterator[tuple[int, str]]:
     """Find the texts that a module gives to errors: directly, or to a class or function that makes one."""
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] in makers() and node.args:
+        if isinstance(node, ast.Call) and node.args and _names([node.func]) & makers():
             yield node.lineno, " ".join(_said(each) for each in node.args).replace("\n", " / ")
 
 
@@ -32,7 +32,7 @@ def makers() -> set[str]:
 
 
 def _names(nodes: Iterable[ast.expr | None]) -> set[str]:
-    return {ast.unparse(node) for node in nodes if node}
+    return {getattr(node, "attr", getattr(node, "id", "")) for node in nodes}
 
 
 def _said(node: ast.expr) -> str:

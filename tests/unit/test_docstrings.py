@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from shootout.paths import ROOT
-from tests.messages import messages
+from tests.messages import MODULES, messages
 
 FOLDERS = ("shootout", "suites", "benchmarks", "lab", "tests")
 POINTING = r"(?:What|That|Those|Of|Such|Which)\b.*"
@@ -36,10 +36,12 @@ def acts(node: ast.AST) -> bool:
 
 
 def pointing(text: str) -> Iterator[str]:
-    """Find sentences of a module that begin with a barred word."""
+    """Find sentences of a module that begin with a barred word, and foreign words."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, DOCUMENTED) and (said := ast.get_docstring(node)):
-            found = SENTENCE.search(said) or (CLAUSE.match(said) if acts(node) else None)
+            found = (
+                SENTENCE.search(said) or (CLAUSE.match(said) if acts(node) else None) or WORDS.search(said)
+            )
             if found:
                 yield f"{node.body[0].lineno}: {found[0].lstrip('. ')}"
     for comment in COMMENT.findall(text):
@@ -58,18 +60,9 @@ def test_no_doc_comment_of_the_engine_does() -> None:
     assert [found for text in texts for found in RUST.findall(text)] == []
 
 
-def said(text: str) -> Iterator[str]:
-    """Yield a module's docstrings."""
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, DOCUMENTED):
-            yield ast.get_docstring(node) or ""
-
-
-def test_nothing_uses_words_that_the_field_does_not_use() -> None:
+def test_no_page_and_no_message_uses_words_that_the_field_does_not_use() -> None:
     pages = [*ROOT.glob("[!C]*.md"), ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/*.md")]
     texts = {page: page.read_text("utf-8") for page in pages}
-    for file in (file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")):
-        texts[file] = "\n".join([*said(file.read_text("utf-8")), *(text for _, text in messages(file))])
-    found = {str(file.relative_to(ROOT)): WORDS.findall(text) for file, text in texts.items()}
-    better = [f"{file}: {word}: {FOREIGN[word.lower()]}" for file, words in found.items() for word in words]
-    assert better == []
+    texts |= {file: "\n".join(text for _, text in messages(file)) for file in MODULES}
+    found = [(file.name, word) for file, text in texts.items() for word in WORDS.findall(text)]
+    assert [f"{name}: {word}: {FOREIGN[word.lower()]}" for name, word in found] == []
