@@ -95,6 +95,21 @@ def write(file: Path, text: str) -> None:
 
 
 @contextmanager
+def reading(path: Path, kind: str = "") -> Iterator[None]:
+    """Raise InputError where `path` cannot be read or unpacked, or is not of this kind: `a baseline`."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except lzma.LZMAError as error:
+        raise InputError(f"{path}: cannot be unpacked: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not {kind}: {error}") from None
+
+
+@contextmanager
 def writing(file: Path) -> Iterator[None]:
     """Raise InputError where `file` cannot be written."""
     try:
@@ -122,13 +137,9 @@ def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:
         raise
     finally:
         os.close(file)
-    if sync and not at:
-        _sync(path.parent)  # so that the file's name survives a power cut, too
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if sync and not at:  # so that the file's name survives a power cut, too
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

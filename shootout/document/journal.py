@@ -14,7 +14,6 @@ or removed by anything but `Writer`.
 from __future__ import annotations
 
 import hashlib
-import lzma
 import os
 import secrets
 import tempfile
@@ -30,7 +29,6 @@ from shootout.document import formats
 from shootout.errors import InputError, MeasureError, quoted
 from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
-from shootout.model.value import decoded
 
 FORMAT: Literal[6] = 6  # formats.RUN
 
@@ -43,12 +41,6 @@ Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
 _SEAL = b',"digest":"%s"}'  # replaces a record's last brace
 _SEAL_BYTES = 32 + len(_SEAL) - 2
-
-
-class _Format(msgspec.Struct):
-    """The part of the header that any format has."""
-
-    format: int
 
 
 class Line(NamedTuple):
@@ -178,25 +170,21 @@ def lines(path: Path) -> Iterator[Line]:
     Raises InputError if there is none, for a format that is not read, and for a line that was altered.
     """
     digest, end = b"", 0
-    try:
-        with files.opened(path if path.exists() else path.with_name(path.name + PACKED)) as file:
-            for number, line in enumerate(files.unpacked(file), 1):
-                if not line.endswith(b"\n"):
-                    break
-                if number == 1:
-                    format_ = _format(path, line)
-                record = line[: -_SEAL_BYTES - 1] + b"}"
-                as_written, digest = sealed(record, digest)
-                if as_written != line:
-                    raise InputError(f"{path}:{number}: changed, or not a line of this document")
-                end += len(line)
-                yield Line(number, record, digest, format_, end)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except lzma.LZMAError as error:
-        raise InputError(f"{path}: cannot be unpacked: {error}") from None
-    if not end:
-        raise InputError(f"{path}: not a run document: no complete line")
+    place = path if path.exists() else path.with_name(path.name + PACKED)
+    with files.reading(path, "a run document"), files.opened(place) as file:
+        for number, line in enumerate(files.unpacked(file), 1):
+            if not line.endswith(b"\n"):
+                break
+            if number == 1:
+                format_ = formats.RUN.number_of(line)
+            record = line[: -_SEAL_BYTES - 1] + b"}"
+            as_written, digest = sealed(record, digest)
+            if as_written != line:
+                raise InputError(f"{path}:{number}: changed, or not a line of this document")
+            end += len(line)
+            yield Line(number, record, digest, format_, end)
+        if not end:
+            raise ValueError("no complete line")
 
 
 def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
@@ -258,18 +246,6 @@ def is_original(path: Path, run: str) -> bool:
 def differs(path: Path, kept: Path) -> InputError:
     """Make the message for a document that is left out and is not the same as the one that is kept."""
     return InputError(f"{path}: not the same as {kept}, which is of the same run")
-
-
-def _format(path: Path, line: bytes) -> int:
-    try:
-        number = decoded(line, _Format).format
-    except ValueError:
-        raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    try:
-        formats.RUN.require(number)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    return number
 
 
 def _check_header(where: str, header: RunHeader) -> None:

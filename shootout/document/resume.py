@@ -79,7 +79,9 @@ def is_same(then: RunHeader, now: RunHeader) -> bool:
 
 def require_same_run(then: RunHeader, now: RunHeader) -> None:
     """Raise InputError, naming the differences, if machine or plan, but for the budget, are not the same."""
-    _require(then.run, compatibility.runners(then.runner, now.runner))
+    _require(
+        then.run, compatibility.machines(*((one.runner.fingerprint, one.runner.facts) for one in (then, now)))
+    )
     _require(then.run, _plans(then, now))
     if then.blocks != now.blocks:
         keys = [" ".join(block.key for block in header.blocks) for header in (then, now)]

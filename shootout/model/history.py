@@ -61,7 +61,7 @@ class Baseline(Value):
     load: Load
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
-    machine: dict[str, str]  # fingerprint.facts
+    machine: dict[str, str]  # compatibility.facts
     digest: str  # of the workload and its statements
 
 

@@ -238,7 +238,7 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
     skipped: list[str] = []
     path = merge.merge([foreign, *shards[:2], torn], tmp_path / "out", skipped.append)
     assert skipped == [
-        f"{foreign}:1: not a run document: no format number in its first line",
+        f"{foreign}: not a run document: written in format 1, which only an older shootout reads",
         f"{torn}:3: changed, or not a line of this document",
     ]
     assert path.read_bytes() == merged(shards[:2], tmp_path / "other").read_bytes()
