@@ -79,10 +79,7 @@ class Writer:
     """Writes a run document to `path`; the first record creates the file."""
 
     def __init__(self, folder: Path, run: str, *, resumed: bool = False) -> None:
-        """Raise InputError if `folder` cannot be created or written to, or has no space for a document.
-
-        `resumed`: continue an existing document after its last complete line; it is unpacked first.
-        """
+        """Raise InputError if `folder` cannot hold a document; `resumed`: continue the one that is there."""
         self.path = folder / new_name(run)
         existing = path_of(folder, run)
         self._digest = b""
@@ -109,10 +106,7 @@ class Writer:
             raise InputError(f"{folder}: cannot hold the run document: {error.strerror}") from None
 
     def append(self, record: Record) -> None:
-        """Write one record durably, or not at all.
-
-        Raises MeasureError if it cannot be written; earlier records stay readable.
-        """
+        """Write one record durably, or raise MeasureError; earlier records stay readable."""
         line, digest = sealed(msgspec.json.encode(record), self._digest)
         try:
             files.append(self.path, line, self._size)
@@ -122,16 +116,18 @@ class Writer:
 
 
 def read(path: Path) -> RunDocument:
-    """Read the document at `path`.
+    """Read the document at `path`. Raises InputError, with the line number, for what is none.
 
-    A last line without a newline was torn by a crash and is dropped; `end` is then None, and the run counts
-    as interrupted. Raises InputError with the line number for anything else that is not a run document.
+    A last line without a newline was torn by a crash and is dropped; the run then counts as interrupted.
     """
     header, *rest = (_record(path, line) for line in lines(path))
     if not isinstance(header, RunHeader):
         raise InputError(f"{path}:1: expected the run's header, found a different record")
-    _check_header(f"{path}:1", header)
+    labels = [server.label for server in header.servers]
     blocks = {block.key: block for block in header.blocks}
+    _check_names(f"{path}:1", "block", [block.key for block in header.blocks], blocks)
+    for servers in (labels, *(block.servers for block in header.blocks)):
+        _check_names(f"{path}:1", "server", servers, labels)
     starts: dict[tuple[str, int], StartRecord] = {}
     failures: list[FailureRecord] = []
     resumes: list[ResumeRecord] = []
@@ -142,16 +138,17 @@ def read(path: Path) -> RunDocument:
             raise InputError(f"{where}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):
-                _check_block(where, block, blocks)
-                _check_servers(where, [samples.server for samples in record.samples], blocks[block].servers)
+                _check_names(where, "block", [block], blocks)
+                measured = [samples.server for samples in record.samples]
+                _check_names(where, "server", measured, blocks[block].servers)
                 _check_rounds(where, record)
                 if (block, start) in starts:
                     raise InputError(f"{where}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
             case FailureRecord(cell=cell):
                 key = block_key(cell.workload, cell.threads)
-                _check_block(where, key, blocks)
-                _check_servers(where, [cell.server], blocks[key].servers)
+                _check_names(where, "block", [key], blocks)
+                _check_names(where, "server", [cell.server], blocks[key].servers)
                 failures.append(record)
             case EndRecord():
                 end = record
@@ -165,10 +162,7 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """Read the complete lines of the document at `path`, or of the packed one in its place.
-
-    Raises InputError if there is none, for a format that is not read, and for a line that was altered.
-    """
+    """Read the complete lines of a document, or of the packed one in its place. Raises InputError."""
     digest, end = b"", 0
     place = path if path.exists() else path.with_name(path.name + PACKED)
     with files.reading(path, "a run document"), files.opened(place) as file:
@@ -248,26 +242,12 @@ def differs(path: Path, kept: Path) -> InputError:
     return InputError(f"{path}: not the same as {kept}, which is of the same run")
 
 
-def _check_header(where: str, header: RunHeader) -> None:
-    labels = [server.label for server in header.servers]
-    _check_servers(where, labels, labels)
-    for block in header.blocks:
-        _check_servers(where, block.servers, labels)
-    if len({block.key for block in header.blocks}) != len(header.blocks):
-        raise InputError(f"{where}: a block appears twice")
-
-
-def _check_servers(where: str, servers: Sequence[str], known: Collection[str]) -> None:
-    for server in servers:
-        if server not in known:
-            raise InputError(f"{where}: server {quoted(server)!r} is not in the header")
-    if len(set(servers)) != len(servers):
-        raise InputError(f"{where}: a server appears twice")
-
-
-def _check_block(where: str, block: str, blocks: Collection[str]) -> None:
-    if block not in blocks:
-        raise InputError(f"{where}: block {quoted(block)!r} is not in the header")
+def _check_names(where: str, kind: str, names: Sequence[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise InputError(f"{where}: {kind} {quoted(name)!r} is not in the header")
+    if len({*names}) != len(names):
+        raise InputError(f"{where}: a {kind} appears twice")
 
 
 def _check_rounds(where: str, record: StartRecord) -> None:
@@ -282,7 +262,5 @@ def _record(path: Path, line: Line) -> Record:
     try:
         return formats.RUN.record(line.record, Record, line.format)  # type: ignore[arg-type]  # a union
     except ValueError as error:
-        where = f"{path}:{line.number}"
-        raise InputError(
-            f"{where}: not a record of a run document of format {line.format}: {error}"
-        ) from None
+        what = f"not a record of a run document of format {line.format}"
+        raise InputError(f"{path}:{line.number}: {what}: {error}") from None
