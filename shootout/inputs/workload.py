@@ -22,9 +22,7 @@ from shootout.model.program import (
     Closed,
     Open,
     Program,
-    ProgramInteger,
     ProgramKind,
-    ProgramNuRand,
     ProgramResult,
     ProgramStatement,
     ProgramStep,
@@ -290,11 +288,11 @@ def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
         return scope.amount(where, step.repeat, NATURAL), None
     index = scope.index(where, step.repeat, (Integer, NuRand), "cannot be a repeat count")
     parameter = scope.parameters[index]
-    assert isinstance(parameter, ProgramInteger | ProgramNuRand)
+    assert isinstance(parameter, Integer | NuRand)
     if parameter.per != "transaction":
         what = f'parameter {step.repeat!r} is drawn for each repetition; give it per = "transaction"'
         raise FieldError(where, what)
-    if parameter.min < 0:
+    if int(parameter.min) < 0:
         raise FieldError(
             f"parameters.{step.repeat}.min",
             f"expected 0 or more, as it is a repeat count, found {parameter.min}",
