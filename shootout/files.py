@@ -105,7 +105,7 @@ def reading(path: Path, kind: str = "") -> Iterator[None]:
         raise InputError(f"{path}: cannot be unpacked: {error}") from None
     except UnicodeDecodeError as error:
         raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not {kind}: {error}") from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,10 +32,8 @@ def threads(flag: str, text: str) -> tuple[int, ...]:
     counts: list[int] = []
     for item in map(str.strip, text.split(",")):
         if not _is_in(item, _THREADS):
-            raise InputError(
-                f"{flag} {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
-                f"separated by commas; found {item!r}"
-            )
+            expected = f"numbers from {_THREADS[0]} to {_THREADS[-1]}, separated by commas"
+            raise InputError(f"{flag} {text}: expected {expected}; found {item!r}")
         if int(item) in counts:
             raise InputError(f"{flag} {text}: {item} appears twice")
         counts.append(int(item))
@@ -65,10 +64,7 @@ def shard(flag: str, text: str) -> tuple[int, int]:
 
 def directory(flag: str, text: str) -> Path:
     """Find the absolute path of an existing directory."""
-    try:
-        folder = Path(text).expanduser().absolute()
-    except RuntimeError as error:
-        raise InputError(f"{flag} {text!r}: {error}") from None
+    folder = Path(os.path.expanduser(text)).absolute()  # noqa: PTH111 (of a user without home: as it is)
     if not folder.is_dir():
         raise InputError(f"{flag} {text!r}: no such directory")
     return folder

@@ -14,6 +14,7 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
+from shootout import files
 from shootout.errors import InputError
 from shootout.inputs import dump, report_sql, toml
 from shootout.inputs.placeholders import FILES, NATURAL, QUOTED, THREAD, FieldError, Scope
@@ -94,10 +95,7 @@ def shipped() -> dict[str, str]:
 
 
 def load(name_or_file: str) -> Workload:
-    """Read the workload of that name or in that file; a protocol suffix sets its protocol.
-
-    Raises InputError if there is none, or if it supports only the other protocol.
-    """
+    """Read the workload of that name or file; a protocol suffix sets its protocol. Raises InputError."""
     path = find(name_or_file)
     loaded = report_sql.load(path) if path.suffix == ".sql" else toml.load(path, Workload)
     protocol = name_or_file.removeprefix(without_protocol(name_or_file)).removeprefix(".")
@@ -115,10 +113,7 @@ def with_options(
 
 
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
-    """Read the dataset that the workload of this name or file runs on.
-
-    Raises InputError if its dump cannot be read.
-    """
+    """Read the dataset that the workload of this name or file runs on. Raises InputError."""
     if workload.dataset == "own":
         name = hashlib.sha256(name_from(name_or_file).encode())
         return replace(size.of_kind("own"), digest=name.hexdigest()[:12])
@@ -130,11 +125,8 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
     """Describe a dump. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
     dump.check(path)
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with files.reading(path), path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     dump.database(path.resolve(), digest)
     return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
 
@@ -153,7 +145,6 @@ def uses_files(workload: Workload) -> bool:
 
 
 def _texts(workload: Workload) -> Iterator[str]:
-    """All statements, as they are written."""
     yield from (*workload.setup, *workload.session, *(check.sql for check in workload.checks))
     steps = chain.from_iterable(transaction.steps for transaction in workload.transactions)
     yield from (statement.sql for step in steps for statement in step.statements)
@@ -293,10 +284,8 @@ def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
         what = f'parameter {step.repeat!r} is drawn for each repetition; give it per = "transaction"'
         raise FieldError(where, what)
     if int(parameter.min) < 0:
-        raise FieldError(
-            f"parameters.{step.repeat}.min",
-            f"expected 0 or more, as it is a repeat count, found {parameter.min}",
-        )
+        what = f"expected 0 or more, as it is a repeat count, found {parameter.min}"
+        raise FieldError(f"parameters.{step.repeat}.min", what)
     return 1, index
 
 
@@ -316,9 +305,8 @@ def _statement(
     used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
     for index in used:
         if isinstance(scope.parameters[index], ProgramResult) and index not in known:
-            raise FieldError(
-                f"{where}.sql", f"{{{scope.name(index)}}} is not the result of an earlier statement"
-            )
+            what = f"{{{scope.name(index)}}} is not the result of an earlier statement"
+            raise FieldError(f"{where}.sql", what)
     if scope.prepared and len(used) > _PARAMETERS_MAX:
         what = f"a prepared statement takes at most {_PARAMETERS_MAX} parameters, found {len(used)}"
         raise FieldError(f"{where}.sql", what)
