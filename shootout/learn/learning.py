@@ -13,10 +13,10 @@ from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound
 from shootout.learn.keys import inserted, numbered, without_parents
+from shootout.learn.places import Statement
 from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
 from shootout.learn.shapes import Learner
-from shootout.learn.statements import Statement
 from shootout.learn.transactions import Builder
 from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
 from shootout.measure import columns

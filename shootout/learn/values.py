@@ -47,6 +47,16 @@ class Link(Value):
     difference: int  # a number's distance; 0: the same value
     share: Quantity  # of the transactions in which both are there
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """The statement and slot that repeat."""
+        return self.statement, self.slot
+
+    @property
+    def source(self) -> tuple[int, int]:
+        """The statement and slot that are repeated."""
+        return self.of_statement, self.of_slot
+
 
 class LogSequence(Value):
     """A kind of transaction: the same templates in the same order."""
@@ -56,9 +66,7 @@ class LogSequence(Value):
     explicit: bool  # between BEGIN and `end`; otherwise a statement that commits by itself
     end: Literal["commit", "rollback"] = "commit"
     links: tuple[Link, ...] = ()
-    constants: tuple[
-        tuple[Count, Count, int], ...
-    ] = ()  # statement, slot, and its number in every transaction
+    constants: tuple[tuple[Count, Count, int], ...] = ()  # statement, slot, its number in every transaction
     texts: tuple[tuple[Count, Count, int], ...] = ()  # the same of a text: its hash
     rows_sent: tuple[Count, ...] = ()  # of each statement, by all transactions; empty: not known
 
