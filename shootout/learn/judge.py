@@ -186,10 +186,10 @@ def compared(
             name=name,
             share=share,
             sent_share=accepted.get(text, 0) / whole_sent,
-            examined=_mean(template, template.rows_examined),
-            sent_examined=_mean(other, other.rows_examined) if other else None,
-            returned=_mean(template, template.rows_sent),
-            sent_returned=_mean(other, other.rows_sent) if other else None,
+            examined=template.mean(template.rows_examined),
+            sent_examined=other.mean(other.rows_examined) if other else None,
+            returned=template.mean(template.rows_sent),
+            sent_returned=other.mean(other.rows_sent) if other else None,
             faithful=_as_many(template, other) if other else rare,
             seconds=(template.seconds or 0.0) / seconds if seconds else None,
             refused=refused[name],
@@ -266,10 +266,6 @@ def _by_text(log: Log) -> dict[str, Template]:
             sums = {name: None if None in pair else sum(pair) for name, pair in pairs.items()}
             templates[template.sql] = replace(known, **sums)
     return templates
-
-
-def _mean(template: Template, total: int | None) -> float | None:
-    return None if total is None else total / max(1, template.count)
 
 
 def _as_many(one: Template, other: Template) -> bool:

@@ -305,11 +305,9 @@ class _Writer(Places):
     def _finds(self, number: int) -> float | None:
         """The rows that a statement finds in a transaction of this kind, mean; None: not known."""
         template = self._of(number).template
-        if template.rows_sent is None:
-            return None
-        if self.sequence.rows_sent:
+        if self.sequence.rows_sent and template.rows_sent is not None:
             return self.sequence.rows_sent[number] / self.sequence.count
-        return template.rows_sent / max(1, template.count)
+        return template.mean(template.rows_sent)
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
         """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""

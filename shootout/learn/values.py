@@ -36,6 +36,10 @@ class Template(Value):
     rows_sent: Count | None
     slots: tuple[Slot, ...]  # in the order of the `?` in `sql`
 
+    def mean(self, total: int | None) -> float | None:
+        """Compute the mean of an execution; None: not known."""
+        return None if total is None else total / max(1, self.count)
+
 
 class Link(Value):
     """A slot that repeats a value of the same transaction, as often as `share` says."""
