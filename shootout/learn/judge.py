@@ -243,7 +243,7 @@ def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:
 
 def _lacking(pair: StatementPair) -> str:
     if pair.sent_share and not pair.faithful:
-        return f"{pair.name} has other numbers of rows"
+        return f"{pair.name} examines or returns another number of rows"
     return f"{pair.name} is {100 * pair.share:.1f} % of the log, {100 * pair.sent_share:.1f} % of the load"
 
 
