@@ -37,10 +37,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def opened(path: Path, largest: float = _UNPACKED_MAX) -> BinaryIO:
-    """Open a regular file of at most so many bytes for reading.
-
-    Raises OSError, for a pipe or a device at once instead of waiting.
-    """
+    """Open a regular file of at most so many bytes. Raises OSError, at once for a pipe or a device."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     about = os.fstat(file)
     try:
@@ -119,11 +116,7 @@ def writing(file: Path) -> Iterator[None]:
 
 
 def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:
-    """Append a line at offset `at` and sync it to disk; at 0 it may create the file.
-
-    First removes anything beyond `at`: a line torn by a crash. Raises OSError, and then leaves no part of the
-    line.
-    """
+    """Append a line at offset `at`, and drop what a crash left there. Raises OSError, leaving no part."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.ftruncate(file, at)

@@ -32,10 +32,7 @@ def read(path: Path) -> Baseline | None:
 
 
 def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
-    """Find a run's baselines in `place`: a file, or the folder of all runners. Raises InputError.
-
-    A workload without a baseline on its runner gets another runner's: the refusal then names what differs.
-    """
+    """Find a run's baselines; a workload without one gets another runner's. Raises InputError."""
     fingerprints = [runner.fingerprint for runner in header.runners]
     if not place.exists():
         raise InputError(f"{place}: no such file or folder; `shootout baseline accept` makes one")
@@ -51,10 +48,7 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
 
 
 def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
-    """Add the runs of these baselines to the stored ones; returns the cells that gained, by file.
-
-    Raises InputError, and changes nothing, for a file that cannot be read, or whose runs are of another kind.
-    """
+    """Add these baselines' runs to the stored ones; returns the cells that gained. Raises InputError."""
     accepted = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
     merged = {path: _merged(path, new) for path, new in accepted.items()}
     for path, baseline in merged.items():

@@ -61,10 +61,7 @@ def plans(then: RunHeader, now: RunHeader, ignored: Collection[str] = ()) -> Ite
 
 
 def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) -> Iterator[str]:
-    """Name differences between two records of one server, as far as both are known.
-
-    `effective`: compare effective settings as well as requested ones.
-    """
+    """Name differences between two records of one server; `effective`: of effective settings, too."""
     identity = "build" if then.build and now.build else "version"
     # A tree is known by its files: shards may have it in different places.
     trees = all(record.build and record.reference.startswith("path:/") for record in (then, now))

@@ -69,9 +69,6 @@ class Format:
             return self.record(data, type, number)
 
 
-# --- run documents ----------------------------------------------------------------------------------
-
-
 def _run_4(record: Record) -> Record:
     """Format 4 had three schemas under one number: until 24 and 25 November 2026, and until format 5."""
     match record["record"]:
@@ -114,14 +111,10 @@ def without_seed(key: str) -> str:
 
 
 def _run_5(record: Record) -> Record:
-    """Starts had no plans."""
     return record | {"format": 6} if record["record"] == "run" else record
 
 
 RUN = Format(6, (_run_4, _run_5))
-
-
-# --- baselines and ledgers --------------------------------------------------------------------------
 
 
 def _baseline_1(record: Record) -> Record:

@@ -221,11 +221,7 @@ def of_run(run: str | None, results: Path) -> Path:
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
-    """Find the documents that are left out, each with the document of the same run that stays.
-
-    `runs`: each document's run. The document that is named after its run stays, or else the first one. In
-    different folders several may be named so; all of them stay.
-    """
+    """Find documents to leave out, each with the one that stays: named after the run, or the first."""
     kept: dict[str, Path] = {}
     for path in sorted(runs, key=lambda path: not is_original(path, runs[path])):
         kept.setdefault(runs[path], path)

@@ -80,7 +80,6 @@ def library() -> bytes:
 
 
 def _digest(*parts: bytes) -> bytes:
-    """Digest the parts and their boundaries, in hexadecimal."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8))

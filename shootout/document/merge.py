@@ -88,7 +88,6 @@ def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
 
 
 def _read(path: Path) -> RunDocument:
-    """Read a document. Raises InputError if it is not a run document, or damaged."""
     document = packed.rounded(journal.read(path))
     header, end = document.header, document.end
     if not header.blocks:

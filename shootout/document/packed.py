@@ -32,10 +32,7 @@ BINS_PER_DECADE = 24  # of the chart: bins 10 % wide, coarser than the histogram
 
 
 def pack(path: Path) -> Path:
-    """Put a packed document in a journal's place; returns its path, or the journal's if there is no space.
-
-    Raises InputError if the journal cannot be read.
-    """
+    """Put a packed document in a journal's place; returns its path, or the journal's if the disk is full."""
     packed = path.with_name(path.name + journal.PACKED)
     try:
         files.replace(packed, encoded(rounded(journal.read(path))))
@@ -69,7 +66,6 @@ def rounded(document: RunDocument) -> RunDocument:
 
 
 def _cells(start: StartRecord) -> Iterator[tuple[tuple[str, str, bool], Samples]]:
-    """A start's samples, each with block, server, and whether it is the A/A control."""
     for samples in start.samples:
         yield (start.block, samples.server, False), samples
     if start.aa_control:

@@ -49,10 +49,7 @@ def _newest_first(results: Path, shard: str | None, skip: Callable[[str], None])
 
 
 def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
-    """Whether a run is complete, and would get no more starts within this budget.
-
-    After the starts that confirm its changes a run takes no others.
-    """
+    """Whether a run is complete, and gets no more starts in this budget: those that confirm are its last."""
     if document.end is None or document.end.interrupted:
         return False
     confirmed = any(start.confirming for start in document.starts)

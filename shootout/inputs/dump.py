@@ -51,10 +51,7 @@ _DIRECTORY = re.compile(rb"(?:DATA|INDEX)\s+DIRECTORY\s*=?\s*'[^']*'", re.IGNORE
 
 
 def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the file's statements without comments around them, each with the number of its first line.
-
-    A `DELIMITER` line changes what ends a statement, as in the mysql client. Reads only as far as it must.
-    """
+    """Yield a file's statements as the mysql client splits them, each with the number of its first line."""
     buffer, at, line, whole = b"", 0, 1, False
     delimiter = b";"
     while True:
@@ -204,7 +201,6 @@ def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
 
 
 def _fault(statement: bytes, schemas: set[bytes]) -> str:
-    """Say why a dump with this statement and these schemas cannot be loaded."""
     if _SOURCE.match(statement):
         return f"expected statements, found a command of the mysql client: {_shown(statement)}"
     if _BROKEN.match(statement):

@@ -80,10 +80,7 @@ def shipped() -> dict[str, str]:
 
 
 def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
-    """List all cells of a run, in the profile's order: by workload, threads, then server (the base first).
-
-    `datasets`: by workload.
-    """
+    """List a run's cells by workload, threads and server, the base first; `datasets`: by workload."""
     return tuple(
         Cell(workload=workload, dataset=datasets[workload].key, server=label, threads=threads)
         for workload in profile.workloads
@@ -104,9 +101,5 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
 
 
 def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
-    """Select the blocks of shard `number`, counted from 1, of `count`.
-
-    A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in exactly one
-    shard, and shard sizes differ by at most one block.
-    """
+    """Select shard `number` of `count`, from 1: neighbours, so that a workload stays on few runners."""
     return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])

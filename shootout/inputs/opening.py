@@ -23,10 +23,7 @@ _UTF_16 = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
 
 
 def opened(path: Path) -> io.BufferedReader:
-    """Open a text, unpacked, in UTF-8, without a byte order mark; memory does not grow with the file.
-
-    Raises InputError for a folder and for what is no text, and from any read if the file is damaged.
-    """
+    """Open a text, unpacked, in UTF-8 without a byte order mark, in bounded memory. Raises InputError."""
     with _naming(path):
         if path.is_dir():
             raise InputError(f"{path}: expected a file, found a folder")
@@ -134,7 +131,6 @@ class _Zstd(io.RawIOBase):
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raise InputError with the path where it cannot be read."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -1,7 +1,4 @@
-"""Every option, declared once: its name, its parser, its default and its help.
-
-The command line, pytest's options and docs/cli.md are made from these declarations.
-"""
+"""Every option, declared once: the command line, pytest's options and docs/cli.md are made from it."""
 
 from __future__ import annotations
 

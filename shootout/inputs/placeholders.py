@@ -162,8 +162,6 @@ class Scope:
                 if name not in self._used:
                     raise FieldError(f"{where}.{name}", "is not used by any statement or step")
 
-    # --- names ------------------------------------------------------------------------------------
-
     def _check_names(self) -> None:
         parameters, options = self.workload.parameters, self.workload.options
         if TABLE in parameters:
@@ -173,8 +171,6 @@ class Scope:
                 raise FieldError(f"options.{name}", "a parameter has that name; rename the option")
             if name in self.sizes:
                 raise FieldError(f"options.{name}", "the dataset has a size of that name; rename the option")
-
-    # --- parameters -------------------------------------------------------------------------------
 
     def _depth(self, name: str, plain: Mapping[str, Parameter]) -> int:
         """The number of parameters that one depends on, each on the next."""
@@ -276,7 +272,6 @@ class Scope:
         return len(self.columns) - 1, self._of_dump(where, anchor)
 
     def _of_dump(self, where: str, column: str, *, fresh: bool = False) -> int:
-        """The index of a column of the dump."""
         if self.dataset.kind != "dump":
             raise FieldError(f"{where}.column", f"needs a dump, the dataset is {self.dataset.kind}")
         if column.count(".") != 1:
@@ -297,8 +292,6 @@ class Scope:
         if parameter.per == "transaction" and changes:
             raise FieldError(f"{where}.per", f"{name!r} changes with each repetition")
         return of
-
-    # --- pieces -----------------------------------------------------------------------------------
 
     def _pieces(self, where: str, sql: str, find: Callable[[str], Collection[Piece]]) -> Iterator[Piece]:
         quoted = [match.span() for match in QUOTED.finditer(sql)] if self.prepared else []
@@ -329,7 +322,6 @@ class Scope:
         return _split(where, sql, filled)
 
     def _unprepared(self, name: str, before: str) -> str:
-        """Say why a prepared statement cannot have a parameter there; empty: it can."""
         parameter = self.workload.parameters[name]
         if isinstance(parameter, Learned) and parameter.counts:
             return "a list"

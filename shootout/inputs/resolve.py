@@ -22,10 +22,7 @@ class Capacity(NamedTuple):
 
 
 def resolve(selection: Selection, capacity: Capacity) -> ProfileFile:
-    """Read the profile that options name, at its scale; the other options win over both.
-
-    Raises InputError for what the profile cannot have, and for options that exclude each other.
-    """
+    """Read the profile that options name, at its scale; other options win over both. Raises InputError."""
     changes = _changes(selection)
     profile = matrix.load_profile(selection.profile, changes)
     if profile.scale is not None:
@@ -56,10 +53,7 @@ def _changes(selection: Selection) -> dict[str, Any]:
 
 
 def scaled(profile: P, name: str, capacity: Capacity) -> P:
-    """Scale the profile by its scale `name` on a machine of this capacity.
-
-    Its scales stay. Raises InputError for a scale that leaves no thread count.
-    """
+    """Scale the profile by its scale `name` on a machine of this capacity. Raises InputError."""
     scale = profile.scales[name]
     replaced = ("servers", "workloads", "threads", "settings", "sampling")
     profile = replace(profile, **{field: value for field in replaced if (value := getattr(scale, field))})

@@ -83,7 +83,6 @@ def keys(flag: str, written: Sequence[str]) -> dict[str, Any]:
 
 
 def _table(line: str) -> dict[str, Any]:
-    """A line of TOML; empty if it is none."""
     try:
         return tomllib.loads(line)
     except (ValueError, RecursionError):
@@ -116,5 +115,4 @@ def policy(flag: str, text: str) -> Policy:
 
 
 def _is_in(text: str, allowed: range) -> bool:
-    """Whether it is a number of that range, in a few ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) < 19 and int(text) in allowed

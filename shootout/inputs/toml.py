@@ -84,7 +84,6 @@ def _message(message: str, type: Any) -> str:
 
 
 def _names(type: Any) -> set[str]:
-    """The names of all fields and choices within a type."""
     names: set[str] = set()
     rest: list[Any] = [msgspec.json.schema(type)]
     while rest:

@@ -1,7 +1,4 @@
-"""Reads workload files and compiles them, for one dataset, into the engine's programs.
-
-docs/workloads.md describes the file format.
-"""
+"""Reads workload files (docs/workloads.md) and compiles them, for one dataset, into programs."""
 
 from __future__ import annotations
 
@@ -151,11 +148,7 @@ def _texts(workload: Workload) -> Iterator[str]:
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:
-    """Compile the workload for the dataset. Raises InputError naming workload and field.
-
-    Statements of the same name are one kind. Steps with repeat 0 are left out. A workload's own protocol
-    overrides the load's.
-    """
+    """Compile the workload, in its own protocol or the load's. Raises InputError naming the field."""
     try:
         return _program(workload, dataset, load)
     except FieldError as fault:
@@ -201,7 +194,6 @@ def _first_word(where: str, sql: str) -> str:
 
 
 def _verb(where: str, sql: str) -> str:
-    """Read what a statement does: its first word; after WITH, the main statement's."""
     word = _first_word(where, sql)
     if word != "WITH":
         return word

@@ -90,7 +90,6 @@ def _unknown(statement: LearnedStatement) -> Iterator[str]:
 
 
 def _left_out(learned: LearningReport) -> Iterator[str]:
-    """Say what the workload may lack."""
     for warning in learned.warnings:
         yield f"Warning: {warning}."
     for left in learned.left_out:

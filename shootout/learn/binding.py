@@ -27,7 +27,7 @@ _WRAPPERS = (exp.Paren, exp.Neg, exp.Introducer, exp.Cast, exp.Collate)
 # Functions that a value passes through as it is, or nearly; REPLACE and COALESCE from their first argument.
 _KEEPING = (exp.Lower, exp.Upper, exp.Trim, exp.Replace, exp.Coalesce)
 _EQUALS = (exp.EQ, exp.NullSafeEQ, exp.NEQ)
-# What a value does in each predicate: with the first operand, or with the other one.
+# A value's use by predicate: beside the first operand, or beside the other one.
 _WITHIN: Mapping[type, Use] = {exp.Between: "range", exp.In: "equal", exp.Like: "like"}
 _BESIDE: Mapping[type, Use] = {
     **dict.fromkeys((exp.GT, exp.GTE, exp.LT, exp.LTE), "range"), **dict.fromkeys(_EQUALS, "equal")
@@ -117,7 +117,6 @@ def unqualified(log: Log, schema: Schema) -> Log:
 
 
 def _slots(template: Template, schema: Schema, bindings: Mapping[int, Binding]) -> tuple[Binding, ...]:
-    """A binding for each slot: of a table's digits, or the one with its number."""
     texts = [*pieces(template.sql, template.slots)][::2]
     return tuple(
         Binding("table", family=_family(text, schema)) if slot.table else bindings.get(number, UNBOUND)
@@ -177,7 +176,6 @@ def _is_start(node: exp.Expr) -> bool:
 
 
 def _is_case(node: exp.Expr) -> bool:
-    """Whether a value is one that a CASE returns."""
     parent = node.parent
     if isinstance(parent, exp.If):
         return node.arg_key == "true" or isinstance(parent.parent, exp.Case)
@@ -217,7 +215,6 @@ def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
 
 
 def _inserted(insert: exp.Insert, index: int, schema: Schema) -> Binding:
-    """A value at this place of a row that is inserted."""
     into, named = insert.this, isinstance(insert.this, exp.Schema)
     columns = schema.tables.get((into.this if named else into).name, {})
     names = [name.name.lower() for name in into.expressions] if named else list(columns)

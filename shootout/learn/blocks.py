@@ -64,10 +64,7 @@ def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int
 def _relations(
     links: Mapping[Place, Link], at: int, first: int, length: int
 ) -> tuple[set[tuple[int, ...]], frozenset[Place]]:
-    """The links of the group at `at`, relative to it, and the places that repeat their value.
-
-    Links to what is before the run stay as they are.
-    """
+    """The links of the group at `at`, relative to it, and the places that repeat their value."""
     relations: set[tuple[int, ...]] = set()
     repeated: set[Place] = set()
     for link in links.values():

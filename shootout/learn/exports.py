@@ -96,7 +96,6 @@ def _is_json(head: bytes) -> bool:
 
 
 def _records(file: io.BufferedReader) -> Iterator[Any]:
-    """Objects, one on each line, or all of a file."""
     first = file.readline()
     try:
         record = msgspec.json.decode(first)
@@ -166,7 +165,6 @@ def _row(columns: Sequence[str], values: Sequence[str]) -> Row:
 
 
 def _names(line: str) -> list[str]:
-    """The names of columns, if the line has them."""
     separator = max(",;\t", key=line.count)
     names = [_plain(name.strip('" \r\n')) for name in line.split(separator)]
     return names if _has_names(names) else []
@@ -201,7 +199,6 @@ def _unescaped(escape: re.Match[str]) -> str:
 
 
 def _entry(row: Row) -> bytes:
-    """Write a row as a log has it."""
     thread = row.get("threadid", "")
     if "argument" in row:
         time = _time(row["eventtime"])

@@ -269,7 +269,6 @@ def _by_text(log: Log) -> dict[str, Template]:
 
 
 def _as_many(one: Template, other: Template) -> bool:
-    """Whether statements examine and return as many rows, as far as the logs tell."""
     pairs = ((one.rows_examined, other.rows_examined), (one.rows_sent, other.rows_sent))
     return all(_near(a, one.count, b, other.count) for a, b in pairs if a is not None and b is not None)
 

@@ -150,7 +150,6 @@ def learn(
 
 
 def _with_plain_lists(template: Template) -> Template:
-    """The template with lists that always have one value as that value."""
     plain = (
         replace(slot, sizes=()) if {size for size, _ in slot.sizes} == {1} else slot
         for slot in template.slots
@@ -220,7 +219,6 @@ def _label(slot: Slot, binding: Binding) -> str:
 
 
 def _unsent(template: Template, bound: Bound) -> str:
-    """Say why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
     word = re.sub(r"^[\s(]*(\w*).*", r"\1", template.sql, flags=re.DOTALL).upper()
@@ -299,7 +297,6 @@ def warnings(log: Log) -> Iterator[str]:
 
 
 def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transaction]) -> dict[str, Parameter]:
-    """The parameters that statements need, or that other parameters are made of."""
     steps = [step for transaction in transactions for step in transaction.steps]
     texts = [statement.sql for step in steps for statement in step.statements]
     needed = {name for step in steps for statement in step.statements for name in statement.into}
@@ -320,7 +317,6 @@ def mean_statements(sequences: Sequence[LogSequence]) -> float:
 
 
 def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
-    """Sum up what the log says of each statement, frequent ones first."""
     whole = max(1, sum(statement.template.count for statement in statements))
     said = (
         LearnedStatement(

@@ -43,7 +43,6 @@ def require(paths: Sequence[Path]) -> None:
 
 
 def _found(path: Path) -> str:
-    """Describe the contents of a file without statements."""
     with opened(path) as file:
         head = file.read(PIECE)
     if not head.strip():
@@ -77,7 +76,6 @@ def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
 
 
 def _fed(reader: LogReader, path: Path) -> Iterator[bool]:
-    """Feed a file piece by piece; after each, whether the file has digests. Raises InputError."""
     with opened(path) as file:
         if exports.begin(file.peek(PIECE)):
             yield from exports.feed(reader, file, path)

@@ -56,10 +56,7 @@ def learn(
     keep: bool,
     observe: Callable[[str], None],
 ) -> LearnedWorkload:
-    """Write the workload file and the document to `out`. Raises InputError and MeasureError.
-
-    The server starts with the dump loaded, from the cache if it was loaded before.
-    """
+    """Write the workload file and the document to `out`. Raises InputError and MeasureError."""
     tables = dump_dataset(dump, DatasetSize())
     settings = () if variables is None else flushing.read(variables)
     with files.writing(out):

@@ -93,8 +93,6 @@ class Places:
             new = self._new.get(self._root(place))
             yield place, new and self._to(new).column
 
-    # --- a place ----------------------------------------------------------------------------------
-
     def _places(self) -> Iterator[Place]:
         for number in range(len(self.sequence.statements)):
             yield from ((number, slot) for slot in range(len(self._of(number).shapes)))
@@ -115,8 +113,6 @@ class Places:
         column = self._to(place).column
         return "" if column is None else self.schema.key_of(column)
 
-    # --- steps ------------------------------------------------------------------------------------
-
     def _steps(self) -> list[tuple[list[int], int]]:
         """The statements of each step, and how often it is sent; linked single ones share one."""
         steps: list[tuple[list[int], int]] = []
@@ -133,8 +129,6 @@ class Places:
 
     def _step_of(self, statement: int) -> int:
         return next(number for number, (statements, _) in enumerate(self.steps) if statement in statements)
-
-    # --- equal places -----------------------------------------------------------------------------
 
     @cached_property
     def _alike(self) -> Mapping[Place, Sequence[Place]]:
@@ -157,7 +151,6 @@ class Places:
         return self._again(place)[0]
 
     def _again(self, place: Place) -> list[Place]:
-        """The place in each repetition; the first stands for all."""
         for block in self.blocks:
             if 0 <= (offset := place[0] - block.first) < block.length * block.repeat:
                 first = block.first + offset % block.length
@@ -170,8 +163,6 @@ class Places:
             return False
         derivable = own.numeric and source.numeric
         return link.share >= SAME_MIN or (not derivable and link.share >= 0.8)
-
-    # --- keys -------------------------------------------------------------------------------------
 
     def _replaces(self, place: Place) -> bool:
         """Whether the row of a key that is inserted was deleted before: such a key is not new."""

@@ -98,7 +98,6 @@ class Values:
         return isinstance(key, int) and self.column.next is not None and key >= self.column.next
 
     def _key(self, value: bytes | str | int) -> Any:
-        """Make the key that equal values share, whatever their spelling."""
         if isinstance(value, int):
             return value
         if columns.is_bytes(self.type):

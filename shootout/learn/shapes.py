@@ -182,7 +182,6 @@ class Learner:
     def _known_spread(
         self, column: str, places: Sequence[tuple[int, float]], count: int, size: int
     ) -> Spread:
-        """A spread that was learned of this column before, if it fits; else a new one."""
         known = self._spreads.setdefault(column, [])
         fitting = next((one for one in known if fits(one, places, count, size)), None)
         if fitting is None:
@@ -255,7 +254,6 @@ def _renews(binding: Binding) -> bool:
 
 
 def _orders(values: Values) -> bool:
-    """Whether a value beside those of the column is as good as one of them: dates, amounts."""
     return values.type in ("decimal", "float", "double", "date", "datetime", "timestamp", "time")
 
 
@@ -320,7 +318,6 @@ def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values
 
 
 def _dates(weighed: Sequence[tuple[bytes, float]]) -> Shape:
-    """The first days of the months of the years that occur."""
     dates = [date for literal, _ in weighed if (date := _DATE.fullmatch(_decoded(literal)))]
     years = [int(date[1]) for date in dates]
     time = " 00:00:00" if dates[0][2] else ""

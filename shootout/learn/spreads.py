@@ -77,7 +77,6 @@ def _summed(places: Iterable[tuple[int, float]]) -> dict[int, float]:
 def _fitted(
     weights: dict[int, float], count: int, near: float, numbers: Sequence[int]
 ) -> tuple[float, ...] | None:
-    """The first curve with one of these numbers of steps that is near enough; None if there is none."""
     curves = chain([(0.0, 1.0)], (_steps(weights, count, steps) for steps in numbers))
     return next((points for points in curves if _distance(points, weights, count) <= near), None)
 
@@ -117,7 +116,6 @@ def _distance(
 
 
 def _share_below(points: tuple[float, ...], position: float) -> float:
-    """The share of draws at positions up to this one."""
     if position >= points[-1]:
         return 1.0
     at = bisect_left(points, position)

@@ -289,7 +289,6 @@ class _Writer(Places):
         return replace(parameter, own=own, taken=taken, keys=None if key == parameter.column else key)
 
     def _found(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter that finds rows as often as the log's, where it is looked up as a whole key."""
         finds = [self._finds(number) for number, slot in self._alike[root] if self._is_look_up(number, slot)]
         plain = (1 - parameter.own) * (1 - parameter.absent)
         hits = parameter.own + plain
@@ -303,7 +302,6 @@ class _Writer(Places):
         return replace(parameter, own=own, absent=max(0.0, absent))
 
     def _finds(self, number: int) -> float | None:
-        """The rows that a statement finds in a transaction of this kind, mean; None: not known."""
         template = self._of(number).template
         if self.sequence.rows_sent and template.rows_sent is not None:
             return self.sequence.rows_sent[number] / self.sequence.count
@@ -323,7 +321,6 @@ class _Writer(Places):
         return min(patterns, key=lambda pattern: pattern.absent)
 
     def _shape(self, place: Place) -> Shape:
-        """The shape of a slot; a constant slot gets its constant."""
         known, literal = self._slot(place), self.constant(place)
         if known.distinct <= 1 or place in self.links or self._counter(place) is not None:
             return self._own_shape(place)
@@ -345,7 +342,6 @@ class _Writer(Places):
         return next((literal for literal in every if value_hash(literal) == text), None)
 
     def _counter(self, place: Place) -> int | None:
-        """The number in the first repetition, if a slot counts repetitions."""
         again = self._again(place)
         first = self.constants.get(place)
         if again[0] != place or len(again) == 1 or self._slot(place).kind != "number" or first is None:
@@ -354,10 +350,7 @@ class _Writer(Places):
         return first if counts and abs(first) < STRUCTURAL_MAX else None
 
     def _origin(self, place: Place) -> tuple[int, int] | None:
-        """The statement and its column that a value comes from, as far as the log can show.
-
-        An earlier SELECT of one row has read the column that the value is compared with.
-        """
+        """The statement that has read or numbered a value, and its column, as far as the log can show."""
         if (number := self._inserted(place)) is not None:
             return number, 0
         known = place in self.links or place in self.constants or self._slot(place).sizes  # no list was read
@@ -374,7 +367,6 @@ class _Writer(Places):
         return None
 
     def _inserted(self, place: Place) -> int | None:
-        """The earlier statement whose new row's number a value is, as far as the log can show."""
         to, key = self._to(place), self._key(place)
         if not key or to.use not in ("equal", "insert", "set") or place in self.links:
             return None
@@ -389,7 +381,6 @@ class _Writer(Places):
                 yield from (other for other in reversed(statements) if other < number)
 
     def _result(self, statement: int, column: int, label: str, parameter: Learned) -> str:
-        """The name of a parameter that takes a column of a statement's row."""
         into = self._into.setdefault(statement, [])
         while len(into) <= column:
             into.append(writing.UNUSED)

@@ -97,7 +97,7 @@ class ProgramColumn(Value):
     starts: tuple[int, ...] = ()
 
 
-# Those of a workload have numbers as their amounts, and the index of a parameter as their `of`.
+# A workload's parameters have numbers as their amounts here, and an index as their `of`.
 ProgramParameter = (
     RowId | RangeEnd | Integer | NuRand | Remote | LastName | Text | Sequence | Thread | Repetition
 ) | (ProgramResult | ProgramLearned)
