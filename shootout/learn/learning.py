@@ -336,14 +336,14 @@ def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[Lear
 
 
 def _head(report: LearningReport) -> list[str]:
-    none = "No literal of the log is here, except for small numbers and formats that belong to no column."
+    none = "No literal of the log is in this file, except for small numbers and formats that belong to "
     lost = "The log does not have the order of statements: each is a transaction of its own."
     return [
         f"Learned from {', '.join(report.logs)}.",
         f"{report.connections} connections at most; a client's mean time between two statements of a "
         f"transaction was {report.think_s * 1000:.3g} ms.",
         "A parameter draws its column's values in the dataset by position, from 0 (the first) to 1.",
-        "This file has literals of the log." if report.kept_values else none,
+        "This file has literals of the log." if report.kept_values else f"{none}no column.",
         *(f"Warning: {warning}." for warning in report.warnings),
         *([] if report.ordered else [lost]),
     ]
