@@ -190,8 +190,8 @@ def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
 def encoded(document: RunDocument) -> bytes:
     """Encode a whole document."""
     lines, digest = [], b""
-    end = [document.end] if document.end else []
-    for record in (document.header, *document.starts, *document.failures, *document.resumes, *end):
+    records = (document.header, *document.starts, *document.failures, *document.resumes, document.end)
+    for record in filter(None, records):
         line, digest = sealed(msgspec.json.encode(record), digest)
         lines.append(line)
     return b"".join(lines)
@@ -211,13 +211,13 @@ def counted(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 def of_run(run: str | None, results: Path) -> Path:
     """Find a run's document by its path or its id; the newest one's. Raises InputError."""
-    paths = [path for path in find(results) if run in (None, stem(path))][-1:]
-    if run is None and not paths:
+    if paths := [path for path in find(results) if run in (None, stem(path))]:
+        return paths[-1]
+    if run is None:
         raise InputError(f"{results}: no run document found; `shootout run` makes one")
-    given = Path(run or "")
-    if not paths and not given.is_file():
+    if not Path(run).is_file():
         raise InputError(f"run {run!r}: neither a run document nor the id of one in {results}")
-    return paths[0] if paths else given
+    return Path(run)
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:

@@ -94,19 +94,14 @@ def _read(path: Path) -> RunDocument:
         raise InputError(f"{path}:1: the run has no blocks")
     if header.planned and len(header.planned.workloads) * len(header.planned.threads) > BLOCKS_MAX:
         raise InputError(f"{path}:1: planned: more than {BLOCKS_MAX} blocks")
-    parts = header.parts or (
-        Part(
-            run=header.run,
-            started=header.started,
-            finished=end.finished if end else "",
-            elapsed_s=end.elapsed_s if end else 0.0,
-            interrupted=end is None or end.interrupted,
-            seed=header.seed,
-            runner=header.runner,
-            servers=header.servers,
-            blocks=tuple(block.key for block in header.blocks),
-        ),
+    whole = Part(
+        finished=end.finished if end else "",
+        elapsed_s=end.elapsed_s if end else 0.0,
+        interrupted=end is None or end.interrupted,
+        blocks=tuple(block.key for block in header.blocks),
+        **{name: getattr(header, name) for name in ("run", "started", "seed", "runner", "servers")},
     )
+    parts = header.parts or (whole,)
     try:
         for part in parts:
             _time(part.started)

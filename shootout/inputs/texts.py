@@ -99,19 +99,15 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     """Merge both tables; the one above wins, and is alone where it is of another `type`."""
     if below.get("type", above.get("type")) != above.get("type", below.get("type")):
         return dict(above)
-    result = {**below, **above}
-    for key in below.keys() & above.keys():
-        if isinstance(below[key], dict) and isinstance(above[key], dict):
-            result[key] = merged(below[key], above[key])
-    return result
+    tables = (key for key in below if isinstance(below[key], dict) and isinstance(above.get(key), dict))
+    return {**below, **above, **{key: merged(below[key], above[key]) for key in tables}}
 
 
 def policy(flag: str, text: str) -> Policy:
     """Read the policy in a .toml file."""
-    path = Path(text)
-    if path.suffix != ".toml":
+    if not text.endswith(".toml"):
         raise InputError(f"{flag} {text}: expected a .toml file")
-    return toml.load(path, Policy)
+    return toml.load(Path(text), Policy)
 
 
 def _is_in(text: str, allowed: range) -> bool:

@@ -50,16 +50,8 @@ CLOSED_LOOP = Load()  # without think time
 _FRAME = ("begin", "commit", "rollback")
 _SWITCH = range(2)
 _PARAMETERS_MAX = 65_535  # in a prepared statement
-_EFFECTS: dict[str, Effect] = {
-    "SELECT": "read",
-    "SHOW": "read",
-    "INSERT": "write",
-    "UPDATE": "write",
-    "DELETE": "write",
-    "REPLACE": "write",
-    "LOAD": "write",
-    "CALL": "write",  # most procedures do
-}
+_WRITE = ("INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL")  # as most procedures do
+_EFFECTS: dict[str, Effect] = {"SELECT": "read", "SHOW": "read"} | dict.fromkeys(_WRITE, "write")
 
 _NAMES_NUMBERS = re.compile(rf"\b{NUMBERS}\b", re.IGNORECASE)
 _MAKES_NUMBERS = re.compile(
@@ -82,8 +74,8 @@ def without_protocol(name: str) -> str:
 def name_from(name_or_file: str) -> str:
     """Name the workload with its protocol suffix, if any; for a file without folder and ending."""
     name = without_protocol(name_or_file)
-    is_file = name.endswith((".toml", ".sql"))
-    return (Path(name).stem if is_file else name) + name_or_file.removeprefix(name)
+    stem = Path(name).stem if name.endswith((".toml", ".sql")) else name
+    return stem + name_or_file.removeprefix(name)
 
 
 def shipped() -> dict[str, str]:
@@ -130,10 +122,8 @@ def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
 
 def reads_numbers(workload: Workload) -> bool:
     """Whether an own workload names the table of numbers without making one of this name itself."""
-    if workload.dataset != "own":
-        return False
     made = any(map(_MAKES_NUMBERS.search, workload.setup))
-    return not made and any(map(_NAMES_NUMBERS.search, _texts(workload)))
+    return workload.dataset == "own" and not made and any(map(_NAMES_NUMBERS.search, _texts(workload)))
 
 
 def uses_files(workload: Workload) -> bool:
@@ -182,23 +172,16 @@ def _checks(scope: Scope) -> tuple[Check, ...]:
 
 def _filled(where: str, scope: Scope, sql: str, thread: int | None = None) -> str:
     text = scope.text(where, sql, thread)
-    _first_word(where, text)  # it must be a statement
+    _verb(where, text)  # it must be a statement
     return text
 
 
-def _first_word(where: str, sql: str) -> str:
-    word = _FIRST_WORD.match(sql)
-    if word is None:
-        raise FieldError(where, f"is not a statement: {sql!r}")
-    return word[1].upper()
-
-
 def _verb(where: str, sql: str) -> str:
-    word = _first_word(where, sql)
-    if word != "WITH":
-        return word
-    writing = _WRITING.search(QUOTED.sub("", sql))
-    return writing[1].upper() if writing else "SELECT"
+    if (word := _FIRST_WORD.match(sql)) is None:
+        raise FieldError(where, f"is not a statement: {sql!r}")
+    if word[1].upper() == "WITH":
+        word = _WRITING.search(QUOTED.sub("", sql))
+    return word[1].upper() if word else "SELECT"
 
 
 def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
@@ -216,13 +199,14 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
     _checks(scope)
     session = tuple(_filled(f"session[{i}]", scope, sql) for i, sql in enumerate(workload.session))
     scope.check_all_used()
-    of_sbtest = dataset.kind == "sbtest"
+    tables, rows = (dataset.tables, dataset.rows) if dataset.kind == "sbtest" else (1, 1)
+    closed = Closed(think_s=load.think_s, exponential=load.think == "exponential")
     return Program(
-        tables=dataset.tables if of_sbtest else 1,
-        rows=dataset.rows if of_sbtest else 1,
+        tables=tables,
+        rows=rows,
         distribution=workload.distribution,
         prepared=prepared,
-        pace=_pace(load),
+        pace=closed if load.rate is None else Open(rate=load.rate, poisson=load.arrivals == "poisson"),
         reconnect=load.reconnect,
         connects=workload.connects,
         kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
@@ -231,12 +215,6 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
         columns=tuple(scope.columns),
         session=session,
     )
-
-
-def _pace(load: Load) -> Closed | Open:
-    if load.rate is None:
-        return Closed(think_s=load.think_s, exponential=load.think == "exponential")
-    return Open(rate=load.rate, poisson=load.arrivals == "poisson")
 
 
 def _transaction(
@@ -289,8 +267,7 @@ def _statement(
     effect = _EFFECTS.get(verb, "other")
     if statement.name in _FRAME:
         raise FieldError(f"{where}.name", f"{statement.name!r} is reserved for what the engine sends itself")
-    if kinds.setdefault(statement.name, effect) != effect:
-        before = kinds[statement.name]
+    if (before := kinds.setdefault(statement.name, effect)) != effect:
         what = f"{statement.name!r} is a {effect} here and a {before} earlier; rename one"
         raise FieldError(f"{where}.name", what)
     pieces = scope.pieces(f"{where}.sql", statement.sql)

@@ -31,6 +31,9 @@ FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
 
+# Fields of a report that the log has, too.
+_OF_LOG = ("transactions", "connections", "think_s", "ordered", "lost_begins", "lost_commits")
+
 # Statements that a workload cannot send again and again, by their first words, and why.
 _UNSENT = {
     "changes tables": "CREATE DROP ALTER TRUNCATE RENAME ANALYZE OPTIMIZE REPAIR CHECK",
@@ -135,16 +138,11 @@ def learn(
         rows=dict(known.rows),
         statements=_said(statements, bound),
         left_out=left_out,
-        transactions=log.transactions,
         kinds=len(sequences),
         per_transaction=mean_statements(sequences),
-        connections=log.connections,
-        think_s=log.think_s,
-        ordered=log.ordered,
         kept_values=keep,
-        lost_begins=log.lost_begins,
-        lost_commits=log.lost_commits,
         warnings=tuple(warnings(log)),
+        **{name: getattr(log, name) for name in _OF_LOG},
     )
     return writing.text(workload, _head(report), notes), report
 
