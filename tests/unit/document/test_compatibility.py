@@ -117,10 +117,7 @@ def test_a_fingerprint_outlives_a_reboot(tmp_path: Path) -> None:
             {"proc/cpuinfo": "cpu family : 25\nmodel : 1\nmodel name : AMD EPYC\nflags : hypervisor"},
             "processor's family and model 25/17, now 25/1",
         ),
-        (
-            {"proc/self/mountinfo": "27 1 254:0 / / rw - xfs /dev/vda rw"},
-            "file system ext4, now xfs",
-        ),
+        ({"proc/self/mountinfo": "27 1 254:0 / / rw - xfs /dev/vda rw"}, "file system ext4, now xfs"),
     ],
 )
 def test_what_must_not_be_compared_differs_by_name(

@@ -13,11 +13,7 @@ from msgspec.structs import replace
 
 from shootout.inputs import workload
 from shootout.model.plan import DatasetSize, Load
-from shootout.model.program import (
-    Numbers,
-    ProgramColumn,
-    ProgramLearned,
-)
+from shootout.model.program import Numbers, ProgramColumn, ProgramLearned
 from shootout.model.workload import (
     Group,
     Integer,

@@ -10,13 +10,7 @@ from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
 from shootout.model.plan import Dataset, DatasetSize, Load
-from shootout.model.program import (
-    Closed,
-    Open,
-    Program,
-    ProgramKind,
-    ProgramStatement,
-)
+from shootout.model.program import Closed, Open, Program, ProgramKind, ProgramStatement
 from shootout.model.value import Protocol
 from shootout.model.workload import (
     Check,

@@ -51,12 +51,7 @@ def built(
         statements.append(Statement(f"s{number}", template, shapes, bound.slots, bound.outputs, labels))
     builder = Builder(statements, learner)
     sequence = LogSequence(
-        statements=tuple(order),
-        count=1,
-        explicit=True,
-        links=links,
-        constants=constants,
-        rows_sent=rows_sent,
+        statements=tuple(order), count=1, explicit=True, links=links, constants=constants, rows_sent=rows_sent
     )
     return builder.transaction(sequence, 1), builder
 
