@@ -18,7 +18,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
+    from shootout.report.site.answers import AnswerListPage
 
 
 class Count(Capability):
@@ -52,7 +52,7 @@ class Count(Capability):
         """Judge a count; its base is by default its first server."""
         return answer.answer(judge.compare(COUNTS.read(path), base))
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
         """Make the pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
         every = ((each.document.run, answer.answer(each, runs)) for each in counted)
