@@ -58,10 +58,10 @@ def setup(comparison: Comparison) -> str:
     kinds = {block.dataset.partition("-")[0] for block in header.blocks}
     starts = [c.figures.starts for c in comparison.cells if c.figures]
     here = "On this machine" if len(header.runners) == 1 else "On these machines"
+    reading = f" ({len(place.reading)} in read-only cells of several threads)" if place.reading else ""
     parts = [
-        f"{here}: {counted(len(place.servers), 'CPU')} for servers",
-        f"{len(place.reading)} under several threads that only read" if place.reading else "",
-        f"{len(place.client)} for the load",
+        f"{here}: servers on {counted(len(place.servers), 'CPU')}{reading}",
+        f"load on {counted(len(place.client), 'CPU')}",
         f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
         counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
         *_durability(header.servers[0] if header.servers else None),
@@ -111,12 +111,12 @@ def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Itera
         for name in unasked if base.build != head.build else ():
             if differences.rank(name) < differences.COSTLY:
                 effective = next((s.effective for s in base.settings if s.name == name), None)
-                what = f"{name} ({'absent' if effective is None else effective} there)"
+                what = f"{name} ({'absent' if effective is None else effective})"
                 servers.setdefault(base.label, {}).setdefault(what, []).append(head.label)
     for base_label, by_setting in servers.items():
         ranked = sorted(by_setting, key=lambda what: differences.rank(what.partition(" ")[0]))
         named = "; ".join(f"{what} on {', '.join(by_setting[what])}" for what in ranked[:DEFAULTS_SHOWN])
-        yield f"Other defaults than on {base_label}: {named}"
+        yield f"Defaults that differ from {base_label}'s (in parentheses): {named}"
 
 
 def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
@@ -125,10 +125,10 @@ def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bo
     if asked:
         yield f"{both} differ in: {', '.join(asked)}"
     if unasked and base.build and base.build == head.build:
-        yield f"{both} also differ in what nobody asked for: {', '.join(unasked)}"
+        yield f"{both} also differ in settings that were not requested: {', '.join(unasked)}"
     elif unasked and defaults:
         more = f" and {len(unasked) - DEFAULTS_SHOWN} more" if len(unasked) > DEFAULTS_SHOWN else ""
-        yield f"{both} have other defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
+        yield f"{both} differ in the defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
 
 
 def _pace(load: Load) -> list[str]:

@@ -119,15 +119,15 @@ def _claim(names: Sequence[str], cells: Sequence[CellComparison]) -> tuple[str, 
 def _undecided(name: str, base: str, servers: str, cells: Sequence[CellComparison]) -> tuple[str, str]:
     both = f"{name} and {base}" if name else f"{base} and the other {servers}"
     sides = [(side, sum(c.leaning == side for c in cells)) for side in ("slower", "faster")]
-    if likely := " and ".join(f"{side} in {count}" for side, count in sides if count):
-        one = f"{name} is likely {likely} of {counted(len(cells), 'cell')} than {base}, unproven"
+    if likely := " and ".join(f"{side} than {base} in {count}" for side, count in sides if count):
+        one = f"{name} is likely {likely} of {counted(len(cells), 'cell')}, unproven"
         return one if name else f"No proven difference between {both}", ""
     if all(c.verdict is not Verdict.EQUIVALENT and len(c.per_start) < 2 for c in cells):
-        return f"No verdict on {both}: too few starts", ""
+        return f"Too few starts for a verdict on {both}", ""
     if hiding := _noisy(cells):
         least, most = (plain_percent(-math.expm1(-each), 0) for each in (min(hiding), max(hiding)))
         size = most if least == most else f"{least.removesuffix(' %')} to {most}"
-        why = f"{len(hiding)} could hide a change of {size}"
+        why = f"{counted(len(hiding), 'cell')} could hide a change of {size}"
         return f"Too noisy to compare {f'{name} with {base}' if name else both}", why
     return f"No significant difference between {both}", ""
 

@@ -117,10 +117,10 @@ def _fitness(report: Report) -> str:
     marked = sum(not finding.fit for finding in report.findings)
     disturb = f"; {counted(marked, 'disturbance')}, marked ! below" if marked else ""
     if not report.noise:
-        remedy = "`shootout doctor --calibrate`, or any larger run, tells which losses it can see"
-        return f"no A/A cells measured on this runner yet: {remedy}{disturb}"
+        remedy = "`shootout doctor --calibrate`, or any longer run, measures which losses this runner can see"
+        return f"no A/A cells measured yet: {remedy}{disturb}"
     if report.visible is None:
-        return f"unfit: one of five runs, or more, would miss a loss of {100 * CHANGES[-1]:g} %{disturb}"
+        return f"unfit: at least one run in five would miss a loss of {100 * CHANGES[-1]:g} %{disturb}"
     minutes = f" in {report.budget_min:g} minutes" if report.budget_min is not None else ""
     return f"fit to see losses of {100 * report.visible:g} %{minutes}{disturb}"
 
@@ -157,7 +157,8 @@ def cache(contents: Contents) -> Answer:
     lines = [f"{size(contents.total_bytes)} of {size(contents.limit_bytes)}"]
     if any(entry.state == "broken" for entry in contents.entries):
         lines.append(
-            "broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"
+            "broken: incomplete or changed; the next run that needs the entry replaces it, and "
+            "`shootout cache clear` removes it"
         )
     columns = ("kind", "content", "size", "last used", "state")
     table = Table(columns, rows, whole=True)

@@ -24,7 +24,7 @@ class NoEffect:
 
     def line(self, head: str) -> str:
         """All of it about one of several heads; empty if there is nothing to say."""
-        who = f"{head} is {self.itself} itself" if self.itself else head
+        who = f"{head} is the same server as {self.itself}" if self.itself else head
         return f"{who}: {', '.join(self.sentences)}" if self.sentences else ""
 
 
@@ -54,11 +54,11 @@ def _sentences(base: ServerRecord, head: ServerRecord, header: RunHeader) -> Ite
             if record.differs:
                 yield f"{server.label} has {name} = {record.effective or 'nothing'}, not {value} as requested"
             elif beside is not None and _alike(record, beside):
-                by = "the default"
+                by = "by default"
                 if any(each.requested is not None for each in _records(other, variable(name))):
-                    by = f"as the settings {other.settings_name} have it"
+                    by = f"as in the settings {other.settings_name}"
                     covered.setdefault(other, []).append(part)
-                yield f"{name} is {value} on {base.label} and {head.label}, {by}"
+                yield f"{name} is {value} on both {base.label} and {head.label}, {by}"
     for other, parts in covered.items():
         added = "+".join(_added(other, header))
         bare = f"{other.reference.removesuffix(f'@{added}')}@{DEFAULTS}"

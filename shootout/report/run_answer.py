@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -48,6 +49,7 @@ PRINTED_WARNINGS = (
     *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
     *("settings-left-out", MODES_DROPPED),
 )
+_P_VALUE = re.compile(r"(p = \S+) after")  # in a reason: each cell has its own
 
 
 def answer(
@@ -181,7 +183,9 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     undecided: dict[str, list[str]] = {}
     for c in comparison.cells:
         if why := wording.undecided(c):
-            undecided.setdefault(why, []).append(name(c))
+            p_value = _P_VALUE.search(why)
+            own = f" ({p_value[1]})" if p_value else ""
+            undecided.setdefault(_P_VALUE.sub("p after", why), []).append(f"{name(c)}{own}")
     sign = SYMBOLS[Verdict.INCONCLUSIVE]
     yield from (f"{sign} {'; '.join(names)}: {why}" for why, names in undecided.items())
 
@@ -254,7 +258,7 @@ def _point(comparison: Comparison, c: CellComparison, sections: Sections) -> Poi
     if c.verdict is Verdict.IMPROVED:
         return Point(text)
     title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
-    items = tuple(f"{title.removesuffix('s')}: {cause}" for cause in causes)
+    items = tuple(f"{title}: {cause}" for cause in causes)
     return Point(text, items or ((f"{title}:",) if command else ()), (command,) if command else ())
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from shootout.analysis import gate, ledger, metrics
 from shootout.analysis.remaining import remaining
@@ -112,23 +113,20 @@ def explain_gate(comparison: Comparison) -> str:
         return ""
     rate, policy = comparison.false_alarms, comparison.policy
     if state == "refuted":
-        after = f"{counted(rate.alarms, 'false alarm')} in {counted(rate.cells, 'A/A cell')}"
-        rule = (
-            f"after {after}, more than {share(policy.false_alarms_max)} of gates alarm by chance, so only "
-            "a confirmed regression whose whole interval lies beyond three margins does"
-        )
+        seen = f"{counted(rate.alarms, 'false alarm')} in {counted(rate.cells, 'A/A cell')}"
+        why = f"{seen} show that more than {share(policy.false_alarms_max)} of gates alarm by chance, so"
     else:
-        more = counted(ledger.cells_needed(rate, policy), "more time" if rate.cells else "time")
-        rule = (
-            f"until a server has been compared with itself {more} without a false alarm (A/A cells; shootout "
-            "doctor --calibrate measures them), only a confirmed regression whose whole interval lies beyond "
-            "the margin does"
-        )
+        more = counted(ledger.cells_needed(rate, policy), "more A/A cell" if rate.cells else "A/A cell")
+        calibrate = "(shootout doctor --calibrate measures them)"
+        unknown = f"this runner's false-alarm rate is unknown until {more} show no false alarm {calibrate}"
+        why = f"{unknown}; until then,"
+    beyond = "three margins" if state == "refuted" else "the margin"
+    rule = f"{why} only a confirmed regression whose whole interval lies beyond {beyond} counts"
     regressed = [c for c in comparison.cells if c.verdict is Verdict.REGRESSED and c.acknowledged is None]
     if not regressed:
         return f"No regression fails the gate: {rule}"
     failing = sum(gate.counts(c, comparison) for c in regressed)
-    verb = "fails" if failing == 1 else "fail"
+    verb = "fail" if failing > 1 else "fails"
     return f"{failing or 'None'} of {counted(len(regressed), 'regression')} {verb} the gate: {rule}"
 
 
@@ -148,21 +146,23 @@ def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
 
 
 def causes_title(c: CellComparison) -> str:
-    """The title above a cell's causes."""
-    if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        return "Likely causes" if len(c.causes) > 1 else "Likely cause"
-    return "Changes without a verdict on throughput"
+    """The title of a cell's causes, above them or before each."""
+    changed = c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+    return "Likely cause" if changed else "Changed without a verdict on throughput"
 
 
 def causes(c: CellComparison) -> tuple[str, ...]:
     """The likely causes of a cell's change, or what changed without one; those that explain little say so."""
+    return tuple(f"{cause(each)}{', explains little' if _is_little(each, c) else ''}" for each in c.causes)
+
+
+def _is_little(part: Cause, c: CellComparison) -> bool:
+    """Whether a cause explains little of the change that was decided."""
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED) or (decided := decisive(c)) is None:
-        return tuple(map(cause, c.causes))
+        return False
     metric, ratio = decided
     whole = 1 / ratio.estimate - 1 if metric == THROUGHPUT else ratio.estimate - 1
-    return tuple(
-        f"{cause(each)}{', explains little' if each.share / whole < LITTLE else ''}" for each in c.causes
-    )
+    return part.share / whole < LITTLE
 
 
 def change_sentence(c: CellComparison) -> str:
@@ -195,10 +195,12 @@ def leading_causes(
 ) -> tuple[str, tuple[str, ...], str]:
     """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
 
-    Explanations come first; without one, the likely causes. All are empty where the evidence is enough.
+    Explanations come first, after the statement that most of the change is in; without one, the likely
+    causes. All are empty where the evidence is enough.
     """
     if explained := tuple(section.cause for section in sections if section.cause):
-        return "Cause", explained, ""
+        statements = (each for each in c.causes if each.kind == "statement" and not _is_little(each, c))
+        return "Cause", (*map(cause, islice(statements, 1)), *explained), ""
     if likely := [
         text for each, text in zip(c.causes, causes(c), strict=True) if not evidence.has(c, each.name)
     ]:

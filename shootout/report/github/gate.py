@@ -32,7 +32,7 @@ def decide(run: Run) -> Answer:
     group = run.of_event("merge_group")
     head = given["sha"] or (pull["head"]["sha"] if pull else group.get("head_sha", ""))
     if answer["other"]:
-        why = "the pull request got another label, title or text"
+        why = "only the pull request's labels, title or text changed"
     elif given["label"] and not _has(pull, given["label"]):
         why = f"the pull request does not have the label {given['label']}"
         answer["other"] = bool(number) and _another_has(run, head)
@@ -95,7 +95,8 @@ def _check_fork(run: Run, *, reviewed: bool) -> None:
     builds = run.inputs["build"] or run.inputs["base-artifact"]
     if not builds and run.inputs["base"].startswith("path:base/"):
         raise InputError(
-            "Nothing builds the base: GitHub passes no variables to a fork's run; write the command."
+            "Nothing builds the base: GitHub passes no variables to a fork's run. "
+            "Write the build command into the workflow."
         )
 
 
@@ -119,7 +120,7 @@ def _merge(run: Run, number: str, head: str) -> Answer:
         merged = ""
         run.pause(seconds)
     else:
-        raise InputError(f"GitHub has not merged {head} with its base: do they conflict?")
+        raise InputError(f"GitHub has not merged {head} with its base: resolve conflicts, if any, and push.")
     if number and not into:
         into = run.get(f"pulls/{number}")["base"]["ref"]
     return {"base": run.of_event("merge_group").get("base_sha") or base, "head": merged, "into": into}

@@ -87,7 +87,7 @@ def sync(
             existing.setdefault(key, old)
     missing = [new for key, new in wanted.items() if key not in existing]
     if held := [new for new in missing if hold and not new.confirmed]:
-        yield f"held back, as nothing confirms them yet: {len(held)}"
+        yield f"held back until a bisection confirms them: {len(held)}"
         missing = [new for new in missing if new.confirmed]
     for new in missing[:OPENED_MAX]:
         yield f"opened {repository.open(new.title, new.body, LABEL)}"

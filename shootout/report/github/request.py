@@ -31,7 +31,7 @@ def answer(run: Run) -> Answer:
         return {}
     if run.get(f"collaborators/{author}/permission")["permission"] not in ("admin", "write"):
         # Not said there, where anybody could make the bot write without an end.
-        raise InputError("Only people who may write to this repository can ask.")
+        raise InputError("Only users with write access to this repository can request a measurement.")
     with suppress(MeasureError):
         run.send("POST", f"issues/comments/{comment['id']}/reactions", content="eyes")
     pull = run.get(f"pulls/{number}")
@@ -64,19 +64,19 @@ def regression(run: Run) -> Answer:
     if (bool(good), bool(bad), bool(issue)) not in ((True, True, False), (False, False, True)) or (
         issue and re.fullmatch("[0-9]+", issue) is None
     ):
-        raise InputError("Expected good and bad, or the number of an issue.")
+        raise InputError("Expected either two commits, good and bad, or the number of an issue.")
     if not issue:
         return {}
     body = run.get(f"issues/{issue}")["body"] or ""
     found = re.match("<!-- shootout: regression ([0-9a-f]{16}) -->", body)
     if found is None:
-        raise InputError(f"Issue {issue} is about no regression.")
+        raise InputError(f"Issue {issue} was not opened by shootout for a regression.")
     return {"regression": found[1]}
 
 
 def _check(run: Run, pull: Record) -> None:
     if is_foreign(pull, run.repository):
-        raise InputError("The pull request comes from a fork or a bot: ask with a label.")
+        raise InputError("The pull request comes from a fork or a bot: request it with a label.")
     if pull["state"] != "open":
         raise InputError("The pull request is not open.")
     if pull.get("mergeable") is False:
@@ -87,7 +87,7 @@ def _read(words: Iterable[str]) -> dict[str, str]:
     asked = dict(word.partition("=")[::2] for word in words)
     if not all(name in ASKS and _VALUE.fullmatch(value) for name, value in asked.items()):
         names = ", ".join(f"`{name}=`" for name in ASKS[:-1])
-        raise InputError(f"Not understood: expected {names} or `{ASKS[-1]}=` before plain values.")
+        raise InputError(f"Expected NAME=VALUE with {names} or `{ASKS[-1]}=`, and no quotes or spaces.")
     return asked
 
 
@@ -98,7 +98,7 @@ def _announce(run: Run, number: int, text: str) -> int:
     old = known["body"] if known else ""
     announced, between, before = old.partition(BEFORE)
     if WAITING.partition("{}")[0] in announced:
-        text += " It replaces the request before it, which had not ended."
+        text += " It replaces an earlier request that had not ended."
     old = before if between else old.removeprefix(MARKER)
     body = f"{MARKER}\n{WAITING.format(run.id)}\n{text} [The run]({run.link})\n\n{BEFORE}{old}"
     if known:
@@ -115,8 +115,8 @@ def _wait(run: Run) -> str:
     measured = [job["status"] == "completed" for job in _named(jobs, "Measure")]
     shards = [job["status"] == "completed" for job in _named(jobs, r"Measure \d+/\d+")]
     before = len(_named(jobs, "Decide")) - sum(measured) + len(shards) - sum(shards)
-    few = {0: "Nothing is before it", 1: "One measurement is before it"}
-    text = few.get(before, f"{before} measurements are before it")
+    few = {0: "No measurement is queued before it", 1: "One measurement is queued before it"}
+    text = few.get(before, f"{before} measurements are queued before it")
 
     artifacts = run.get("actions/artifacts?per_page=100")["artifacts"]
     ids = {each["workflow_run"]["id"] for each in artifacts if each["name"].startswith("shootout-")}
@@ -129,7 +129,7 @@ def _wait(run: Run) -> str:
     for job in _named(ended, "Build (base|head)"):
         builds.setdefault(job["run"], []).append(job)
     seconds = _median([_seconds(each) for each in builds.values()] or [0]) + (before + 1) * _median(took)
-    return f"{text}, and by earlier runs the result comes in about {-int(-seconds // 60)} minutes."
+    return f"{text}; judging by earlier runs, the result takes about {-int(-seconds // 60)} minutes."
 
 
 def _jobs(run: Run, ids: Iterable[str]) -> Iterator[Record]:

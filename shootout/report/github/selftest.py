@@ -69,7 +69,7 @@ def examine(run: Run) -> Answer:
         listed = ", then ".join(each["conclusion"] for each in checks if each["name"].endswith(" / Twice"))
     except MeasureError as error:
         listed = str(error)
-    run.sum_up(f"| of a failed and a later successful check of one name, GitHub lists | {listed} |")
+    run.sum_up(f"| listed checks of one name, after a failed and a successful one | {listed} |")
     return {}
 
 

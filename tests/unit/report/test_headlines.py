@@ -71,12 +71,12 @@ def test_headlines(verdicts: list[tuple[Verdict, float | None]], expected: str) 
 
 def test_what_is_likely_or_was_hardly_measured_is_no_absence_of_a_difference() -> None:
     undecided = a_comparison_of((Q, 0.8), (Q, 1.05), (Q, 0.99))
-    too_few = "No verdict on HEAD and BASE: too few starts: "
+    too_few = "Too few starts for a verdict on HEAD and BASE: "
     assert headline(undecided).startswith(too_few)
     assert headline(a_comparison_of((Q, 0.8), (F, None))).startswith(too_few)
     likely = leaning(undecided, "slower", "faster", None)
     assert headline(likely).startswith(
-        "HEAD is likely slower in 1 and faster in 1 of 3 cells than BASE, unproven: "
+        "HEAD is likely slower than BASE in 1 and faster than BASE in 1 of 3 cells, unproven: "
     )
     assert str(run_answer.mark(likely.cells[1])) == "▽ likely slower, unproven"
     equal = leaning(undecided, None, None, None)
@@ -110,7 +110,7 @@ def test_margins_are_those_of_the_cells() -> None:
     ("losses", "expected"),
     [
         ((0.3, 0.105, 0.01), "Too noisy to compare HEAD with BASE: 2 of 3 cells inconclusive, 1 equivalent; "
-                            "2 could hide a change of 10 to 30 %"),
+                            "2 cells could hide a change of 10 to 30 %"),
         ((0.3, 0.04, 0.01), "No significant difference between HEAD and BASE: 2 of 3 cells inconclusive, "
                             "1 equivalent"),
     ],
@@ -249,4 +249,4 @@ def test_too_few_starts_are_no_absence_of_a_difference() -> None:
     comparison = comparison_of({"m1": {"oltp_read_only": [(Q, 0.9)]}, "m2": {"oltp_read_only": [(Q, 0.9)]}})
     cells = tuple(replace(c, per_start=(0.9,)) for c in comparison.cells)
     claim, _ = said_of_all(replace(comparison, cells=cells))
-    assert claim == "No verdict on BASE and the other 2 servers: too few starts"
+    assert claim == "Too few starts for a verdict on BASE and the other 2 servers"

@@ -95,7 +95,7 @@ def test_likely_causes_and_what_verdicts_are_worth_are_said() -> None:
         return " ".join(text.split())
 
     assert as_shown(wording.explain_gate(run.comparison)) in overview
-    assert "fail the gate: until" in overview
+    assert "fails the gate: this runner" in overview
     assert f"likely cause: {as_shown(causes[0])}" in overview
     assert overview.index("likely cause") < overview.index("Measure it again") < overview.index("Verdicts")
     assert as_shown(f"Likely cause {causes[0]}") in cell
