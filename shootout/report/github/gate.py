@@ -74,7 +74,7 @@ def _are_ignored(run: Run, head: str) -> bool:
     if not base or not patterns:
         return False
     try:
-        files = run.get(f"compare/{base}...{head}").get("files") or ()
+        files = run.api.get(f"compare/{base}...{head}").get("files") or ()
     except MeasureError:
         return False
     names = [name for file in files for name in (file["filename"], file.get("previous_filename")) if name]
@@ -86,7 +86,7 @@ def _check_fork(run: Run, *, reviewed: bool) -> None:
     environment = run.inputs["environment"]
     if reviewed:
         try:
-            rules = run.get(f"environments/{environment}")["protection_rules"]
+            rules = run.api.get(f"environments/{environment}")["protection_rules"]
         except MeasureError:
             rules = ()
         if not any(rule["type"] == "required_reviewers" for rule in rules):
@@ -109,10 +109,10 @@ def _merge(run: Run, number: str, head: str) -> Answer:
     into = (run.of_event("pull_request").get("base") or {}).get("ref", "")
     for seconds in (*PAUSES_S, 0):
         try:
-            merged = merged or run.get(f"git/ref/pull/{number}/merge")["object"]["sha"]
-            base, *heads = [each["sha"] for each in run.get(f"git/commits/{merged}")["parents"]]
+            merged = merged or run.api.get(f"git/ref/pull/{number}/merge")["object"]["sha"]
+            base, *heads = [each["sha"] for each in run.api.get(f"git/commits/{merged}")["parents"]]
             edited = run.event.get("action") == "edited"
-            moved = edited and run.get(f"git/ref/heads/{into}")["object"]["sha"] != base
+            moved = edited and run.api.get(f"git/ref/heads/{into}")["object"]["sha"] != base
             if not number or (heads == [head] and not moved):
                 break
         except MeasureError:
@@ -122,5 +122,5 @@ def _merge(run: Run, number: str, head: str) -> Answer:
     else:
         raise InputError(f"GitHub has not merged {head} with its base: resolve conflicts, if any, and push.")
     if number and not into:
-        into = run.get(f"pulls/{number}")["base"]["ref"]
+        into = run.api.get(f"pulls/{number}")["base"]["ref"]
     return {"base": run.of_event("merge_group").get("base_sha") or base, "head": merged, "into": into}

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from shootout import figures
 from shootout.characters import visible
 from shootout.model.history import Regression
-from shootout.report.github.repository import Repository, Text
+from shootout.report.github.repository import Repository
+from shootout.report.github.workflow import Record
 from shootout.writers.markdown import code, escaped, table
 
 LABEL = "performance regression"
@@ -80,9 +81,9 @@ def sync(
     )
     wanted = {issue.key: issue for issue in issues}
     keys = {regression.issue for regression in lasting}
-    existing: dict[str, Text] = {}
+    existing: dict[str, Record] = {}
     for old in repository.issues(LABEL, MARKER):
-        key = (old.body or "").removeprefix(MARKER).partition(" ")[0]
+        key = old["body"].removeprefix(MARKER).partition(" ")[0]
         if only in ("", key):
             existing.setdefault(key, old)
     missing = [new for key, new in wanted.items() if key not in existing]
@@ -96,23 +97,19 @@ def sync(
     for key, old in existing.items():
         if key in wanted:
             new = wanted[key]
-            if (old.title, _lines(old.body)) != (new.title, _lines(new.body)):
-                repository.update(old.number, new.title, new.body)
-                yield f"updated {old.html_url}"
+            # GitHub changes the ends of lines.
+            if (old["title"], old["body"].splitlines()) != (new.title, new.body.splitlines()):
+                repository.update(old["number"], new.title, new.body)
+                yield f"updated {old['html_url']}"
         elif key in keys:
-            repository.close(old.number, "not_planned", "Acknowledged: it no longer fails the gate.")
-            yield f"closed {old.html_url}"
+            repository.close(old["number"], "not_planned", "Acknowledged: it no longer fails the gate.")
+            yield f"closed {old['html_url']}"
         elif complete:
             recovered = "Recovered: the newest runs are back within the margin."
-            repository.close(old.number, "completed", recovered)
-            yield f"closed {old.html_url}"
+            repository.close(old["number"], "completed", recovered)
+            yield f"closed {old['html_url']}"
         else:
-            yield f"left open, as a run document is missing: {old.html_url}"
-
-
-def _lines(body: str | None) -> list[str]:
-    """The lines without their endings, which GitHub changes."""
-    return (body or "").splitlines()
+            yield f"left open, as a run document is missing: {old['html_url']}"
 
 
 def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find) -> Issue:

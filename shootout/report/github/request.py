@@ -9,6 +9,7 @@ from datetime import datetime
 from itertools import chain
 
 from shootout.errors import InputError, MeasureError
+from shootout.report.github.repository import Repository
 from shootout.report.github.workflow import Answer, Record, Run, is_foreign
 
 ASKS = ("base", "head", "workloads", "threads", "budget")
@@ -29,18 +30,18 @@ def answer(run: Run) -> Answer:
     if words[:1] != ["/shootout"] or re.fullmatch("[A-Za-z0-9_-]+", author) is None:  # apps have other names
         print("no request")
         return {}
-    if run.get(f"collaborators/{author}/permission")["permission"] not in ("admin", "write"):
+    if run.api.get(f"collaborators/{author}/permission")["permission"] not in ("admin", "write"):
         # Not said there, where anybody could make the bot write without an end.
         raise InputError("Only users with write access to this repository can request a measurement.")
     with suppress(MeasureError):
-        run.send("POST", f"issues/comments/{comment['id']}/reactions", content="eyes")
-    pull = run.get(f"pulls/{number}")
+        run.api.ask("POST", f"issues/comments/{comment['id']}/reactions", content="eyes")
+    pull = run.api.get(f"pulls/{number}")
     asked = {name: run.inputs.get(name) or "" for name in ASKS}
     try:
         _check(run, pull)
         asked |= _read(words[1:])
     except InputError as error:
-        run.send("POST", f"issues/{number}/comments", body=f"Nothing is measured. {error}")
+        run.api.ask("POST", f"issues/{number}/comments", body=f"Nothing is measured. {error}")
         raise
     what = " ".join(f"`{name}={value}`" for name, value in asked.items() if value)
     said = _announce(run, number, f"**Asked:** {what}, for {pull['head']['sha']}. {_wait(run)}")
@@ -51,10 +52,10 @@ def answer(run: Run) -> Answer:
 def end(run: Run) -> Answer:
     """Say for comment.yml that nothing was measured, unless the result is there, or a newer request."""
     path = f"issues/comments/{run.inputs['comment']}"
-    body = run.get(path)["body"]
+    body = run.api.get(path)["body"]
     if WAITING.format(run.id) in body:
         text = f"{MARKER}\nNothing was measured: [the run]({run.link}) says why.\n\n"
-        run.send("PATCH", path, body=text + body.partition(BEFORE)[2])
+        run.api.ask("PATCH", path, body=text + body.partition(BEFORE)[2])
     return {}
 
 
@@ -67,7 +68,7 @@ def regression(run: Run) -> Answer:
         raise InputError("Expected either two commits, good and bad, or the number of an issue.")
     if not issue:
         return {}
-    body = run.get(f"issues/{issue}")["body"] or ""
+    body = run.api.get(f"issues/{issue}")["body"] or ""
     found = re.match("<!-- shootout: regression ([0-9a-f]{16}) -->", body)
     if found is None:
         raise InputError(f"Issue {issue} was not opened by shootout for a regression.")
@@ -93,17 +94,15 @@ def _read(words: Iterable[str]) -> dict[str, str]:
 
 def _announce(run: Run, number: int, text: str) -> int:
     """Write this above what the gate's comment says so far; returns the comment's id."""
-    comments = run.api.entries(f"issues/{number}/comments")
-    known = next((c for c in comments if c["user"]["type"] == "Bot" and c["body"].startswith(MARKER)), None)
-    old = known["body"] if known else ""
-    announced, between, before = old.partition(BEFORE)
-    if WAITING.partition("{}")[0] in announced:
-        text += " It replaces an earlier request that had not ended."
-    old = before if between else old.removeprefix(MARKER)
-    body = f"{MARKER}\n{WAITING.format(run.id)}\n{text} [The run]({run.link})\n\n{BEFORE}{old}"
-    if known:
-        return int(run.send("PATCH", f"issues/comments/{known['id']}", body=body)["id"])
-    return int(run.send("POST", f"issues/{number}/comments", body=body)["id"])
+
+    def body(old: str) -> str:
+        announced, between, before = old.partition(BEFORE)
+        replaces = WAITING.partition("{}")[0] in announced
+        said = f"{text} It replaces an earlier request that had not ended." if replaces else text
+        old = before if between else old.removeprefix(MARKER)
+        return f"{MARKER}\n{WAITING.format(run.id)}\n{said} [The run]({run.link})\n\n{BEFORE}{old}"
+
+    return int(Repository(run.repository, run.api).comment(number, MARKER, body)["id"])
 
 
 def _wait(run: Run) -> str:
@@ -118,7 +117,7 @@ def _wait(run: Run) -> str:
     few = {0: "No measurement is queued before it", 1: "One measurement is queued before it"}
     text = few.get(before, f"{before} measurements are queued before it")
 
-    artifacts = run.get("actions/artifacts?per_page=100")["artifacts"]
+    artifacts = run.api.get("actions/artifacts?per_page=100")["artifacts"]
     ids = {each["workflow_run"]["id"] for each in artifacts if each["name"].startswith("shootout-")}
     jobs = list(_jobs(run, map(str, sorted(ids, reverse=True)[:_EARLIER_MAX])))
     ended = [job for job in jobs if job["conclusion"] in ("success", "failure")]
