@@ -10,7 +10,7 @@ from msgspec import structs
 from shootout.analysis.warnings import OTHER_BASE
 from shootout.figures import counted
 from shootout.model.plan import Load
-from shootout.model.run import REMARK, RunHeader, ServerRecord
+from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import Comparison
 from shootout.numbers import number
 from shootout.settings import differences
@@ -48,7 +48,7 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
 def settings_of(header: RunHeader) -> str:
     """The settings of its servers, and what else is not as usual: runs that differ in it are no copies."""
     names = dict.fromkeys(server.settings_name for server in header.servers if not server.absent)
-    return ", ".join(filter(None, (f"settings {', '.join(filter(None, names))}", conditions(header))))
+    return ", ".join(filter(None, ("settings " + ", ".join(filter(None, names)), conditions(header))))
 
 
 def setup(comparison: Comparison) -> str:
@@ -57,6 +57,7 @@ def setup(comparison: Comparison) -> str:
     place, size = header.runner.placement, header.profile.dataset
     kinds = {block.dataset.partition("-")[0] for block in header.blocks}
     starts = [c.figures.starts for c in comparison.cells if c.figures]
+    made = counted(max(starts), "start") if starts else ""
     here = "On this machine" if len(header.runners) == 1 else "On these machines"
     reading = f" ({len(place.reading)} in read-only cells of several threads)" if place.reading else ""
     parts = [
@@ -65,22 +66,17 @@ def setup(comparison: Comparison) -> str:
         f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
         counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
         *_durability(header.servers[0] if header.servers else None),
-        _starts(min(starts), max(starts)) if starts else "",
+        f"{min(starts)} to {made}" if len({*starts}) > 1 else made,
         "every server returns the base's rows" if header.same_rows else "",
+        *warned(comparison, OTHER_BASE),
     ]
-    warnings = [warning for c in comparison.cells for warning in c.warnings]
-    parts += dict.fromkeys(warning.text for warning in warnings if warning.code == OTHER_BASE)
     return ", ".join(filter(None, parts))
 
 
-def remarks(comparison: Comparison) -> list[str]:
-    """List the remarks of capabilities on the run before it was measured."""
+def warned(comparison: Comparison, *codes: str) -> list[str]:
+    """List the texts of warnings with these codes, each once."""
     warnings = (warning for c in comparison.cells for warning in c.warnings)
-    return [*dict.fromkeys(warning.text for warning in warnings if warning.code == REMARK)]
-
-
-def _starts(low: int, high: int) -> str:
-    return counted(high, "start") if low == high else f"{low} to {counted(high, 'start')}"
+    return [*dict.fromkeys(warning.text for warning in warnings if warning.code in codes)]
 
 
 def _durability(server: ServerRecord | None) -> Iterator[str]:
@@ -95,12 +91,9 @@ def setting_differences(comparison: Comparison) -> tuple[str, ...]:
     records = {record.label: record for record in comparison.header.servers if differences.is_known(record)}
     pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
     here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]
-    sentences = [
-        sentence
-        for base, head in here
-        for sentence in _setting_differences(base, head, defaults=len(pairs) == 1)
-    ]
-    return (*sentences, *(_other_defaults(here) if len(pairs) > 1 else ()))
+    alone = len(pairs) == 1
+    said = (each for base, head in here for each in _setting_differences(base, head, defaults=alone))
+    return (*said, *(() if alone else _other_defaults(here)))
 
 
 def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Iterator[str]:

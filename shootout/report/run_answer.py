@@ -28,7 +28,7 @@ from shootout.answer import (
 )
 from shootout.characters import visible
 from shootout.model.plan import THROUGHPUT
-from shootout.model.run import MODES_DROPPED, RunDocument
+from shootout.model.run import MODES_DROPPED, REMARK, RunDocument
 from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Comparison, Outcome, Verdict
 from shootout.numbers import SPACE
 from shootout.report import circumstances, evidence, headlines, next_steps, wording
@@ -112,7 +112,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
     """Say what readers must know before the table."""
     load = circumstances.conditions(comparison.header)
     yield f"Load: {load}" if load else ""
-    yield from circumstances.remarks(comparison)
+    yield from circumstances.warned(comparison, REMARK)
     if comparison.end is None or comparison.end.interrupted:
         yield CUT_SHORT
     yield from circumstances.setting_differences(comparison)
@@ -176,8 +176,7 @@ def _beside(comparison: Comparison) -> Iterator[str]:
     """Say what the table leaves open."""
     if any(map(is_apart, comparison.cells)):
         yield APART
-    warnings = [warning for c in comparison.cells for warning in c.warnings]
-    yield from dict.fromkeys(w.text for w in warnings if w.code in PRINTED_WARNINGS)
+    yield from circumstances.warned(comparison, *PRINTED_WARNINGS)
     unjudged = [c for c in comparison.cells if c.verdict is Verdict.UNJUDGED and c.figures]
     yield from dict.fromkeys(f"Unjudged: {c.reason}" for c in unjudged if c.cell != c.base)
     undecided: dict[str, list[str]] = {}

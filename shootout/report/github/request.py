@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
-from itertools import chain
 
 from shootout.errors import InputError, MeasureError
 from shootout.report.github.repository import Repository
@@ -16,12 +14,11 @@ ASKS = ("base", "head", "workloads", "threads", "budget")
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 WAITING = "<!-- shootout: waiting for run {} -->"  # of that run's announcement, which ends with BEFORE
 BEFORE = "<!-- shootout: before -->\n"
-_EARLIER_MAX = 10  # runs
 _VALUE = re.compile(r"[A-Za-z0-9._+:/@,=#-]+")
 
 
 def answer(run: Run) -> Answer:
-    """Say for request.yml what will be measured and when; empty if a comment asks for nothing.
+    """Say for request.yml what will be measured; empty if a comment asks for nothing.
 
     Raises InputError.
     """
@@ -44,7 +41,7 @@ def answer(run: Run) -> Answer:
         run.api.ask("POST", f"issues/{number}/comments", body=f"Nothing is measured. {error}")
         raise
     what = " ".join(f"`{name}={value}`" for name, value in asked.items() if value)
-    said = _announce(run, number, f"**Asked:** {what}, for {pull['head']['sha']}. {_wait(run)}")
+    said = _announce(run, number, f"**Asked:** {what}, for {pull['head']['sha']}.")
     branch = f"{run.repository.partition('/')[0]}:{pull['head']['ref']}"
     return asked | {"pull": str(number), "sha": pull["head"]["sha"], "branch": branch, "comment": str(said)}
 
@@ -103,47 +100,3 @@ def _announce(run: Run, number: int, text: str) -> int:
         return f"{MARKER}\n{WAITING.format(run.id)}\n{said} [The run]({run.link})\n\n{BEFORE}{old}"
 
     return int(Repository(run.repository, run.api).comment(number, MARKER, body)["id"])
-
-
-def _wait(run: Run) -> str:
-    """Tell how many measurements are before this one, and by the median of earlier runs when it will end."""
-    statuses = ("queued", "in_progress")
-    runs = chain.from_iterable(run.api.entries(f"actions/runs?status={each}") for each in statuses)
-    now = [str(each["id"]) for each in runs]
-    jobs = list(_jobs(run, (each for each in now if each != run.id)))
-    measured = [job["status"] == "completed" for job in _named(jobs, "Measure")]
-    shards = [job["status"] == "completed" for job in _named(jobs, r"Measure \d+/\d+")]
-    before = len(_named(jobs, "Decide")) - sum(measured) + len(shards) - sum(shards)
-    few = {0: "No measurement is queued before it", 1: "One measurement is queued before it"}
-    text = few.get(before, f"{before} measurements are queued before it")
-
-    artifacts = run.api.get("actions/artifacts?per_page=100")["artifacts"]
-    ids = {each["workflow_run"]["id"] for each in artifacts if each["name"].startswith("shootout-")}
-    jobs = list(_jobs(run, map(str, sorted(ids, reverse=True)[:_EARLIER_MAX])))
-    ended = [job for job in jobs if job["conclusion"] in ("success", "failure")]
-    took = [_seconds([job]) for job in _named(ended, "Measure")]
-    if not took:
-        return f"{text}."
-    builds: dict[str, list[Record]] = {}
-    for job in _named(ended, "Build (base|head)"):
-        builds.setdefault(job["run"], []).append(job)
-    seconds = _median([_seconds(each) for each in builds.values()] or [0]) + (before + 1) * _median(took)
-    return f"{text}; judging by earlier runs, the result takes about {-int(-seconds // 60)} minutes."
-
-
-def _jobs(run: Run, ids: Iterable[str]) -> Iterator[Record]:
-    for each in ids:
-        yield from ({"run": each} | job for job in run.api.entries(f"actions/runs/{each}/jobs"))
-
-
-def _named(jobs: Iterable[Record], pattern: str) -> list[Record]:
-    return [job for job in jobs if re.search(f"(^| / ){pattern}$", job["name"])]
-
-
-def _seconds(jobs: Sequence[Record]) -> float:
-    begin = min(datetime.fromisoformat(job["started_at"]) for job in jobs)
-    return (max(datetime.fromisoformat(job["completed_at"]) for job in jobs) - begin).total_seconds()
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]

@@ -20,8 +20,6 @@ def examine(run: Run) -> Answer:
     tests = [
         ("seeing which files changed", f"compare/{sha}...{sha}", lambda found: "files" in found),
         ("finding the commits to compare", f"git/commits/{sha}", lambda found: "parents" in found),
-        ("telling when a request is answered", "actions/runs?status=queued",
-         lambda found: "workflow_runs" in found),
         ("seeing who may ask by a comment", f"collaborators/{actor}/permission",
          lambda found: found["permission"] in ("admin", "write")),
         (f"asking by the label {label}", f"labels/{label}", lambda found: "name" in found),
