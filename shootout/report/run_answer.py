@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -124,13 +125,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 def _verdicts(comparison: Comparison) -> Topic:
     """Show all cells that have a base, by block; a headline names servers that are absent."""
     absent = {server.label for server in comparison.header.servers if server.absent}
-    compares = bool(wording.heads(comparison))
-    shown = (
-        c
-        for c in comparison.cells
-        if c.cell.server not in absent and (c.cell != c.base or c.verdict is Verdict.FAILED or not compares)
-    )
-    return Topic(tables=(table(shown),))
+    alone = not wording.heads(comparison)
+    shown = (c for c in comparison.cells if alone or c.cell != c.base or c.verdict is Verdict.FAILED)
+    return Topic(tables=(table(c for c in shown if c.cell.server not in absent),))
 
 
 def table(cells: Iterable[CellComparison]) -> Table:
@@ -250,11 +247,12 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
 
 def _point(comparison: Comparison, c: CellComparison, sections: Sections) -> Point | None:
     """Describe a cell's change and what explains it; an improvement, where there is evidence."""
-    is_worse = c.verdict is Verdict.REGRESSED
-    if not is_worse and not evidence.evidence(c) and (not c.causes or c.verdict is Verdict.IMPROVED):
+    is_better, text = c.verdict is Verdict.IMPROVED, f"{wording.symbol(c)} {name(c)}"
+    evident = evidence.evidence(c) or (c.causes and not is_better)
+    if c.verdict is not Verdict.REGRESSED and not evident:
         return None
-    text = ": ".join(filter(None, (f"{wording.symbol(c)} {name(c)}", wording.change_sentence(c))))
-    if c.verdict is Verdict.IMPROVED:
+    text = ": ".join(filter(None, (text, wording.change_sentence(c))))
+    if is_better:
         return Point(text)
     title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
     items = tuple(f"{title}: {cause}" for cause in causes)
@@ -270,17 +268,13 @@ def _claim(result: ClaimResult) -> str:
 
 def suite(document: RunDocument, comparison: Comparison, claims: Iterable[ClaimResult] = ()) -> Suite:
     """Make a test report of a run: a case for each cell that is compared, or failed, and for each claim."""
-    seconds: dict[tuple[str, str], float] = {}
+    seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
     for start in document.starts:
         for samples in start.samples:
-            key = (start.block, samples.server)
-            seconds[key] = seconds.get(key, 0.0) + sum(samples.window_s)
+            seconds[start.block, samples.server] += sum(samples.window_s)
     blocks = {cell: block.key for block in comparison.header.blocks for cell in block.cells}
-    cases = [
-        _case(c, comparison, seconds.get((blocks[c.cell], c.cell.server), 0.0))
-        for c in comparison.cells
-        if wording.needs_verdict(c)
-    ]
+    judged = filter(wording.needs_verdict, comparison.cells)
+    cases = [_case(c, comparison, seconds[blocks[c.cell], c.cell.server]) for c in judged]
     cases += map(_claim_case, claims)
     elapsed_s = comparison.end.elapsed_s if comparison.end else sum(seconds.values())
     return Suite(f"shootout {comparison.header.run}", comparison.header.started, elapsed_s, tuple(cases))

@@ -136,20 +136,15 @@ def _body(
 ) -> Iterator[str]:
     names = [escaped(name) for name in (worst.server, worst.workload, worst.anchor)]
     yield "**{} has become slower in {}, relative to {}.**".format(*names)
-    yield ""
-    yield from table(COLUMNS, map(_row, cells))
-    yield ""
+    yield from ("", *table(COLUMNS, map(_row, cells)), "")
     for lines in dict.fromkeys(found.lines for found in origins):
         yield from (*lines, "")
     yield from _causes(cells)
     where = map(escaped, (worst.runner, worst.dataset, worst.settings))
     yield "On runner {}, dataset {}, settings {}. To reproduce it there:".format(*where)
-    yield ""
-    yield from code(worst.repeat)
-    yield ""
+    yield from ("", *code(worst.repeat), "")
     if link is not None:
-        yield f"[The report]({link})"
-        yield ""
+        yield from (f"[The report]({link})", "")
     yield (
         f"The newest run is {escaped(worst.newest)}. shootout keeps this issue up to date and closes it "
         "once the regression has recovered. To acknowledge it, add it to `fixtures/acknowledged.toml`, or to "
@@ -160,12 +155,11 @@ def _body(
 def _causes(cells: Sequence[Regression]) -> Iterator[str]:
     """Other changes at the start of the regression, each listed once for all its thread counts."""
     changes = dict.fromkeys(change for cell in cells for change in cell.changed)
-    if not changes:
-        return
-    yield "Other changes between the last good and the first bad run:"
-    yield ""
+    if changes:
+        yield from ("Other changes between the last good and the first bad run:", "")
     for change in changes:
         of = [str(cell.threads) for cell in cells if change in cell.changed]
         where = "" if len(of) == len(cells) else f" (threads: {', '.join(of)})"
         yield f"- {escaped(change)}{where}"
-    yield ""
+    if changes:
+        yield ""
