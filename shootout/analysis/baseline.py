@@ -106,7 +106,6 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
 def _baseline(
     header: RunHeader, of_workload: Sequence[CellComparison], cells: tuple[BaselineCell, ...] = ()
 ) -> Baseline:
-    """A baseline of one workload and runner, with the conditions of these cells."""
     cell, *_ = of_workload
     part, workload = header.part(cell.cell), cell.cell.workload
     records = {record.label: record for record in part.servers}
@@ -182,7 +181,6 @@ def _difference(now: Sequence[float], then: Sequence[BaselineRun], confidence: f
 
 
 def _without_verdict(cell: CellComparison) -> CellComparison:
-    """Remove what only applies against the anchor."""
     warnings = tuple(each for each in cell.warnings if each.code not in _VERDICT_WARNINGS)
     return structs.replace(cell, warnings=warnings, metrics=(), statements=(), causes=())
 

@@ -62,7 +62,6 @@ def evaluate(
 
 
 def _stand_ins(claim: Claim, publication: Published, document: RunDocument) -> Iterator[str]:
-    """Name the servers that were measured in place of those that the claim names."""
     for name in dict.fromkeys((claim.head.server, claim.base.server)):
         server = publication.server(name)
         record = published.record_of(server, document.header)

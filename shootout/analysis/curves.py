@@ -42,9 +42,10 @@ def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...
 
 def _effects(curve: Mapping[int, Pair], policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
     """Level and tilt over the starts in which all thread counts were measured and steady; at least two."""
-    by_start = [log_ratios(pair.base_starts, pair.starts) for _, pair in sorted(curve.items())]
     ratios = [
-        dict(zip(logs, stats.contributions([*logs.values()], policy.trim), strict=True)) for logs in by_start
+        dict(zip(log_ratios(pair.base_starts, pair.starts), pair.throughput.per_start, strict=True))
+        for _, pair in sorted(curve.items())
+        if pair.throughput is not None
     ]
     starts = sorted(set.intersection(*map(set, ratios)))
     if len(starts) < 2:

@@ -83,7 +83,6 @@ def _decided(
     p_values: Mapping[CellMetric, float],
     known: Iterable[LedgerEntry],
 ) -> tuple[Decided, ...]:
-    """Decide on each cell, with the A/A cells of its kind that are known."""
     by_kind = ledger.by_kind(known)
 
     def noise(cell: Cell) -> Mapping[str, ledger.Noise]:

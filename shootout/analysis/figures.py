@@ -116,7 +116,6 @@ def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
 
 
 def _latency(of_starts: tuple[str, ...]) -> Latency:
-    """Latency over all starts, from their merged histograms."""
     all_ = merged(of_starts)
     return Latency(
         count=all_.count,

@@ -59,7 +59,6 @@ def _round_cpu_s(samples: Samples) -> Sequence[float]:
 
 
 def _counted(name: str, samples: Samples) -> float | None:
-    """A counter per transaction."""
     count = samples.counters.get(name)
     return None if count is None else count / max(1, sum(samples.completed))
 
@@ -256,7 +255,6 @@ def _pairs(
 
 
 def _times_s(samples: Samples) -> dict[str, float]:
-    """Seconds of a mean transaction by kind of statement."""
     transactions = _transactions(samples)
     times = samples.times or {
         kind: (latencies.count, latencies.mean_s)
@@ -275,7 +273,6 @@ def _log_ratio(base: float, head: float) -> float:
 
 
 def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:
-    """The change over starts; each gave one pair of values."""
     base, head = ([*side] for side in zip(*pairs, strict=True))
     positive = min(map(min, pairs)) > 0  # a counter that was reset meanwhile has decreased
     return _Change(

@@ -261,7 +261,6 @@ def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
 
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
-    """Say why the document has no start of a server in a block, where it did not fail."""
     cell = block.cell(server)
     if document.header.runner_of(cell) is None:
         return "not measured: its shard is missing"

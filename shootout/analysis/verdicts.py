@@ -64,7 +64,6 @@ def of_cell(
 
 
 def _without_changes(pair: Pair) -> Decision:
-    """Decide on a cell in which no metric could be compared."""
     if why := unsteady(pair):
         return Decision(Verdict.INCONCLUSIVE, f"no verdict on unsteady samples: {why}")
     if pair.throughput is None:
@@ -212,5 +211,4 @@ def ratio(metric: str, effect: stats.Effect) -> Interval:
 
 
 def _share(part: float) -> str:
-    """A share in percent, without trailing zeros."""
     return f"{100 * part:g} %"

@@ -188,7 +188,6 @@ def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
 
 
 def _load_warnings(header: RunHeader, cell: Cell, starts: Starts) -> Iterator[Warning]:
-    """Errors in any start, and a load engine near its limit."""
     every = errors(starts)
     retried = sum(count for code, count in every.items() if code in RETRIED) / completed(starts)
     retryable, lost = (

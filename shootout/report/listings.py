@@ -106,7 +106,6 @@ def doctor(report: Report) -> Answer:
 
 
 def _fitness(report: Report) -> str:
-    """The losses that this machine can show, in one sentence."""
     marked = sum(not finding.fit for finding in report.findings)
     disturb = f"; {counted(marked, 'disturbance')}, marked ! below" if marked else ""
     if not report.noise:
@@ -167,5 +166,4 @@ def cleared(result: Cleared) -> Answer:
 
 
 def _content(entry: Entry) -> str:
-    """An entry's content; its name if the content is unknown."""
     return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name

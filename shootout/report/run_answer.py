@@ -110,7 +110,6 @@ def _topic(*lines: str, is_problem: bool = False) -> Topic | None:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Say what readers must know before the table."""
     load = circumstances.conditions(comparison.header)
     yield f"Load: {load}" if load else ""
     yield from circumstances.warned(comparison, REMARK)
@@ -170,7 +169,6 @@ def mark(c: CellComparison) -> Mark:
 
 
 def _beside(comparison: Comparison) -> Iterator[str]:
-    """Say what the table leaves open."""
     if any(map(is_apart, comparison.cells)):
         yield APART
     yield from circumstances.warned(comparison, *PRINTED_WARNINGS)
@@ -196,7 +194,6 @@ def is_apart(c: CellComparison) -> bool:
 
 
 def _more(comparison: Comparison, command: str | None) -> Topic | None:
-    """Say how many minutes would decide more cells, and how to give them."""
     if not (minutes := wording.more_minutes(comparison)):
         return None
     return Topic(points=(Point(minutes, commands=() if command is None else (command,)),))

@@ -32,11 +32,6 @@ class Origin:
 Find = Callable[[Regression], Origin | None]
 
 
-def unknown(regression: Regression) -> Origin | None:
-    """Nothing was found out."""
-    return None
-
-
 @dataclass(frozen=True)
 class Issue:
     """The intended state of an issue."""
@@ -48,7 +43,7 @@ class Issue:
 
 
 def group_regressions(
-    regressions: Iterable[Regression], link: str | None = None, origin: Find = unknown
+    regressions: Iterable[Regression], link: str | None = None, origin: Find | None = None
 ) -> tuple[Issue, ...]:
     """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
@@ -63,7 +58,7 @@ def sync(
     link: str | None = None,
     *,
     complete: bool = True,
-    origin: Find = unknown,
+    origin: Find | None = None,
     hold: bool = False,
     only: str = "",
 ) -> Iterator[str]:
@@ -112,11 +107,11 @@ def sync(
             yield f"left open, as a run document is missing: {old['html_url']}"
 
 
-def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find) -> Issue:
+def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find | None) -> Issue:
     cells = sorted(group, key=lambda regression: regression.threads)
     worst = min(cells, key=lambda regression: regression.remaining)
     size = figures.percent(worst.remaining)
-    origins = [found for cell in cells if (found := origin(cell)) is not None]
+    origins = [found for cell in cells if origin and (found := origin(cell)) is not None]
     title = f"{worst.server}: {worst.workload} {size} at {figures.threads(worst.threads)}"
     return Issue(
         key=key,
@@ -153,7 +148,6 @@ def _body(
 
 
 def _causes(cells: Sequence[Regression]) -> Iterator[str]:
-    """Other changes at the start of the regression, each listed once for all its thread counts."""
     changes = dict.fromkeys(change for cell in cells for change in cell.changed)
     if changes:
         yield from ("Other changes between the last good and the first bad run:", "")

@@ -76,7 +76,6 @@ def _unrecovered(
 
 
 def _builds(good: Part | RunHeader, bad: Part | RunHeader, label: str) -> Iterator[str]:
-    """Differences in a server's build between two runs."""
     for then, now in _both(good, bad, label):
         if then.version != now.version:
             yield f"{label}: version {then.version} → {now.version}"
@@ -87,7 +86,6 @@ def _builds(good: Part | RunHeader, bad: Part | RunHeader, label: str) -> Iterat
 
 
 def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
-    """Differences in settings and kernel between two runs."""
     for label in labels:
         for then, now in _both(good, bad, label):
             old, new = ({each.name: each.effective for each in record.settings} for record in (then, now))

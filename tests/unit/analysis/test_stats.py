@@ -155,7 +155,7 @@ def test_a_noisy_start_loses_more_rounds_and_counts_less() -> None:
     """By hand. A fifth of fifteen at each end: distances from -0.2 / 3 to 0.4 / 3 remain."""
     starts = [(0.1, 0.2, 0.3, 0.2, 0.1), (0.2, 0.3, 0.2, 0.15, 0.2), (-3.0, 0.2, 2.0, -4.0, 0.25)]
     # The starts' own trimmed means: 0.5 / 3, 0.2, and -2.55 / 3, from which every round is farther.
-    found = stats.contributions(starts, 0.2)
+    found = stats.ratio_of_starts(starts, 0.2, 0.95).per_start
     estimate = (sum(starts[0]) + sum(starts[1])) / 10
     assert np.mean(found) == pytest.approx(estimate)
     low, high = -0.2 / 3, 0.4 / 3
