@@ -197,8 +197,8 @@ class Table:
 def filled(table: Table) -> Table:
     """Drop the columns that no row fills."""
     kept = [any(value is not None for value in column) for column in zip(*table.rows, strict=True)]
-    columns, *rows = (tuple(compress(each, kept)) for each in (table.columns, *table.rows))
-    return replace(table, columns=columns, rows=tuple(rows))
+    rows = tuple(tuple(compress(row, kept)) for row in table.rows)
+    return replace(table, columns=tuple(compress(table.columns, kept)), rows=rows)
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,11 @@ def of_run(
         ],
         policy.confidence,
     )
-    changes = {
-        (pair.cell, change.metric): change for pair in (*cells, *aa_controls) for change in pair.changes
+    every = (*cells, *aa_controls)
+    p_values: dict[CellMetric, float] = {
+        (pair.cell, change.metric): change.effect.p_value for pair in every for change in pair.changes
     }
-    adjusted = stats.hommel([change.effect.p_value for change in changes.values()])
-    p_values = dict(zip(changes, adjusted, strict=True))
+    p_values = dict(zip(p_values, stats.hommel([*p_values.values()]), strict=True))
     known = [*earlier]
     decided_aa = _decided(header, aa_controls, policy, p_values, known)
     known += [

@@ -51,9 +51,9 @@ def _unrecovered(
     if loss is None:
         return
     of, both, after = series.cell, (runs[loss.last_good], runs[loss.first_bad]), confirmed[-1].after
-    parts = tuple(run.header.part(of) for run in both)
+    good, bad = (run.header.part(of) for run in both)
     cells = (next(c for c in run.cells if c.cell == of) for run in both)
-    conditions = (*_builds(*parts, series.anchor), *_conditions(*parts, (series.server, series.anchor)))
+    conditions = (*_builds(good, bad, series.anchor), *_conditions(good, bad, (series.server, series.anchor)))
     options = commands.options_again(newest.header, series.anchor, of)
     yield Regression(
         **structs.asdict(series.key),
@@ -62,7 +62,7 @@ def _unrecovered(
         newest=newest.header.run,
         before=loss.before,
         after=after,
-        changed=(*_builds(*parts, series.server), *conditions, *_work(*cells)),
+        changed=(*_builds(good, bad, series.server), *conditions, *_work(*cells)),
         repeat=commands.line("run", options),
         options=options,
         conditions=conditions,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from shootout.errors import MeasureError
@@ -17,7 +18,7 @@ def examine(run: Run) -> Answer:
     main, environment = run.event["repository"]["default_branch"], run.inputs["environment"]
     label, actor = run.inputs["label"], run.environment["GITHUB_ACTOR"]
     cached = f"actions/caches?ref=refs/heads/{main}&key=shootout-build-"
-    tests = [
+    tests: list[tuple[str, str, Callable[[Any], bool]]] = [
         ("seeing which files changed", f"compare/{sha}...{sha}", lambda found: "files" in found),
         ("finding the commits to compare", f"git/commits/{sha}", lambda found: "parents" in found),
         ("seeing who may ask by a comment", f"collaborators/{actor}/permission",

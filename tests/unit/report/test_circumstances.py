@@ -72,11 +72,6 @@ def test_what_a_profile_promises_does_not_stand_beside_how_long_the_run_took(
     assert circumstances.about(header) == said
 
 
-def test_a_change_is_that_of_this_machine() -> None:
-    said = circumstances.setup(compare.compare(builders.a_run(builders.a_header(threads=[1]))))
-    assert said.startswith("On this machine: servers on 1 CPU, load on 1 CPU, ")
-
-
 @pytest.mark.parametrize(
     ("given", "codes", "same"),
     [

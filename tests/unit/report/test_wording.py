@@ -5,9 +5,7 @@ from typing import Literal
 import pytest
 from msgspec.structs import replace
 
-from shootout import figures
 from shootout.analysis import metrics
-from shootout.answer import text
 from shootout.model.plan import Metric, Policy
 from shootout.model.verdict import (
     Cause,
@@ -15,7 +13,7 @@ from shootout.model.verdict import (
     Interval,
     Verdict,
 )
-from shootout.report import commands, run_answer, wording
+from shootout.report import commands, wording
 from shootout.report.sections import Section
 from tests.support import builders
 from tests.support.analysis.builders import a_document, head_of, starts_of
@@ -59,25 +57,12 @@ def test_a_verdict_and_its_reason_round_one_change_alike(
     assert plain(head.reason).startswith(f"{size} slower, 95 % interval {interval}, in ")
 
 
-def test_the_change_that_decided_stands_with_its_own_interval() -> None:
-    base, head = a_comparison_of((R, 1.0)).cells
-    for metric, ratio, change, interval in (
-        ("throughput", 0.9, "-10 %", "-12 to -8 %"),
-        ("latency_p99", 1.3, "+30 %", "+28 to +32 %"),
-    ):
-        table = run_answer.table([builders.decided_by(head, metric, ratio)])  # type: ignore[arg-type]
-        row = dict(zip(table.columns, map(text, table.rows[0]), strict=True))
-        assert (plain(row["change"]), plain(row["interval"])) == (change, interval)
-    assert wording.decided_change(base) == figures.NONE
-
-
 def test_the_worst_comes_first() -> None:
     comparison = a_comparison_of((E, 1.0), (R, 0.9), (F, None), (R, 0.7), (Q, 0.97))
     judged = [c for c in comparison.cells if c.cell != c.base]
     assert [c.cell.threads for c in wording.worst_first(judged)] == [4, 2, 3, 5, 1]
 
 
-OPTIONS = {"range_size": 10, "delta": 2}
 GATE = Policy(false_alarms_max=0.05)
 FEW = FalseAlarms(alarms=1, cells=20, comparisons=1, share=Interval(estimate=0.05, low=0.01, high=0.236))
 MANY = FalseAlarms(alarms=5, cells=20, comparisons=1, share=Interval(estimate=0.25, low=0.11, high=0.47))
