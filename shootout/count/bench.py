@@ -32,7 +32,7 @@ from shootout.model.run import Progress, ServerRecord
 from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 
-TRIED = 3  # executions, the cheapest of which says what one takes
+TRIED = 2  # executions, the cheaper of which says what one takes
 EXPENSIVE = 5 * INSTRUCTIONS  # from here on, the first one says it: a repetition has the fewest anyway
 ROUNDS = (2, 5)  # repetitions while Callgrind counts: not counted, for what another kind left, and counted
 ROUNDS_OF_EXPENSIVE = (1, 3)
@@ -74,6 +74,7 @@ class Bench:
     units: Sequence[Unit]  # in the order in which they are sent
     server: ManagedServer
     home: Path
+    quick: bool = False  # fewer repetitions, to hold a budget
     template: Template | None = field(init=False, default=None)  # None: it could not be loaded
     counted: ServerCounts = field(init=False)
     values: dict[str, tuple[ProgramColumn, ...]] = field(init=False, default_factory=dict)  # by workload
@@ -245,7 +246,6 @@ class Session:
                 send(1)
                 return self._counter.dump().instructions
 
-            self._counter.dump()  # our own queries
             began_s = time.monotonic()
             cost = taken()
             if cost < EXPENSIVE:  # the first one reads pages, too
@@ -265,7 +265,8 @@ class Session:
     def _count(self, unit: Unit, cost: int | None, show: Callable[..., None]) -> None:
         counter, counted = self._counter, self.bench.counted
         executions = repetition(unit, cost)
-        warm_up, repetitions = ROUNDS if cost is None or cost < EXPENSIVE else ROUNDS_OF_EXPENSIVE
+        is_cheap = (cost is None or cost < EXPENSIVE) and not self.bench.quick
+        warm_up, repetitions = ROUNDS if is_cheap else ROUNDS_OF_EXPENSIVE
         if unit.key in counted.once:
             executions, warm_up, repetitions = 1, 0, 1
         with self._connected(unit, str(self.start)) as send:

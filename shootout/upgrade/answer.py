@@ -8,8 +8,10 @@ from pathlib import PurePath
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, joined
+from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, filled, joined
 from shootout.answer import change as change_of
+from shootout.count import findings
+from shootout.count.instructions import PartCount
 from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.model.execution_plan import PlanChange
@@ -224,13 +226,15 @@ def _statements(found: Findings) -> Iterator[Topic]:
     if document.once:
         kinds = ", ".join(kind for _, kind in document.once)
         lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
-    columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
+    columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan", "functions")
+    functions = findings.functions(found.counted)
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):
         rows = tuple(
             (
                 change.kind, change.workload, instructions_of(change.base), instructions_of(change.head),
                 difference(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
+                _names(functions.get((change.workload, change.kind, found.new), ())),
             )
             for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
@@ -238,9 +242,13 @@ def _statements(found: Findings) -> Iterator[Topic]:
         if rows or what == "more":
             none = "none costs more" if found.compares_statements else "not compared"
             title = f"Statements that cost {what}" if rows else f"Statements: {none}"
-            table = Table(columns, rows, "Instructions for each execution")
+            table = filled(Table(columns, rows, "Instructions for each execution"))
             yield Topic(title, lines, (table,) if rows else ())
             lines = ()
+
+
+def _names(functions: Sequence[PartCount]) -> str | None:
+    return ", ".join(each.name for each in functions) or None
 
 
 def _plans(found: Findings) -> Topic | None:

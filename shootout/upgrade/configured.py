@@ -84,12 +84,12 @@ def _meanings(found: Findings) -> Iterator[tuple[str, ...]]:
 
 
 def _values(variable: VariableDifference) -> Iterator[str]:
-    return (_short(differing.variable_value(variable, text)) for text in (variable.base, variable.head))
+    return (differing.variable_value(variable, text) for text in (variable.base, variable.head))
 
 
 def _short(text: str) -> str:
     """A value that a table has room for; JSON has it whole."""
-    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
+    return text if len(text) <= VALUE_MAX else differing.listed(text.split(","))
 
 
 def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
