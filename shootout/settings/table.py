@@ -124,6 +124,7 @@ _DURABILITY: Mapping[str, Setting] = {
         Row({"log-bin": "binlog", "server-id": "1"}, when=True),
         Row(before=V5_5, when=False),
         Row({"skip-log-bin": ""}, when=False),
+        whole=True,
     ),
     "binlog_format": one(
         "text", "binlog-format", "format of the binary log",
@@ -151,6 +152,7 @@ _DURABILITY: Mapping[str, Setting] = {
         Row({"gtid-mode": "OFF"}, families=ORACLE, when=False),
         *fixed("came with MariaDB 10.0.2", False, before=(10, 0, 2), families=MARIADB),
         *fixed("always on since MariaDB 10.0.2", True, families=MARIADB),
+        whole=True,
     ),
 }
 
@@ -174,7 +176,7 @@ _SERVER: Mapping[str, Setting] = {
     ),
     "skip_name_resolve": one(
         "switch", "skip-name-resolve", "no DNS lookups of client hosts",
-        Row({"skip-name-resolve": ""}, when=True), Row(when=False),
+        Row({"skip-name-resolve": ""}, when=True), Row(when=False), whole=True,
     ),
     "thread_handling": one(
         "text", "thread-handling", "how connections get threads",
@@ -183,8 +185,7 @@ _SERVER: Mapping[str, Setting] = {
         Row({"thread-handling": _POOL}, since=(5, 5, 29), families=PERCONA),
         Row({"plugin-load": _PLUGIN}, since=_SINCE, before=(5, 6, 0), families=MYSQL, plugin=_PLUGIN),
         Row({"plugin-load-add": _PLUGIN}, since=(5, 6, 0), families=MYSQL, plugin=_PLUGIN),
-        *_WITHOUT_POOL,
-        synonyms={"loaded-dynamically": _POOL},
+        *_WITHOUT_POOL, whole=True, synonyms={"loaded-dynamically": _POOL},
         choices=("one-thread-per-connection", _POOL),
     ),
     "thread_pool_size": one(
@@ -193,14 +194,14 @@ _SERVER: Mapping[str, Setting] = {
         Row({"thread-pool-size": "{}"}, since=(5, 5, 29), families=PERCONA),
         # `loose`: initialising the data directory does not load the plugin.
         Row({"loose-thread-pool-size": "{}"}, since=_SINCE, families=MYSQL, plugin=_PLUGIN),
-        *_WITHOUT_POOL,
+        *_WITHOUT_POOL, whole=True,
     ),
     "thread_pool_max_threads": one(
         "number", "thread-pool-max-threads", "maximum number of threads in the pool",
         Row({"thread-pool-max-threads": "{}"}, since=(5, 5, 0), families=MARIADB),
         Row({"thread-pool-max-threads": "{}"}, since=(5, 5, 29), families=PERCONA),
         Row(since=_SINCE, families=MYSQL, plugin=_PLUGIN, lacks="MySQL's plugin has no such limit"),
-        *_WITHOUT_POOL,
+        *_WITHOUT_POOL, whole=True,
     ),
     "thread_pool_high_prio_mode": Setting(
         "text", "statements with priority in the pool: those of open transactions, all, or none",
