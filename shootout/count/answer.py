@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
 from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change, factor, filled
-from shootout.count import heat
+from shootout.count import by_version
 from shootout.count.evidence import PLACES, by, counted
 from shootout.count.findings import findings
 from shootout.count.values import (
@@ -35,7 +35,7 @@ def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answ
     """Say what a statement costs on each server; `runs` have the throughput beside it."""
     document = comparison.document
     labels = [server.label for server in document.servers]
-    table = heat.of(comparison)
+    table = by_version.heat(comparison)
     which = ", ".join(labels) if len(labels) <= HEADS_MAX else f"{len(labels)} servers"
     verdicts = {change.verdict for change in comparison.changes}
     return Answer(
