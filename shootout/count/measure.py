@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
-from itertools import takewhile, zip_longest
+from itertools import product, takewhile, zip_longest
 from pathlib import Path
 
 import msgspec
@@ -27,10 +27,9 @@ import pymysql
 from shootout import __version__
 from shootout.analysis import function_names
 from shootout.count import callgrind
-from shootout.count.bench import ONCE, PASSES, ROUNDS_OF_EXPENSIVE, Bench, Key, Session
+from shootout.count.bench import ONCE, PASSES, ROUNDS_OF_EXPENSIVE, START, Bench, Key, Pace, Session
 from shootout.count.callgrind import Dump, Functions
 from shootout.count.documents import COUNTS
-from shootout.count.pace import START, Pace
 from shootout.count.units import Unit, kinds_of, repetition, units
 from shootout.count.values import JOINT, LEFT_OUT, CountDocument, CountedFunctions, CountedKind
 from shootout.coverage import documents as maps
@@ -47,10 +46,9 @@ AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's t
 _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
-FIRST_START = 0.55  # of the time for two: kinds are tried in it, too
 FIRST_KIND = 0.25  # of a budget, that one execution of the first kind may take, whatever its share
 DEAR = 0.1  # of a start's time; a kind that takes more is executed once
-CHUNK = 6  # kinds that are counted together where a budget is held
+CHUNK = 6  # kinds that are counted and kept together
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
 
@@ -71,11 +69,11 @@ def measure(
     kept: Callable[[Path], None] = lambda path: None,
     only: Collection[Key] = (),
 ) -> Path:
-    """Count the plan's workloads on its servers; returns the document's file, which each start adds to.
+    """Count the plan's workloads on its servers; returns the document's file, kept after a few kinds each.
 
     `before`: a count that was cut short, to go on with if it asked the same. `own`: hold the budget, with the
     kinds of these workloads, as written, first; what it has no time for in two starts is left out. `kept`
-    receives the file after each start. `only`: the kinds to count, and those that these need; empty: all.
+    receives the file each time. `only`: the kinds to count, and those that these need; empty: all.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     valgrind = check(plan)
@@ -89,19 +87,17 @@ def measure(
     first = None if own is None else {name for name, bound in plan.workloads.items() if bound.written in own}
     sent = _ordered(chosen, first)
     progress = _pace(plan, sent, observe)
-    run = journal.new_run(started) if before is None else before.run
+    run, known = journal.new_run(started) if before is None else before.run, before
 
-    def keep(*, profiled: bool = False) -> Path:
-        made = _document(plan, valgrind, every, benches, before)
-        if profiled:
-            made = _profiled(made, benches)
-        made = msgspec.structs.replace(
-            made,
+    def keep() -> Path:
+        nonlocal known
+        known = msgspec.structs.replace(
+            _profiled(_document(plan, valgrind, every, benches, known), benches),
             run=run,
             started=before.started if before else started.isoformat(timespec="seconds"),
             elapsed_s=round(time.monotonic() - began_s + ((before and before.elapsed_s) or 0.0), 3),
         )
-        path = COUNTS.write(results, run, made)
+        path = COUNTS.write(results, run, known)
         kept(path)
         return path
 
@@ -118,10 +114,9 @@ def measure(
                 _restore(bench, before)
         progress.begin()
         loaded = [bench for bench in benches if bench.template is not None]
-        done = _starts_of(before) if before else 0
         ends_s = None if own is None else began_s + plan.profile.sampling.budget_s
-        _Counting(plan, sent, loaded, progress, ends_s, keep).all_starts(done)
-    path = keep(profiled=True)
+        _Counting(plan, sent, loaded, progress, ends_s, keep).all_starts()
+    path = keep()
 
     def skip(reason: str) -> None:
         observe(Progress(stage="note", detail=f"left out: {reason}"))
@@ -148,10 +143,6 @@ def is_asked_again(plan: Plan, before: CountDocument) -> bool:
         and [(each.label, each.reference) for each in before.servers] == asked
         and before.seed == int(plan.given.get("--seed", before.seed))
     )
-
-
-def _starts_of(document: CountDocument) -> int:
-    return max((count.start for count in document.counts), default=0)
 
 
 def _ordered(every: Mapping[str, Sequence[Unit]], first: Collection[str] | None) -> list[Unit]:
@@ -230,72 +221,83 @@ class _Counting:
     ends_s: float | None  # of a budget that is held; None: all kinds count
     keep: Callable[[], object]
 
-    def all_starts(self, done: int) -> None:
-        """Count as many starts as are planned, or as fit into the budget; each is kept."""
+    def all_starts(self) -> None:
+        """Count as many starts as are planned, or as fit into the budget.
+
+        To hold a budget, the first two are made at once: all that is counted is whole whenever it ends.
+        """
         sampling, began_s = self.plan.profile.sampling, time.monotonic()
         size = len(os.sched_getaffinity(0))  # Valgrind runs one thread of each server
         batches = [self.benches[first : first + size] for first in range(0, len(self.benches), size)]
-        for start in range(done + 1, sampling.starts_min + 1):
+        at_once = 1 if self.ends_s is None else min(STARTS_MIN, sampling.starts_min)
+        ends_s = began_s + sampling.budget_s if self.ends_s is None else self.ends_s
+        for last in range(at_once, sampling.starts_min + 1):
+            starts = range(1, last + 1) if last == at_once else (last,)
+            if not (open_ := self._open(starts)):
+                continue
+            start_s = time.monotonic()
             for number, together in enumerate(batches):
                 names = ", ".join(bench.server.label for bench in together)
-                self.progress.show(Progress(stage="start", detail=names, start=start))
+                self.progress.show(Progress(stage="start", detail=names, start=last))
                 share_s = None
-                if self.ends_s is not None and start == 1 and not number:
-                    share_s = FIRST_START * (self.ends_s - time.monotonic()) / len(batches)
-                self._one_start(start, together, share_s)
-            self.keep()
-            begun = start - done
-            next_s = (time.monotonic() - began_s) * (begun + 1) / begun
-            left_s = sampling.budget_s if self.ends_s is None else self.ends_s - began_s
-            if STARTS_MIN <= start < sampling.starts_min and next_s > left_s:
-                said = f"another start would exceed the budget: counted in {start} of {sampling.starts_min}"
+                if self.ends_s is not None and starts[0] == 1 and not number:
+                    share_s = (ends_s - start_s) / len(batches)
+                self._count(open_, starts, together, share_s)
+            now_s = time.monotonic()
+            if STARTS_MIN <= last < sampling.starts_min and 2 * now_s - start_s > ends_s:
+                said = f"another start would exceed the budget: counted in {last} of {sampling.starts_min}"
                 self.progress.observe(Progress(stage="note", detail=said))
                 return
 
-    def _one_start(self, number: int, together: Sequence[Bench], share_s: float | None) -> None:
+    def _open(self, starts: Sequence[int]) -> list[Unit]:
+        """The kinds that a server has not counted in one of these starts."""
+        return [
+            unit
+            for unit in self.units
+            if any(
+                not (bench.fails(*unit.key) or bench.has(*unit.key, start))
+                for bench in self.benches
+                for start in starts
+            )
+        ]
+
+    def _count(
+        self, units: Sequence[Unit], starts: Sequence[int], together: Sequence[Bench], share_s: float | None
+    ) -> None:
         """Start servers at once, and count on them at the same time: no count depends on the clock.
 
         `share_s`: seconds that it may take; kinds for which it has no time are left out. None: all count.
         """
         ends_s = None if share_s is None else time.monotonic() + share_s
-        with ThreadPoolExecutor(max_workers=len(together)) as pool, ExitStack() as held:
+        with ThreadPoolExecutor(max_workers=len(together) * len(starts)) as pool, ExitStack() as held:
             sessions = []
-            for bench in together:
+            for start, bench in product(starts, together):
                 try:
-                    instance = bench.begin()
+                    instance = bench.begin(start)
                     held.callback(instance.kill)  # no shutdown: its data directory is discarded
-                    sessions.append(Session(bench, instance, number, self.progress))
+                    sessions.append(Session(bench, instance, start, self.progress))
                 except MeasureError as error:
                     bench.fail(error)
+            first = [session for session in sessions if session.start == 1]
 
-            def all_do(work: Callable[[Session], None]) -> None:
+            def all_do(work: Callable[[Session], None], which: Sequence[Session] = sessions) -> None:
                 # An interruption kills the servers, which ends the other threads.
-                for done in [pool.submit(_attempt, work, session) for session in sessions]:
+                for done in [pool.submit(_attempt, work, session) for session in which]:
                     done.result()
 
             all_do(lambda session: session.open(held))
             began_s, at = time.monotonic(), 0
-            while kinds := self._next(at, began_s, ends_s):
+            while kinds := _next(units, at, began_s, ends_s):
                 at += len(kinds)
-                if number == 1:
-                    all_do(partial(Session.try_each, units=kinds))
+                all_do(partial(Session.try_each, units=kinds), first)
                 if share_s is not None and ends_s is not None:
                     self._shorten_dear(kinds, ends_s - time.monotonic(), DEAR * share_s)
                 all_do(partial(Session.count, units=kinds, costs=_costs(self.benches)))
-            self._leave_out(self.units[at:], "the budget has no time for it")
-            if number == 1:
-                all_do(Session.plan)
+                self.keep()
+            self._leave_out(units[at:], "the budget has no time for it")
+            all_do(Session.plan, first)
         for bench in together:
             shutil.rmtree(bench.home, ignore_errors=True)
-
-    def _next(self, at: int, began_s: float, ends_s: float | None) -> Sequence[Unit]:
-        """The kinds to count together after so many, as far as there is time at their pace until now."""
-        alike = [*takewhile(lambda unit: unit.leaves is self.units[at].leaves, self.units[at:])]
-        if ends_s is None:
-            return alike
-        now_s = time.monotonic()
-        size = int(at * (ends_s - now_s) / (now_s - began_s)) if at else 1
-        return alike[: max(0, min(size, CHUNK))]
 
     def _leave_out(self, kinds: Sequence[Unit], why: str) -> None:
         """Record on every server why kinds are not counted."""
@@ -317,6 +319,16 @@ class _Counting:
             elif once_s * executions > min(left_s, fair_s):
                 for bench in self.benches:
                     bench.counted.once.add(unit.key)
+
+
+def _next(units: Sequence[Unit], at: int, began_s: float, ends_s: float | None) -> Sequence[Unit]:
+    """The kinds to count together after so many, as far as there is time at their pace until now."""
+    alike = [*takewhile(lambda unit: unit.leaves is units[at].leaves, units[at:])]
+    if ends_s is None:
+        return alike[:CHUNK]
+    now_s = time.monotonic()
+    size = int(at * (ends_s - now_s) / (now_s - began_s)) if at else 1
+    return alike[: max(0, min(size, CHUNK))]
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
@@ -400,6 +412,7 @@ def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocumen
             profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
             bench.counted.shares[key] = _shares(functions, dump.instructions)
             bench.counted.beside |= {*map(_plain, dump.beside())}
+        bench.counted.last.clear()
     return msgspec.structs.replace(document, functions=tuple(names), profiles=tuple(profiles))
 
 

@@ -53,6 +53,11 @@ class Unit:
         return not self.open and self._effects != {"read"}
 
     @property
+    def locks(self) -> bool:
+        """Whether what follows may have to wait until its connection is gone."""
+        return self.open or self._effects != {"read"}
+
+    @property
     def _effects(self) -> set[str]:
         return {self.program.kinds[statement.kind].effect for statement in _statements(self.program)}
 

@@ -10,8 +10,8 @@ import pymysql
 import pytest
 
 from shootout.count import measure
+from shootout.count.bench import Pace
 from shootout.count.documents import COUNTS
-from shootout.count.pace import Pace
 from shootout.count.units import priming, repetition
 from shootout.errors import InputError
 from shootout.model.run import Progress
@@ -151,9 +151,14 @@ def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.M
     """One first, then what fits at the pace until then, a few at a time."""
     found, failed = counting("oltp_read_only")
     monkeypatch.setattr(measure.time, "monotonic", lambda: 10.0)
-    assert len(found._next(0, 10.0, 5.0)) == 1  # the first, whatever the time
-    assert [len(found._next(2, 8.0, ends_s)) for ends_s in (9.0, 10.5, 13.0, 99.0)] == [0, 0, 3, 4]
-    assert len(found._next(0, 10.0, None)) == len(found.units)
+    assert len(measure._next(found.units, 0, 10.0, 5.0)) == 1  # the first, whatever the time
+    assert [len(measure._next(found.units, 2, 8.0, ends_s)) for ends_s in (9.0, 10.5, 13.0, 99.0)] == [
+        0,
+        0,
+        3,
+        4,
+    ]
+    assert len(measure._next(found.units, 0, 10.0, None)) == len(found.units)
     found._leave_out(found.units[4:], "why")
     assert failed == ["left out: why"] * (len(found.units) - 4)
 
