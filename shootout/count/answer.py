@@ -125,7 +125,6 @@ def _named(changes: Sequence[CountChange], verdict: Verdict) -> list[CountChange
 
 
 def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Iterator[Topic]:
-    """A topic for each workload: its kinds on all heads, or on the only server."""
     document, compared = comparison.document, heads(comparison)
     several = len(compared) > 1
     columns = (
@@ -160,7 +159,6 @@ def _kind(name: str, per_transaction: float) -> str:
 def _fields(
     each: CountChange, base: str, profiles: Mapping[tuple[str, str, str], CountedFunctions]
 ) -> Iterator[Field]:
-    """The figures of a kind on a server, and its verdict."""
     beside = "" if each.server == base else base
     yield from by(each.ratio)
     yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
@@ -173,7 +171,6 @@ def _fields(
 
 
 def _functions(document: CountDocument, workload: str) -> Table:
-    """Table the functions with most instructions, for each kind and server."""
     rows: list[tuple[Field, ...]] = []
     for each in document.profiles:
         if each.workload == workload:
@@ -248,7 +245,6 @@ def _failure(failure: CountFailure) -> str:
 
 
 def _lacking(failures: Sequence[CountFailure]) -> str:
-    """Say what a server lacks: a statement and why, or the names of several."""
     first, *others = failures
     if not others:
         return f"{first.server} lacks {', '.join(filter(None, (first.workload, first.kind)))}: {first.reason}"

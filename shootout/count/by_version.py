@@ -201,7 +201,6 @@ class Heat:
         ).format(CAPTION, names, rows)
 
     def _cell(self, kind: KindCosts, cost: Cost) -> Markup:
-        """The step of a version; below it, what it is relative to the reference."""
         name, instructions = cost.server, cost.instructions
         if instructions is None:
             said = Markup('<td class="num lacks" data-name="{}" title="{}">{}</td>')
@@ -220,7 +219,6 @@ class Heat:
         )
 
     def _why(self, kind: KindCosts, cost: Cost) -> str:
-        """Say why a server has no count of a kind."""
         key = (kind.workload, kind.kind, cost.server)
         every = self.comparison.changes
         return next((each.reason for each in every if (each.workload, each.kind, each.server) == key), "")
@@ -266,7 +264,6 @@ def _size(step: CountChange) -> float:
 
 
 def _extent(step: CountChange | None) -> float:
-    """The logarithm of a step, without sign."""
     return abs(math.log(_size(step))) if step else 0.0
 
 
@@ -276,5 +273,4 @@ def _by(step: CountChange) -> Figure:
 
 
 def _tone(step: CountChange | None) -> str:
-    """The classes of style.css for a cost: its verdict, and how large the change is."""
     return f"{step.verdict.value} x{sum(_extent(step) >= least for least in STRENGTHS)}" if step else ""

@@ -107,7 +107,6 @@ def _scaled(
 
 
 def _fault(document: CountDocument) -> str:
-    """The first dangling reference; empty without one."""
     servers = {server.label for server in document.servers}
     kinds = {(kind.workload, kind.name) for kind in document.kinds}
     if len(servers) != len(document.servers) or len(kinds) != len(document.kinds) or not servers:

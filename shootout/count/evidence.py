@@ -128,7 +128,6 @@ def by(ratio: Interval | None) -> tuple[Field, Field]:
 
 
 def _statement(of: Statement) -> str:
-    """A kind of statement: its instructions on head and base."""
     if of.change.ratio is None:
         return f"{of.change.kind}: {of.change.reason}"
     head, base = counted(of.change.head), counted(of.change.base)

@@ -56,7 +56,6 @@ def functions(comparison: CountComparison) -> dict[Key, tuple[PartCount, ...]]:
 
 
 def _planned(change: CountChange, plans: Mapping[Key, PlanChange]) -> list[PlanChange]:
-    """The plans that are known of a kind's statements."""
     keys = ((change.workload, kind, change.server) for kind in change.kind.split(JOINT))
     return [plans[key] for key in keys if key in plans]
 

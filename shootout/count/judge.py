@@ -145,13 +145,11 @@ def _summed(
 def _of_kinds(
     counted: Mapping[Key, ByStart], key: Key, names: Iterable[str], start: int
 ) -> list[Repetitions] | None:
-    """Other kinds of the same server and workload in a start; None if one is missing."""
     others = [counted.get((*key[:2], name), {}).get(start) for name in names]
     return None if None in others else [other for other in others if other is not None]
 
 
 def _failure(document: CountDocument, server: str, kind: CountedKind) -> CountFailure | None:
-    """Find why a server has no counts of a kind, or of one that this is put together from."""
     of_server = [failure for failure in document.failures if failure.server == server]
     failures = {(failure.workload, failure.kind): failure for failure in reversed(of_server)}
     names = (kind.name, *kind.less, *kind.sums)

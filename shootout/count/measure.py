@@ -170,7 +170,6 @@ def _chosen(counted: Sequence[Unit], only: Collection[Key]) -> Sequence[Unit]:
 
 
 def _restore(bench: Bench, kept: CountDocument) -> None:
-    """Give a server what was counted on it before."""
     counted, label = bench.counted, bench.server.label
     counted.counts = [count for count in kept.counts if count.server == label]
     counted.failures += [failure for failure in kept.failures if failure.server == label]
@@ -201,7 +200,6 @@ def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedS
 
 
 def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
-    """Raise InputError for a server that cannot count a statement inside an open transaction."""
     for server in servers:
         if server.program.version < AUTOCOMMIT_SINCE:
             raise InputError(
@@ -250,7 +248,6 @@ class _Counting:
                 return
 
     def _open(self, starts: Sequence[int]) -> list[Unit]:
-        """The kinds that a server has not counted in one of these starts."""
         return [
             unit
             for unit in self.units
@@ -300,7 +297,6 @@ class _Counting:
             shutil.rmtree(bench.home, ignore_errors=True)
 
     def _leave_out(self, kinds: Sequence[Unit], why: str) -> None:
-        """Record on every server why kinds are not counted."""
         for bench in self.benches:
             for unit in kinds:
                 if not bench.fails(*unit.key):
@@ -344,7 +340,6 @@ def _attempt(work: Callable[[Session], None], session: Session) -> None:
 
 
 def _costs(benches: Sequence[Bench]) -> dict[Key, int]:
-    """Take the cost of an execution of each kind from the first server that knows it."""
     return {key: cost for bench in reversed(benches) for key, cost in bench.counted.costs.items()}
 
 
@@ -417,7 +412,6 @@ def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocumen
 
 
 def _executed(bench: Bench) -> Iterator[Executed]:
-    """Yield what a server executed; nothing if it was not counted."""
     counted, program = bench.counted, bench.server.program
     if counted.shares and isinstance(program, Tree):
         yield Executed(counted.record, program.files.mysqld, counted.shares, counted.beside)

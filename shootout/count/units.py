@@ -117,7 +117,6 @@ def priming(unit: Unit, instructions: int | None) -> int:
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
-    """Each step as a kind of its own; its statements need each other."""
     steps = []
     for step in transaction.steps:
         names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
@@ -197,7 +196,6 @@ def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
 
 
 def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
-    """Whether no statement may commit: CREATE, COMMIT, …"""
     return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
 
 

@@ -78,7 +78,6 @@ def _requested(name: str, request: Request, effective: Mapping[str, str], loose:
 def _verbatim(
     options: Mapping[str, str], effective: Mapping[str, str], loose: Set[str]
 ) -> Iterator[SettingRecord]:
-    """Records of raw my.cnf options, listed under the setting they fully define."""
     for option, value in options.items():
         in_server, wanted = meant(option, value or "ON")
         if in_server == "log_bin":  # the option is a file name, the variable a switch

@@ -34,7 +34,6 @@ def todo(found: Findings) -> Topic | None:
 
 
 def _start(found: Findings) -> Iterator[str]:
-    """Say what the new server needs before it starts, and before applications send statements."""
     fates = found.document.options
     if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
         them = "it" if len(stops) == 1 else "them"
@@ -52,7 +51,6 @@ def _start(found: Findings) -> Iterator[str]:
 
 
 def _set(found: Findings) -> Iterator[str]:
-    """Settings that restore a loss, then options that mean something else."""
     yield from settings_to_set(found)
     told = [
         fate.option
@@ -64,7 +62,6 @@ def _set(found: Findings) -> Iterator[str]:
 
 
 def _look(found: Findings) -> Iterator[str]:
-    """Losses that no setting restores, the headline's first."""
     worst = found.worst
     if worst and worst.throughput and not worst.restored_by:
         run, cell = worst.throughput
@@ -92,7 +89,6 @@ def _tried(found: Findings, change: CountChange) -> str:
 
 
 def _open(found: Findings) -> Iterator[str]:
-    """Say what is not known yet, and the command that adds it."""
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (

@@ -150,7 +150,6 @@ def _undecided(verdicts: Sequence[Verdict]) -> str:
 
 
 def _on(found: Findings, machine: str) -> str:
-    """Say what became of throughput on a machine."""
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [end(*each) for each in here if each[1].verdict in CHANGED]:
@@ -180,7 +179,6 @@ def topics(found: Findings) -> tuple[Topic, ...]:
 
 
 def _workloads(found: Findings) -> Topic | None:
-    """Throughput, on all machines side by side."""
     if not found.cells:
         return None
     machines = found.machines
@@ -356,7 +354,6 @@ def _untested(found: Findings) -> Topic:
 
 
 def _measured(found: Findings) -> Topic | None:
-    """Lead to the pages of what was measured."""
     counts = (
         (found.counted, "Instructions of every kind of statement"),
         (found.restored, "Instructions with old settings"),

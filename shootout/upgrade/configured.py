@@ -88,7 +88,6 @@ def _values(variable: VariableDifference) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    """A value that a table has room for; JSON has it whole."""
     return text if len(text) <= VALUE_MAX else differing.listed(text.split(","))
 
 
@@ -121,7 +120,6 @@ def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
 
 
 def _unknown(fate: OptionFate, found: Findings) -> str:
-    """The words for an option that neither server knows: a typo, or an option of a plugin."""
     known = {name for variables in found.document.variables.values() for name in variables}
     near = "".join(f" (did you mean {name}?)" for name in get_close_matches(fate.variable, known, n=1))
     stops = f": {found.new} does not start with this line" if does_not_start_with(fate) else ""

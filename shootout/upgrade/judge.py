@@ -401,7 +401,6 @@ class Findings:
 
 
 def _untimed(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
-    """The variables that differed in a run, and cost such a cell time."""
     servers = {server.label: server for server in run.header.servers}
     old, new = servers[cell.base.server], servers[cell.cell.server]
     called = {record.name: record.variables for record in (*old.settings, *new.settings)}
@@ -411,7 +410,6 @@ def _untimed(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
 
 
 def _old_values(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
-    """NAME=VALUE: the likeliest old values that act by time on a cell."""
     servers = {server.label: server for server in run.header.servers}
     old, new = (
         {

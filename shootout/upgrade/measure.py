@@ -82,7 +82,6 @@ def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, re
 
 
 def _answer(session: _Session) -> None:
-    """Do all parts that are wanted and not done, in the order of PARTS."""
     session.write()
     session.do("settings", session.settings)
     session.do("data", session.data)
@@ -294,7 +293,6 @@ class _Session:
         return steps.plan(Selection.read(**chosen), self.report)
 
     def _server(self, number: int) -> str:
-        """A server under the user's settings, as far as it takes them."""
         file = self._file(("old", "new")[number])
         text = reference.parse(self.document.references[number]).text
         return f"{self.document.labels[number]}={self._with(text, str(file)) if file.exists() else text}"
@@ -303,7 +301,6 @@ class _Session:
         return f"{text}{'+' if reference.parse(text).settings else '@'}{settings}"
 
     def _file(self, label: str) -> Path:
-        """The user's my.cnf, as one of the servers gets it."""
         return question.settings_file(self.document, self.results, label)
 
     def _workloads(self) -> str:
@@ -315,7 +312,6 @@ class _Session:
         return ",".join((*((self.document.workload,) if self.document.workload else ()), *known))
 
     def _minutes(self, part: Part) -> str:
-        """The part's share of the time that is left."""
         open_ = [name for name in SHARES if name not in (*self.document.done, *self.way.without)]
         share = SHARES[part] / sum(SHARES[name] for name in {*open_, part})
         return f"{max(PART_MIN, share * self._left()):.2f}"
@@ -328,7 +324,6 @@ class _Session:
 
 
 def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
-    """Start a server on another one's data directory."""
     began_s = time.monotonic()
     same, reason = False, ""
     try:

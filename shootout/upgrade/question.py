@@ -48,7 +48,6 @@ def profile(settings: str) -> SettingsProfile:
 
 
 def _label(text: str) -> str:
-    """Name a server: the user's name, its catalogue id, or the last part of its directory."""
     server = reference.parse(text)
     if "," in text:  # which separates servers in a list
         raise InputError(f"{text}: expected one server, without a comma")
@@ -120,7 +119,6 @@ def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocumen
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a document, unless it is there. Raises InputError."""
     try:
         content = files.read(source)
         if not target.exists():

@@ -75,7 +75,6 @@ def _lost(worst: Worst) -> str:
 
 
 def _tried(found: Findings, worst: Worst) -> str:
-    """Say what restores the headline's loss, as far as that was tested."""
     said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(named, worst.restored_by))} restores instructions of {worst.workload}"
@@ -94,7 +93,6 @@ def _tried(found: Findings, worst: Worst) -> str:
 
 
 def _timed(setting: str, cell: CellComparison) -> str:
-    """Throughput without and with a setting."""
     if cell.ratio is None or cell.figures is None or cell.base_figures is None:
         return f"{named(setting)}: not tested in time ({cell.reason})"
     before, after = (number(each.tps.estimate, 0) for each in (cell.base_figures, cell.figures))
@@ -109,7 +107,6 @@ def _by_time(setting: str) -> bool:
 
 
 def _restores(found: Findings, restored: Restored) -> str:
-    """Say what a setting restores, by the kind that it helps most."""
     best = min(restored.restores, key=_estimate)
     lost = next(
         loss.change
@@ -126,7 +123,6 @@ def _restores(found: Findings, restored: Restored) -> str:
 
 
 def _replans(found: Findings, restored: Restored) -> str:
-    """The plans that a setting restores, and what that does to their statements."""
     kinds = [change.kind for change in restored.plans]
     counts = {each.kind: each for each in (*restored.restores, *restored.saves, *restored.cost)}
     said = [f"{instructions(counts[kind])} for {kind}" for kind in kinds if kind in counts]
@@ -135,7 +131,6 @@ def _replans(found: Findings, restored: Restored) -> str:
 
 
 def _saves(found: Findings, restored: Restored) -> str:
-    """Say why a setting with which kinds need fewer instructions is not recommended."""
     best = min(restored.saves, key=_estimate)
     others = len(restored.saves) - 1
     more = f" and {counted(others, 'other kind')}" if others else ""
