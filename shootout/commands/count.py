@@ -60,7 +60,7 @@ class Count(Capability):
     def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
         """Make the pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
-        every = ((each.document.run, answer.answer(each, runs)) for each in counted)
+        every = ((each.document.run, answer.answer(each)) for each in counted)
         again = answer.history(series for series in judge.history(counted) if len(series.points) > 1)
         return self.listed(every, joined([again]))
 

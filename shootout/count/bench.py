@@ -213,13 +213,21 @@ class Session:
 
     def try_each(self, units: Sequence[Unit]) -> None:
         """Find out what an execution of each kind takes; on every server, so that all keep the same rows."""
-        self._instrumented(self._try, [unit for unit in units if unit.scaled], "tried", "warm-up", 1)
+        tried = [unit for unit in self._open(units) if unit.scaled]
+        self._instrumented(self._try, tried, "tried", "warm-up", 1)
 
     def count(self, units: Sequence[Unit], costs: Mapping[Key, int]) -> None:
         """Count kinds, as often as what an execution takes allows."""
-        self._each(lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key))), units, "warm-up", 2)
+        units, quick = self._open(units), self.bench.quick
+        self._each(
+            lambda unit, _: self._prime(unit, priming(unit, costs.get(unit.key), quick=quick)),
+            units, "warm-up", 2,
+        )  # fmt: skip
         count = partial(self._count, costs)
         self._instrumented(count, units, str(self.start), "measure", 3)
+
+    def _open(self, units: Sequence[Unit]) -> Sequence[Unit]:
+        return [unit for unit in units if not self.bench.has(*unit.key, self.start)]
 
     def _instrumented(
         self,
@@ -234,7 +242,7 @@ class Session:
         with ExitStack() as held:
             opened: dict[Key, tuple[ExitStack, Send]] = {}
             for unit in units:
-                if self._counts(unit):
+                if not bench.fails(*unit.key):
                     own = held.enter_context(ExitStack())
                     try:
                         opened[unit.key] = own, own.enter_context(self._connected(unit, seed))
@@ -287,9 +295,6 @@ class Session:
                     found[workload].setdefault(shape, msgspec.structs.replace(plan, kind=kind))
         self.bench.counted.plans |= {workload: tuple(plans.values()) for workload, plans in found.items()}
 
-    def _counts(self, unit: Unit) -> bool:
-        return not (self.bench.fails(*unit.key) or self.bench.has(*unit.key, self.start))
-
     def _each(
         self,
         measured: Callable[[Unit, Show], None],
@@ -302,19 +307,15 @@ class Session:
         for unit in units:
             workload, kind = unit.key
             progress = Progress(
-                stage=stage,
-                detail="",
-                block=f"{bench.server.label}: {workload}, {kind}",
-                block_number=bench.units.index(unit) + 1,
-                blocks=len(bench.units),
-                start=self.start,
+                stage=stage, detail="", block=f"{bench.server.label}: {workload}, {kind}",
+                block_number=bench.units.index(unit) + 1, blocks=len(bench.units), start=self.start,
                 starts=bench.plan.profile.sampling.starts_min,
-            )
+            )  # fmt: skip
 
             def show(round_: int, rounds: int = 0, progress: Progress = progress) -> None:
                 self.pace.show(msgspec.structs.replace(progress, round=round_, rounds=rounds))
 
-            if self._counts(unit) and self.instance.alive():
+            if self.instance.alive() and not bench.fails(workload, kind):
                 show(number)
                 try:
                     measured(unit, show)

@@ -36,16 +36,7 @@ def joined(paths: Sequence[Path]) -> CountDocument:
 
 
 def _difference(one: CountDocument, other: CountDocument) -> str:
-    for name in (
-        "format",
-        "version",
-        "valgrind",
-        "seed",
-        "confidence",
-        "bar",
-        "settings",
-        "options",
-    ):
+    for name in ("format", "version", "valgrind", "seed", "confidence", "bar", "settings", "options"):
         if getattr(one, name) != getattr(other, name):
             return f"another {name}"
     if one.starts != other.starts:
@@ -132,11 +123,6 @@ def _counts_1(record: Record) -> Record:
 
 
 COUNTS = Store(
-    "a count of instructions",
-    "count/*.json",
-    CountDocument,
-    "valgrind",
-    Format(2, (_counts_1,)),
-    _fault,
+    "a count of instructions", "count/*.json", CountDocument, "valgrind", Format(2, (_counts_1,)), _fault,
     "work/*.json",
-)
+)  # fmt: skip

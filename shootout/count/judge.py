@@ -194,17 +194,10 @@ def change_of(
             verdict = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
     return CountChange(
-        workload=kind.workload,
-        kind=kind.name,
-        server=server,
-        base=_figure(of_base),
-        head=_figure(of_head),
-        ratio=effect and effect.ratio,
-        spread=effect and effect.spread,
-        verdict=verdict,
-        reason=reason,
-        lacks=lacks,
-    )
+        workload=kind.workload, kind=kind.name, server=server, base=_figure(of_base),
+        head=_figure(of_head), ratio=effect and effect.ratio, spread=effect and effect.spread,
+        verdict=verdict, reason=reason, lacks=lacks,
+    )  # fmt: skip
 
 
 def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:

@@ -47,7 +47,7 @@ _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
 FIRST_KIND = 0.25  # of a budget, that one execution of the first kind may take, whatever its share
-DEAR = 0.1  # of a start's time; a kind that takes more is executed once
+DEAR = 0.05  # of a start's time; a kind that takes more is executed once
 CHUNK = 6  # kinds that are counted and kept together
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 

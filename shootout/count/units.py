@@ -103,17 +103,18 @@ def repetition(unit: Unit, instructions: int | None) -> int:
     return max((size for size in SIZES if size <= fitting), default=1)
 
 
-def priming(unit: Unit, instructions: int | None) -> int:
+def priming(unit: Unit, instructions: int | None, *, quick: bool = False) -> int:
     """Say how often it runs before anything is counted.
 
     InnoDB hashes a page after a hundred searches or more, which takes up to 800 000 instructions. Cheap
-    statements must have that behind them.
+    statements must have that behind them. `quick`: the dear ones have less, to hold a budget.
     """
     least = PRIMING * repetition(unit, instructions)
     if instructions is None:
         return least
     cost = max(1, instructions)
-    return max(1, min(least, PRIMING_INSTRUCTIONS // cost), min(PRIMED, PRIMED_INSTRUCTIONS // cost))
+    most = PRIMED_INSTRUCTIONS if quick else PRIMING_INSTRUCTIONS
+    return max(1, min(least, most // cost), min(PRIMED, PRIMED_INSTRUCTIONS // cost))
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:

@@ -65,14 +65,10 @@ def _requested(name: str, request: Request, effective: Mapping[str, str], loose:
     differs = unknown if actual is None else not _matches(setting, wanted, actual)
     reading = setting.reading(effective)
     return SettingRecord(
-        name=name,
-        requested=wanted,
-        effective=actual,
-        differs=differs and not request.lacking,
-        variables=reading.variables if reading else request.variables,
-        lacking=request.lacking,
+        name=name, requested=wanted, effective=actual, differs=differs and not request.lacking,
+        variables=reading.variables if reading else request.variables, lacking=request.lacking,
         note=request.note,
-    )
+    )  # fmt: skip
 
 
 def _verbatim(

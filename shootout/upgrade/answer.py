@@ -41,15 +41,11 @@ def answer(found: Findings) -> Answer:
     """Describe an upgrade, in the order in which people ask."""
     document = found.document
     return Answer(
-        name=f"{found.old} to {found.new}",
-        headline=headline(found),
-        topics=topics(found),
-        value=value(found),
-        exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
+        name=f"{found.old} to {found.new}", headline=headline(found), topics=topics(found),
+        value=value(found), exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
         footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
-        listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
-        brief=brief(found),
-    )
+        listed=(f"{found.old} to {found.new}", figures.moment(document.started)), brief=brief(found),
+    )  # fmt: skip
 
 
 def brief(found: Findings) -> Topic:
@@ -62,8 +58,8 @@ def brief(found: Findings) -> Topic:
         if (ratio := cell.ratio) is not None
     )
     lines = [] if rows else [sentence(found)]
-    if found.plans_compared:
-        kinds = counted(found.plans_compared, "kind of statement", KINDS)
+    if found.compared:
+        kinds = counted(len(found.compared), "kind of statement", KINDS)
         lines.append(f"{len(found.plans) or 'None'} of {kinds} planned in another way")
     if useful := [each.setting for each in found.restorations if each.restores]:
         lines.append(f"Set {', '.join(map(settable.named, useful))}")
@@ -259,7 +255,7 @@ def _plans(found: Findings) -> Topic | None:
         )
         for (workload, _), change in found.plans.items()
     )  # fmt: skip
-    compared = found.plans_compared
+    compared = len(found.compared)
     title = "Execution plans: not compared"
     if compared:
         title = f"Execution plans: none of {counted(compared, 'kind')} changed"
@@ -365,6 +361,6 @@ def _measured(found: Findings) -> Topic | None:
             f"{run_folder(run.header.run)}/index.html",
             f"on {run.header.runner.fingerprint}",
         )
-        for run in found.runs
+        for run in (*found.runs, *filter(None, (found.timed,)))
     ]
     return Topic("Measured", links=tuple(links), page_only=True) if links else None

@@ -153,16 +153,12 @@ def fates(
         name, _ = meant(option, value)
         renamed = called.get(name, "")
         yield OptionFate(
-            option=option,
-            value=value,
-            variable=name,
-            old=old.variables.get(name),
-            new=new.variables.get(renamed or name),
-            renamed=renamed,
+            option=option, value=value, variable=name, old=old.variables.get(name),
+            new=new.variables.get(renamed or name), renamed=renamed,
             refused=_refused(option, read_by, old, new),
             told="" if read_by == "old" or _is_told_before(option, old, new) else new.told.get(option, ""),
             read_by=read_by,
-        )
+        )  # fmt: skip
 
 
 def _is_told_before(option: str, old: Probe, new: Probe) -> bool:

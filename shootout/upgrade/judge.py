@@ -89,27 +89,20 @@ class Findings:
         every = losses.kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
-    @property
-    def plans_compared(self) -> int:
-        """The kinds of statement of which both servers told a plan."""
-        return len(self._compared)
-
-    @property
-    def _compared(self) -> list[PlanChange]:
-        every = self.counted.document.plans.values() if self.counted else ()
-        return [each for plans in every for each in plan_changes.compared(plans, self.old, self.new)]
+    @cached_property
+    def compared(self) -> Mapping[tuple[str, str], PlanChange]:
+        """The plans that both servers told, by workload and kind of statement."""
+        every = self.counted.document.plans.items() if self.counted else ()
+        return {
+            (workload, change.kind): change
+            for workload, plans in every
+            for change in plan_changes.compared(plans, self.old, self.new)
+        }
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
-        """The plans that changed, by workload and kind of statement."""
-        if self.counted is None:
-            return {}
-        return {
-            (workload, change.kind): change
-            for workload, plans in self.counted.document.plans.items()
-            for change in plan_changes.compared(plans, self.old, self.new)
-            if change.changed
-        }
+        """Those that changed."""
+        return {place: change for place, change in self.compared.items() if change.changed}
 
     def plan(self, change: CountChange) -> str:
         """Say whether the plan of a kind is the same."""
@@ -179,7 +172,7 @@ class Findings:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
         new = self.document.variables.get(self.new, {})
         told = (fate.told for fate in self.document.options if fate.told)
-        evidence = Evidence.of(self._compared, told)
+        evidence = Evidence.of(self.compared.values(), told)
         every = differences.suspects(
             self.variables, planned=bool(self.plans), writes=True, head=new, evidence=evidence
         )
