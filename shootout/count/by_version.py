@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from markupsafe import Markup
 
@@ -26,7 +26,6 @@ from shootout.report.site.breaks import breakable
 REFERENCES = {"mysql": "5.7.", "mariadb": "10.11."}
 VERSIONS_MIN = 3  # two stand side by side in a table of changes
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a colour gets stronger
-SPARK_SIZE = (96, 24)  # pixels
 CAPTION = "The kind with the largest change of a step first"
 PLACES = 1  # of a change in percent: many stand side by side
 _NUMBERS = re.compile(r"\d+")
@@ -184,10 +183,9 @@ class Heat:
         )
         rows = Markup("\n").join(
             Markup(
-                '<tr><th scope="row" class="text">{} <small>{}</small></th>'
-                '<td class="course" data-value="{}">{}</td>{}</tr>'
+                '<tr><th scope="row" class="text">{} <small>{}</small></th>{}</tr>'
             ).format(
-                breakable(kind.kind), breakable(kind.workload), _extent(kind.largest), self._spark(kind),
+                breakable(kind.kind), breakable(kind.workload),
                 Markup("").join(self._cell(kind, cost) for cost in kind.costs),
             )
             for kind in self.kinds
@@ -196,7 +194,7 @@ class Heat:
             '<div class="scroll tall" tabindex="0" role="region" '
             'aria-label="Kinds of statement by version">'
             '<table class="sortable heat steps"><caption><span>{}</span></caption><thead><tr>'
-            '<th scope="col">kind</th><th scope="col">course</th>{}</tr></thead>'
+            '<th scope="col">kind</th>{}</tr></thead>'
             "<tbody>{}</tbody></table></div>"
         ).format(CAPTION, names, rows)
 
@@ -222,32 +220,6 @@ class Heat:
         key = (kind.workload, kind.kind, cost.server)
         every = self.comparison.changes
         return next((each.reason for each in every if (each.workload, each.kind, each.server) == key), "")
-
-    def _spark(self, kind: KindCosts) -> Markup:
-        """A line for each family: its versions, instructions as logarithms."""
-        width, height = SPARK_SIZE
-        lines = Markup("").join(
-            Markup('<polyline class="s{}" points="{}"/>').format(number, points)
-            for number, points in enumerate(self._lines(kind))
-        )
-        return Markup(
-            '<svg class="spark" viewBox="0 0 {0} {1}" width="{0}" height="{1}" aria-hidden="true">{2}</svg>'
-        ).format(width, height, lines)
-
-    def _lines(self, kind: KindCosts) -> Iterator[str]:
-        width, height = SPARK_SIZE
-        logs = {cost.server: math.log(cost.instructions) for cost in kind.costs if cost.instructions}
-        if not logs:
-            return
-        low, span = min(logs.values()), max(max(logs.values()) - min(logs.values()), 0.02)
-        last = max(1, len(self.servers) - 1)
-        places = {server.label: width * at / last for at, server in enumerate(self.servers)}
-        for _, servers in groupby(self.servers, key=lambda server: server.family):
-            yield " ".join(
-                f"{places[server.label]:.0f},{height * (0.95 - 0.9 * (logs[server.label] - low) / span):.1f}"
-                for server in servers
-                if server.label in logs
-            )
 
 
 def heat(comparison: CountComparison) -> Heat | None:

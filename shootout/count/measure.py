@@ -355,60 +355,52 @@ def _document(
 ) -> CountDocument:
     costs = _costs(benches)
     once = {key for bench in benches for key in bench.counted.once}
-    repetitions = {
+    sizes = {
         unit.key: 1 if unit.key in once else repetition(unit, costs.get(unit.key))
         for counted in every.values()
         for unit in counted
     }
-    kinds = {
-        (kind.workload, kind.name): msgspec.structs.replace(
-            kind, units=repetitions.get((kind.workload, kind.name), kind.units)
-        )
-        for counted in every.values()
-        for kind in kinds_of(counted)
-    }
+    kinds = (kind for counted in every.values() for kind in kinds_of(counted))
     return CountDocument(
-        format=2,
-        run="",
-        started="",
-        version=__version__,
-        valgrind=valgrind,
-        seed=plan.seed,
-        confidence=plan.profile.policy.confidence,
-        bar=plan.profile.policy.margin,
-        settings=plan.profile.settings,
-        options=callgrind.OPTIONS,
-        datasets=plan.loaded,
-        workloads=plan.records,
-        digests=plan.digests,
+        format=2, run="", started="", version=__version__, valgrind=valgrind, seed=plan.seed,
+        confidence=plan.profile.policy.confidence, bar=plan.profile.policy.margin,
+        settings=plan.profile.settings, options=callgrind.OPTIONS, datasets=plan.loaded,
+        workloads=plan.records, digests=plan.digests, starts=plan.profile.sampling.starts_min,
         servers=tuple(bench.counted.record for bench in benches),
-        starts=plan.profile.sampling.starts_min,
-        kinds=tuple(kinds.values()),
+        kinds=tuple(
+            msgspec.structs.replace(kind, units=sizes.get((kind.workload, kind.name), kind.units))
+            for kind in kinds
+        ),
         counts=tuple(count for bench in benches for count in bench.counted.counts),
-        functions=before.functions if before else (),
-        profiles=before.profiles if before else (),
+        functions=before.functions if before else (), profiles=before.profiles if before else (),
         failures=tuple(failure for bench in benches for failure in bench.counted.failures),
         plans={
             name: tuple(plan for bench in benches for plan in bench.counted.plans.get(name, ()))
             for name in every
         },
-    )
+    )  # fmt: skip
 
 
 def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocument:
-    """The document with the functions of each server's last start."""
+    """The document with the functions of what was counted last."""
     kinds = {(kind.workload, kind.name): kind for kind in document.kinds}
     names = {name: number for number, name in enumerate(document.functions)}
-    again = {(bench.server.label, *key) for bench in benches for key in bench.counted.last}
-    profiles = [each for each in document.profiles if (each.server, each.workload, each.kind) not in again]
+    profiles = {(each.server, each.workload, each.kind): each for each in document.profiles}
     for bench in benches:
         for key, dump in bench.counted.last.items():
-            functions = dump.functions()
-            profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
-            bench.counted.shares[key] = _shares(functions, dump.instructions)
+            found = dump.functions()
+            profiles[bench.server.label, *key] = _functions(
+                bench.server.label, kinds[key], dump, found, names
+            )
+            shares: dict[
+                str, float
+            ] = {}  # by plain name: clones and overloads of a function call one another
+            for name, cost in found.inclusive.items():
+                shares[_plain(name)] = max(shares.get(_plain(name), 0.0), cost / dump.instructions)
+            bench.counted.shares[key] = shares
             bench.counted.beside |= {*map(_plain, dump.beside())}
         bench.counted.last.clear()
-    return msgspec.structs.replace(document, functions=tuple(names), profiles=tuple(profiles))
+    return msgspec.structs.replace(document, functions=tuple(names), profiles=tuple(profiles.values()))
 
 
 def _executed(bench: Bench) -> Iterator[Executed]:
@@ -417,29 +409,19 @@ def _executed(bench: Bench) -> Iterator[Executed]:
         yield Executed(counted.record, program.files.mysqld, counted.shares, counted.beside)
 
 
-def _shares(functions: Functions, instructions: int) -> dict[str, float]:
-    """Shares by plain name; clones and overloads of a function call one another."""
-    shares: dict[str, float] = {}
-    for name, cost in functions.inclusive.items():
-        shares[_plain(name)] = max(shares.get(_plain(name), 0.0), cost / instructions)
-    return shares
-
-
 def _functions(
-    server: str, kind: CountedKind, dump: Dump, functions: Functions, names: dict[str, int]
+    server: str, kind: CountedKind, dump: Dump, found: Functions, names: dict[str, int]
 ) -> CountedFunctions:
     kept = [
         name
-        for name, cost in sorted(functions.inclusive.items(), key=lambda item: -item[1])
+        for name, cost in sorted(found.inclusive.items(), key=lambda item: -item[1])
         if cost >= NAMED_MIN * dump.instructions
     ]
     return CountedFunctions(
-        server=server,
-        workload=kind.workload,
-        kind=kind.name,
+        server=server, workload=kind.workload, kind=kind.name,
         names=tuple(names.setdefault(name, len(names)) for name in kept),
-        exclusive=tuple(round(functions.exclusive.get(name, 0) / kind.units, 1) for name in kept),
-        inclusive=tuple(round(functions.inclusive[name] / kind.units, 1) for name in kept),
-        allocations=round(functions.allocations / kind.units, 2),
+        exclusive=tuple(round(found.exclusive.get(name, 0) / kind.units, 1) for name in kept),
+        inclusive=tuple(round(found.inclusive[name] / kind.units, 1) for name in kept),
+        allocations=round(found.allocations / kind.units, 2),
         system_calls=round(dump.system_calls / kind.units, 2),
-    )
+    )  # fmt: skip
