@@ -18,7 +18,7 @@ import msgspec
 from shootout._engine import Engine, LoadError
 from shootout.analysis import plan_changes
 from shootout.count import callgrind
-from shootout.count.callgrind import Counter, Dump
+from shootout.count.callgrind import Dump, Process
 from shootout.count.units import INSTRUCTIONS, Unit, priming, repetition
 from shootout.count.values import CountFailure, KindCount
 from shootout.errors import MeasureError, without_values
@@ -189,9 +189,9 @@ class Session:
         self.bench.fail(error)
 
     @property
-    def _counter(self) -> Counter:
+    def _counter(self) -> Process:
         home, program = self.bench.home / str(self.start), self.bench.server.program
-        return Counter(self.instance.pid, home, callgrind.restless(program))
+        return Process(self.instance.pid, home, callgrind.restless(program))
 
     def open(self, held: ExitStack) -> None:
         """Wait until the server is ready, keep it from purging, and set its workloads up."""

@@ -57,15 +57,12 @@ def topics(instructions: Instructions) -> Iterator[Topic]:
     """Show every statement, and the functions that changed, on a cell's page."""
     statements = tuple(
         (
-            each.change.kind,
-            Figure(each.kind.per_transaction),
-            counted(each.change.base),
-            counted(each.change.head),
-            *by(each.change.ratio),
-            Mark(each.change.verdict, note=each.change.reason),
+            change.kind, Figure(each.kind.per_transaction), counted(change.base), counted(change.head),
+            *by(change.ratio), Mark(change.verdict, note=change.reason),
         )
         for each in instructions.statements
-    )
+        for change in [each.change]
+    )  # fmt: skip
     functions = tuple(
         (each.kind.name, function.own.name, *_sides(function.own), *_sides(function.inclusive))
         for each in reversed(instructions.statements)
@@ -81,17 +78,14 @@ def topics(instructions: Instructions) -> Iterator[Topic]:
         tables=(
             Table(
                 ("statement", "per transaction", "base", "head", "change", "interval", "verdict"),
-                statements,
-                "Instructions of each statement",
-                sortable=True,
+                statements, "Instructions of each statement", sortable=True,
             ),
             Table(
                 (
                     "statement", "function", "its own, base", "head", "difference", "with callees, base",
                     "head", "difference",
                 ),
-                functions,
-                f"Functions whose instructions changed by {least} of the statement's or more",
+                functions, f"Functions whose instructions changed by {least} of the statement's or more",
                 sortable=True,
             ),
         ),

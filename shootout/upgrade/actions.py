@@ -12,6 +12,7 @@ from shootout.model.verdict import Verdict
 from shootout.report import commands
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
 from shootout.upgrade.judge import Findings
+from shootout.upgrade.losses import place
 from shootout.upgrade.settable import settings_to_set
 from shootout.upgrade.words import end, instructions
 
@@ -52,12 +53,8 @@ def _start(found: Findings) -> Iterator[str]:
 
 def _set(found: Findings) -> Iterator[str]:
     yield from settings_to_set(found)
-    told = [
-        fate.option
-        for fate in found.document.options
-        if fate.told and is_kept(fate) and not does_not_start_with(fate)
-    ]
-    if told:
+    kept = [fate for fate in found.document.options if fate.told and is_kept(fate)]
+    if told := [fate.option for fate in kept if not does_not_start_with(fate)]:
         yield f"Replace in my.cnf before the next upgrade: {_names(told)}; {found.new} warns of them."
 
 
@@ -68,8 +65,8 @@ def _look(found: Findings) -> Iterator[str]:
         if all(each.verdict is not Verdict.IMPROVED for _, each in found.timings):
             command = commands.look_further(run.header.run, cell.cell)
             yield f"Find the cause of {end(run, cell)}: {command}"
-    restored = {(change.workload, change.kind) for each in found.restorations for change in each.restores}
-    lost = [loss.change for loss in found.losses if (loss.change.workload, loss.change.kind) not in restored]
+    restored = {place(change) for each in found.restorations for change in each.restores}
+    lost = [loss.change for loss in found.losses if place(loss.change) not in restored]
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
         dearest, *others = planned
@@ -83,7 +80,7 @@ def _look(found: Findings) -> Iterator[str]:
 
 
 def _tried(found: Findings, change: CountChange) -> str:
-    if (change.workload, change.kind) in found.tried:
+    if place(change) in found.tried:
         return "no tested setting restores it"
     return "no setting was tested with it"
 

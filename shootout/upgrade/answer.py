@@ -23,18 +23,12 @@ from shootout.report.site.svg import Forest
 from shootout.upgrade import actions, configuration, configured, settable
 from shootout.upgrade.judge import CHANGED, Findings
 from shootout.upgrade.values import LARGE
-from shootout.upgrade.words import difference, end, instructions, instructions_of, settings_of
+from shootout.upgrade.words import MEANINGS, difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
 KINDS_MAX = 8  # that a line names
 FOREST_ENDS = 3  # of the worst and of the best cells on the first page
-MEANING = ", ".join(
-    f"{SYMBOLS[verdict]} {meaning}"
-    for verdict, meaning in (
-        (Verdict.REGRESSED, "slower"), (Verdict.IMPROVED, "faster"),
-        (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
-    )
-)  # fmt: skip
+MEANING = ", ".join(f"{SYMBOLS[verdict]} {meaning}" for verdict, meaning in MEANINGS.items())
 
 
 def answer(found: Findings) -> Answer:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shootout import figures
-from shootout.answer import Field, Table, Topic
+from shootout.answer import Table, Topic
 from shootout.count.values import CountChange
 from shootout.figures import counted
 from shootout.model.verdict import CellComparison, Verdict
 from shootout.numbers import SPACE, number
 from shootout.settings.table import BY_TIME
 from shootout.upgrade.judge import CHANGED, OFF, Findings
-from shootout.upgrade.losses import Loss, Restored, Worst
-from shootout.upgrade.words import amount, difference, end, instructions
+from shootout.upgrade.losses import Restored, Worst, place
+from shootout.upgrade.words import MEANINGS, amount, difference, end, instructions
 
 
 def settable(found: Findings) -> Topic | None:
@@ -43,14 +43,18 @@ def settable(found: Findings) -> Topic | None:
     improved = [setting for setting, cell in found.timings if cell.verdict is Verdict.IMPROVED]
     chosen = [*improved, *(each.setting for each in useful)]
     recommended = tuple(dict.fromkeys(line for setting in chosen for line in setting.split("+")))
-    left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
+    left = tuple(
+        (loss.change.kind, loss.change.workload, difference(loss.change), difference(loss.left))
+        for loss in found.losses
+        if loss.left is not None
+    )
     tested = found.timings or any(not each.failed for each in every)
     nothing = "no tested setting certainly restores a loss" if tested else "not tested"
     caption = "What statements cost more, and what is left with all of these settings"
     return Topic(
         "What to set" if recommended else f"What to set: {nothing}",
         tuple(lines),
-        (Table(("kind", "workload", "instructions", "left"), tuple(left), caption),) if left else (),
+        (Table(("kind", "workload", "instructions", "left"), left, caption),) if left else (),
         ("[mysqld]", *recommended) if recommended else (),
     )
 
@@ -97,7 +101,7 @@ def _timed(setting: str, cell: CellComparison) -> str:
         return f"{named(setting)}: not tested in time ({cell.reason})"
     before, after = (number(each.tps.estimate, 0) for each in (cell.base_figures, cell.figures))
     change = f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)})"
-    said = "" if cell.verdict in CHANGED else f", {cell.verdict}"
+    said = "" if cell.verdict in CHANGED else f", {MEANINGS[cell.verdict]}"
     where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}"
     return f"{named(setting)}: {before} tps without it, {after} with it, {change}{said} ({where})."
 
@@ -108,11 +112,7 @@ def _by_time(setting: str) -> bool:
 
 def _restores(found: Findings, restored: Restored) -> str:
     best = min(restored.restores, key=_estimate)
-    lost = next(
-        loss.change
-        for loss in found.losses
-        if (loss.change.workload, loss.change.kind) == (best.workload, best.kind)
-    )
+    lost = next(loss.change for loss in found.losses if place(loss.change) == place(best))
     others = [each.kind for each in restored.restores if each is not best]
     more = f", and for {', '.join(others)}" if others else ""
     costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
@@ -175,7 +175,3 @@ def _estimate(change: CountChange) -> float:
 def _worst(restored: Restored) -> str:
     worst = max(restored.cost, key=_estimate)
     return f"{instructions(worst)} for {worst.kind}"
-
-
-def _left(loss: Loss, left: CountChange) -> tuple[Field, ...]:
-    return (loss.change.kind, loss.change.workload, difference(loss.change), difference(left))
