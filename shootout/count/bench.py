@@ -39,6 +39,7 @@ EXPENSIVE = (
 )  # from here on, the first execution says what one takes: a repetition has the fewest
 ROUNDS = (2, 5)  # repetitions while Callgrind counts: not counted, for what another kind left, and counted
 ROUNDS_OF_EXPENSIVE = (1, 3)
+ROUNDS_IN_HASTE = (1, 2)  # to hold a budget
 # With it on before anything is written, purging removes nothing. Otherwise it depends on Valgrind's scheduler
 # whether an index still has the row that a statement comes upon: 19 to 70 % between starts, instead of 0.3 %.
 READ_VIEW = (
@@ -182,6 +183,7 @@ class Session:
     start: int
     pace: Pace
     over: bool = field(init=False, default=False)
+    asked: bool = field(init=False, default=False)  # queries of our own are not dumped yet
 
     def end(self, error: Exception) -> None:
         """Record why the server has no more counts of this start."""
@@ -328,7 +330,9 @@ class Session:
             send(1)
             return self._counter.dump().instructions
 
-        self._counter.dump()  # our own queries
+        if self.asked:
+            self._counter.dump()
+            self.asked = False
         began_s = time.monotonic()
         cost = taken()
         if cost < EXPENSIVE:  # the first one reads pages, too
@@ -348,8 +352,9 @@ class Session:
     def _count(self, costs: Mapping[Key, int], unit: Unit, send: Send, show: Show) -> None:
         counter, counted, cost = self._counter, self.bench.counted, costs.get(unit.key)
         executions = repetition(unit, cost)
-        is_cheap = (cost is None or cost < EXPENSIVE) and not self.bench.quick
-        warm_up, repetitions = ROUNDS if is_cheap else ROUNDS_OF_EXPENSIVE
+        warm_up, repetitions = ROUNDS if cost is None or cost < EXPENSIVE else ROUNDS_OF_EXPENSIVE
+        if self.bench.quick:
+            warm_up, repetitions = ROUNDS_IN_HASTE
         if unit.key in counted.once:
             executions, warm_up, repetitions = 1, 0, 1
         if warm_up:
@@ -397,6 +402,7 @@ class Session:
             number = _connections(instance) if unit.locks and instance.alive() else 0
             engines.clear()  # closes the connection
             _wait_for_rollback(instance, number)
+            self.asked = self.asked or number > 0
 
 
 def _send(engine: Engine, number: int, instance: Instance, count: int) -> None:

@@ -27,7 +27,7 @@ import pymysql
 from shootout import __version__
 from shootout.analysis import function_names
 from shootout.count import callgrind
-from shootout.count.bench import ONCE, PASSES, ROUNDS_OF_EXPENSIVE, START, Bench, Key, Pace, Session
+from shootout.count.bench import ONCE, PASSES, ROUNDS_IN_HASTE, START, Bench, Key, Pace, Session
 from shootout.count.callgrind import Dump, Functions
 from shootout.count.documents import COUNTS
 from shootout.count.units import Unit, kinds_of, repetition, units
@@ -304,7 +304,7 @@ class _Counting:
 
     def _shorten_dear(self, kinds: Sequence[Unit], left_s: float, fair_s: float) -> None:
         """Execute dear kinds once in each start, or leave out what takes longer than is left of this one."""
-        executions = 1 + sum(ROUNDS_OF_EXPENSIVE)  # with the one before them
+        executions = 1 + sum(ROUNDS_IN_HASTE)  # with the one before them
         for unit in kinds:
             once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in self.benches), default=0.0)
             least_s = FIRST_KIND * self.plan.profile.sampling.budget_s if unit is self.units[0] else 0.0
