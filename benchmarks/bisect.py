@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from shootout.analysis import pairs
 from shootout.bisect import timed
-from shootout.bisect.batches import Costs, next_batch
-from shootout.bisect.judge import Found
+from shootout.bisect.judge import Costs, Found, next_batch
 from shootout.bisect.values import FORMAT, Bisection, BuildRecord, Revision
 from shootout.document import journal
 from shootout.model.plan import Policy

@@ -12,7 +12,7 @@ from msgspec import structs
 
 from shootout import app, command
 from shootout.answer import Answer
-from shootout.bisect import answer, answers, issue, measure, proof, since
+from shootout.bisect import answer, measure, proof, since
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import Revision
 from shootout.capability import Capability
@@ -89,7 +89,6 @@ class Bisect(Capability):
         if prepared.request.explain is not None:
             raise InputError(f"{EXPLAIN.flag}: expected --since-history")
         question = _question(prepared.plan, commits, instrument, link)
-        question.require_current(prepared.results)
         with command.keeping(self, args, prepared.acknowledged) as observe:
             path = measure.bisect(question, prepared.results, observe)
         return command.conclude(self, path, prepared, args)
@@ -118,7 +117,7 @@ class Bisect(Capability):
             paths = search.run(wanted)
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
-                command.warn(f"{each.workload}, {each.threads} threads: {issue.not_in_server(each)}")
+                command.warn(f"{each.workload}, {each.threads} threads: {since.not_in_server(each)}")
         judged = answer.joined([self.judge(path) for path in paths], search.failed)
         request.write_markdown(markdown.write(judged), command.left_out)
         if paths:
@@ -127,7 +126,7 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer.answer(answers.read(path), _out(path))
+        return answer.answer(proof.read(path), _out(path))
 
     def id_of(self, path: Path) -> str:
         """Return the id of a bisection, which its folder has."""
@@ -135,7 +134,7 @@ class Bisect(Capability):
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """List all bisections."""
-        for each in answers.every(results, skip):
+        for each in proof.every(results, skip):
             yield each.bisection.id, answer.answer(each)
 
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from shootout import __version__
-from shootout.coverage import parts
+from shootout.coverage import answer, diffs, judge, parts
 from shootout.coverage.parts import Symbols
 from shootout.coverage.values import UNUSED, MapDocument, MapKind, MapServer
 from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError, MeasureError, Skip
-from shootout.model.run import ServerRecord
+from shootout.measure.plan import Plan
+from shootout.model.run import REMARK, ServerRecord, Warning
+
+_REVISIONS = re.compile(r"(.*):([^:]+?)\.\.([^:]+)")
 
 
 @dataclass(frozen=True)
@@ -120,3 +124,18 @@ def newest(results: Path, skip: Skip) -> MapDocument:
     if document is None:
         raise InputError(f"{results}: no coverage map; `shootout count` makes one")
     return document
+
+
+def remarks(plan: Plan, change: str, results: Path, skip: Skip) -> Iterator[Warning]:
+    """Say how a run covers a change, and name the functions that it touches, with what executes each.
+
+    `change`: DIR:BASE..HEAD; `skip` receives which maps cannot be read. Raises InputError.
+    """
+    match = _REVISIONS.fullmatch(change)
+    if match is None:
+        raise InputError(f"--coverage {change}: expected DIR:BASE..HEAD, a git repository and two revisions")
+    document = newest(results, skip)
+    coverage = judge.coverage(document, diffs.of_repository(Path(match[1]), match[2], match[3]))
+    text = answer.of_run(coverage, [*dict.fromkeys(cell.workload for cell in plan.cells)])
+    yield Warning(code=REMARK, text=text)
+    yield from (Warning(code="touched", text=each) for each in answer.touched(coverage))
