@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -29,7 +29,7 @@ class Executed:
     # By workload and kind of statement, by plain name of a function: its share of the instructions, with what
     # it calls.
     shares: Mapping[tuple[str, str], Mapping[str, float]]
-    beside: Collection[str]  # functions that threads without a connection executed meanwhile
+    beside: Set[str]  # functions that threads without a connection executed meanwhile
 
 
 def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
@@ -38,18 +38,13 @@ def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDo
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
     functions = sorted(set().union(*by_kind, *(server.beside for server in servers)))
     symbols = [parts.defined(server.program) for server in servers]
+    names = set().union(*(each.sizes for each in symbols)).difference(functions)
+    mapped = (_server(each, own, functions, kinds) for each, own in zip(servers, symbols, strict=True))
     return MapDocument(
-        format=2,
-        run=run,
-        started=started,
-        version=__version__,
-        functions=tuple(functions),
-        symbols=tuple(sorted(set().union(*(each.sizes for each in symbols)).difference(functions))),
-        kinds=tuple(MapKind(workload=workload, name=name) for workload, name in kinds),
-        mapped=tuple(
-            _server(server, known, functions, kinds) for server, known in zip(servers, symbols, strict=True)
-        ),
-    )
+        format=2, run=run, started=started, version=__version__, functions=tuple(functions),
+        symbols=tuple(sorted(names)), kinds=tuple(MapKind(workload=of, name=name) for of, name in kinds),
+        mapped=tuple(mapped),
+    )  # fmt: skip
 
 
 def _server(
@@ -60,23 +55,14 @@ def _server(
         tuple(min(round(1000 * column[name]), 1000) if name in column else UNUSED for column in columns)
         for name in functions
     )
-    known = set().union(*columns)
-    covered, blind = parts.covered(symbols.sizes, known | set(executed.beside))
-    record = executed.server
+    known: set[str] = set().union(*columns)
+    covered, blind = parts.covered(symbols.sizes, known | executed.beside)
+    record, unknown = executed.server, executed.beside - known
     return MapServer(
-        label=record.label,
-        reference=record.reference,
-        version=record.version,
-        build=record.build,
-        commit=record.commit,
-        shares=rows,
-        beside=tuple(
-            index for index, name in enumerate(functions) if name in executed.beside and name not in known
-        ),
-        parts=covered,
-        named=symbols.named,
-        blind=blind,
-    )
+        label=record.label, reference=record.reference, version=record.version, build=record.build,
+        commit=record.commit, shares=rows, parts=covered, named=symbols.named, blind=blind,
+        beside=tuple(index for index, name in enumerate(functions) if name in unknown),
+    )  # fmt: skip
 
 
 def _fault(document: MapDocument) -> str:
