@@ -76,7 +76,13 @@ def run(
     Raises InputError and MeasureError.
     """
     planned = prepared.plan if cells is None else prepared.plan.judging(cells)
-    path = campaign.measure(planned, prepared.results, observe, acknowledged=prepared.acknowledged)
+    explained_s = 60 * (prepared.request.explain or 0.0)
+
+    def measuring(progress: Progress) -> None:
+        left_s = progress.left_s
+        observe(structs.replace(progress, left_s=None if left_s is None else left_s + explained_s))
+
+    path = campaign.measure(planned, prepared.results, measuring, acknowledged=prepared.acknowledged)
     conclusion = replace(judge_run(path, prepared.acknowledged, skip), prepared=prepared)
     if prepared.request.explain is not None:
         explain(conclusion, prepared.request.explain, observe, skip)

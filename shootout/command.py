@@ -33,6 +33,8 @@ from shootout.inputs.options import (
     Selection,
     refuse_gone,
 )
+from shootout.measure import outset as measured
+from shootout.measure.plan import Plan
 from shootout.model.run import Observe
 from shootout.parser import Commands, Parser
 from shootout.writers import markdown, terminal
@@ -120,6 +122,12 @@ def _parsed(option: Option, args: argparse.Namespace) -> Any:
 def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
     """Decide everything before a server starts; says what it fetches. Raises InputError."""
     return app.prepare(request(args, **changed), preparing, left_out)
+
+
+def outset(plan: Plan, results: Path | None = None, settings: str = "") -> None:
+    """Say within seconds what is compared and for how long, as `lines` of measure.outset does."""
+    for line in measured.lines(plan, preparing, results, settings):
+        print(characters.visible(line), file=sys.stderr)
 
 
 # --- printing -------------------------------------------------------------------------------------

@@ -139,21 +139,19 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     """
     if not starts:
         return math.inf
-    return max((_half_width(effect) for effect in _of_heads(starts, policy)), default=0.0)
+    return max((_half_width(effect) for effect in of_heads(starts, policy).values()), default=0.0)
 
 
 def is_narrow(starts: Sequence[StartRecord], policy: Policy, wanted: float) -> bool:
     """Whether each head's interval is as narrow as `wanted`, or as a share of its change."""
-    if not starts:
-        return False
-    effects = _of_heads(starts, policy)
-    return all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
+    effects = of_heads(starts, policy).values()
+    return bool(starts) and all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
 
 
 def is_certain(starts: Sequence[StartRecord], policy: Policy, workload: str) -> bool:
     """Whether each head has changed by more than the margin, and is known as well as such a change needs."""
     margin = math.log1p(policy.margin_of(THROUGHPUT, workload))
-    effects = _of_heads(starts, policy) if starts else []
+    effects = of_heads(starts, policy).values()
     return bool(effects) and all(
         effect is not None and abs(effect.estimate) > margin and _half_width(effect) <= _wanted(effect)
         for effect in effects
@@ -164,10 +162,11 @@ def _wanted(effect: stats.Effect | None) -> float:
     return 0.0 if effect is None else OF_CHANGE * abs(effect.estimate)
 
 
-def _of_heads(starts: Sequence[StartRecord], policy: Policy) -> list[stats.Effect | None]:
-    """Each head's change, beside the first server of the newest start."""
-    base, *heads = [of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
-    return [throughput(base, head, policy) for head in heads]
+def of_heads(starts: Sequence[StartRecord], policy: Policy) -> dict[str, stats.Effect | None]:
+    """Compute each head's change in one block, beside the first server of the newest start."""
+    base, *heads = [samples.server for record in starts[-1:] for samples in record.samples] or [""]
+    theirs = of_server(starts, base)
+    return {head: throughput(theirs, of_server(starts, head), policy) for head in heads}
 
 
 def _half_width(effect: stats.Effect | None) -> float:

@@ -44,6 +44,7 @@ class Count(Capability):
         if None in (args.base, args.head) and (given or args.servers is None):
             raise InputError("expected --base REF and --head REF, or --servers A,B,…")
         prepared = command.prepare(args, **given)
+        command.outset(prepared.plan)
         with command.progress() as observe:
             path = measure.measure(prepared.plan, prepared.results, observe)
         return command.conclude(self, path, prepared, args)

@@ -43,6 +43,7 @@ def _gate(args: argparse.Namespace) -> int:
 def _checked(request: Request, args: argparse.Namespace) -> int:
     """Run the suites; before them, compare results if that was asked for."""
     prepared = app.prepare(request, command.preparing, command.left_out)
+    command.outset(prepared.plan, prepared.results)
     unlike: list[str] = []
     if args.check_results:
         with progress() as observe:

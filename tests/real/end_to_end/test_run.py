@@ -24,6 +24,7 @@ pytest_plugins = ["tests.support.runs"]
 
 POINT = ("--workloads", "oltp_point_select", "--threads", "1")
 NOTHING: tuple[list[int], list[Path]] = ([], [])
+OUTSET = ("Comparing ", "Settings ", "Time: ", "Loss that it can see: ")
 BUSY = ("warning: load average", "warning: other shootout runs")  # of a machine with other tests
 
 
@@ -32,11 +33,12 @@ def a_run(lab: Lab, out: Path, *options: str) -> list[str]:
 
 
 def one_message(stderr: str) -> str:
-    """The message on a stderr that has progress, one message of up to three lines, and nothing else."""
+    """The message on a stderr that has progress, one message of up to four lines, and nothing else."""
     progress, begin, message = stderr.partition("shootout: ")
     assert begin, stderr
-    assert all(line.startswith(("preparing ", "start ", *BUSY)) for line in progress.splitlines()), stderr
-    assert 1 <= len(message.splitlines()) <= 3, stderr
+    told = (*OUTSET, "preparing ", "start ", *BUSY)
+    assert all(line.startswith(told) for line in progress.splitlines()), stderr
+    assert 1 <= len(message.splitlines()) <= 4, stderr
     return message
 
 
@@ -106,10 +108,12 @@ def test_a_run_says_what_it_does_and_found(finished: Finished) -> None:
     assert f"report        {(finished.out / 'site' / 'index.html').as_uri()}\n" in stdout
     assert "\x1b" not in stdout + stderr
     said = [line for line in stderr.splitlines() if not line.startswith(BUSY)]
-    assert said[0] == f"preparing {BASE}"
-    assert all(line.startswith(("preparing ", "start ")) for line in said)
+    assert all(line.startswith(word) for line, word in zip(said, OUTSET, strict=False))
+    assert all(line.startswith(("preparing ", "start ")) for line in said[4:])
+    ends = [line.partition(":")[0] for line in said if " in 1 start" in line or " in 2 starts" in line]
+    assert ends == ["start 1", "start 2"]
     assert finished.document.end is not None
-    assert len(said) <= 2 + finished.document.end.elapsed_s / terminal.LOG_EVERY_S
+    assert len(said) <= 8 + finished.document.end.elapsed_s / terminal.LOG_EVERY_S
 
 
 def test_a_run_leaves_only_its_reports(finished: Finished) -> None:
