@@ -168,7 +168,7 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
                 if not bisection.finished:
                     built = {label: record for label, record in bisection.builds.items() if not record.reason}
                     bisection = structs.replace(bisection, builds=built)  # noqa: PLW2901
-                return BISECTIONS.path_of(results, bisection.id), bisection
+                return BISECTIONS.write(results, bisection.id, bisection), bisection
     bisection = question.begin(journal.new_run(datetime.now(UTC)))
     folder = BISECTIONS.path_of(results, bisection.id).parent
     with files.writing(folder):

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,6 @@ from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
 from shootout.inputs import acknowledgements, texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
-from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 from shootout.paths import REPORTS
@@ -92,7 +90,7 @@ class Bisect(Capability):
             raise InputError(f"{EXPLAIN.flag}: expected --since-history")
         question = _question(prepared.plan, commits, instrument, link)
         question.require_current(prepared.results)
-        with _keeping() as observe:
+        with command.keeping(self, args, prepared.acknowledged) as observe:
             path = measure.bisect(question, prepared.results, observe)
         return command.conclude(self, path, prepared, args)
 
@@ -109,7 +107,8 @@ class Bisect(Capability):
         lost = app.open_regressions(results, args.anchor, request.acknowledged, command.left_out)
         wanted = [each for each in lost if args.regression in ("", each.issue)]
         instruments = (args.instrument,) if args.instrument else (counting.CALLGRIND, None)
-        with _keeping() as observe:
+        acknowledged = acknowledgements.load_acknowledged(request.acknowledged)
+        with command.keeping(self, args, acknowledged) as observe:
             ask = partial(_question, link=link)
             budget_min = request.selection.budget or since.BUDGET_MIN
             search = since.Search(
@@ -123,9 +122,7 @@ class Bisect(Capability):
         judged = answer.joined([self.judge(path) for path in paths], search.failed)
         request.write_markdown(markdown.write(judged), command.left_out)
         if paths:
-            app.published(
-                request.out, acknowledgements.load_acknowledged(request.acknowledged), command.left_out
-            )
+            app.published(request.out, acknowledged, command.left_out)
         return command.show(judged, args)
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
@@ -146,17 +143,6 @@ def _out(path: Path) -> Path | None:
     """The `--out` of a bisection; None: the default, or it lies in no such folder."""
     results = path.resolve().parents[2]
     return None if results.name != "results" or results.parent == REPORTS else results.parent
-
-
-@contextmanager
-def _keeping() -> Iterator[Observe]:
-    """Show progress; an interruption says what is kept."""
-    with command.progress() as observe:
-        try:
-            yield observe
-        except KeyboardInterrupt:
-            kept = "what was built and measured is kept, and --resume goes on"
-            raise KeyboardInterrupt(kept) from None
 
 
 def _count(text: str) -> int:

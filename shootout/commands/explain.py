@@ -69,7 +69,7 @@ class Explain(Capability):
         if file is None:
             if lack := perf.lack():
                 command.left_out(f"profiles: {lack}")
-            with command.progress() as observe:
+            with command.keeping(self, args, acknowledged) as observe:
                 file = _answered(question, args.budget or MINUTES, observe)
         else:
             command.warn(f"{cell.name} is explained already; --budget MIN measures it again")

@@ -12,6 +12,7 @@ from shootout.conclusion import Conclusion
 from shootout.count import instructions
 from shootout.count.documents import COUNTS
 from shootout.count.instructions import Instructions
+from shootout.document import journal
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.explain import answer as answers
 from shootout.explain import cells, judge, measure
@@ -63,13 +64,14 @@ def measured(
 
 
 def known(question: measure.Question) -> Path | None:
-    """Find the file of an explanation that the cell has already; None if there is none to be read."""
+    """Find the file of an explanation that the cell has already; None if it was interrupted, or not read."""
     path = EXPLANATIONS.path_of_cell(question.results, question.document.header.run, question.cell.name)
     try:
-        explained = judge.read(path).explanation
+        explained = EXPLANATIONS.read(path)
+        end = journal.read(path.parent / explained.document).end
     except InputError:
         return None
-    return path if explained.cell == question.cell else None
+    return path if explained.cell == question.cell and end and not end.interrupted else None
 
 
 def answer(path: Path, out: Path | None = None) -> Answer:
