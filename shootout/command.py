@@ -87,10 +87,7 @@ def below(parser: Parser, heading: str) -> argparse._ActionsContainer:
 
 
 def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = None) -> None:
-    """Declare the options of a run, or those of these names; `profile`: the default.
-
-    Their texts are parsed with the request.
-    """
+    """Declare the options of a run, or those of these names; `profile`: the default."""
     wanted = {option.name for option in MEASURING} if names is None else {*names}
     add_options(parser, (option for option in MEASURING if option.name in wanted), type=str)
     if "set" in wanted:
@@ -102,10 +99,7 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
 
 
 def request(args: argparse.Namespace, **changed: Any) -> Request:
-    """Make the request that options make, parsed by argparse or pytest; `changed` replaces some.
-
-    Raises InputError.
-    """
+    """Make the request that options make; `changed` replaces some. Raises InputError."""
     return Request(
         Selection.from_arguments(args, **changed),
         args.out.resolve(),

@@ -37,10 +37,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def opened(path: Path, largest: float = _UNPACKED_MAX) -> BinaryIO:
-    """Open a regular file of at most so many bytes for reading.
-
-    Raises OSError, for a pipe or a device at once instead of waiting.
-    """
+    """Open a regular file of at most so many bytes. Raises OSError, for a pipe at once."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     about = os.fstat(file)
     try:

@@ -28,10 +28,7 @@ def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> P
 def judge(
     path: Path, acknowledged: Path, skip: Skip, base: str | None = None, stored: Path | None = None
 ) -> Comparison:
-    """Judge a run document, using the runner's earlier A/A cells; `skip` receives why some are left out.
-
-    `stored`, a file or a folder: compare with the baselines there instead; `base` is their anchor.
-    """
+    """Judge a run document by its base, or by baselines in the file or folder `stored`."""
     known = load_acknowledged(acknowledged)
     comparison = judged_runs.against(path, base, skip)
     if stored is not None:

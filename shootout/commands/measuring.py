@@ -29,7 +29,7 @@ from shootout.inputs.options import (
 from shootout.measure import results
 from shootout.parser import Parser
 from shootout.paths import cache_folder
-from shootout.report import listings
+from shootout.report import commands, listings
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -41,7 +41,6 @@ def _gate(args: argparse.Namespace) -> int:
 
 
 def _checked(request: Request, args: argparse.Namespace) -> int:
-    """Run the suites; before them, compare results if that was asked for."""
     prepared = app.prepare(request, command.preparing, command.left_out)
     command.outset(prepared.plan, prepared.results)
     unlike: list[str] = []
@@ -56,8 +55,14 @@ def _checked(request: Request, args: argparse.Namespace) -> int:
 
 
 def _measured(prepared: Prepared, args: argparse.Namespace) -> harness.SuiteResult:
-    """Run the suites, and print what they conclude."""
-    result = harness.run(prepared)
+    """Run the suites, and print what they conclude; an interruption says how to continue."""
+    try:
+        result = harness.run(prepared)
+    except KeyboardInterrupt as interrupt:
+        if interrupt.args:
+            goes_on = f"to continue: {commands.again(args.given, resume=True)}"
+            raise KeyboardInterrupt(*interrupt.args, goes_on) from None
+        raise
     if result.conclusion is not None:
         harness.show(result.conclusion, json=args.json)
     return result

@@ -174,7 +174,6 @@ class Campaign:
         return instance
 
     def _one_block(self, start: Start, block: Block, instances: Instances, generator: random.Random) -> None:
-        """Measure and record a block, unless its base is absent."""
         present = self._present(block, instances)
         if not present:
             return
@@ -216,7 +215,6 @@ class Campaign:
         return sorted(generator.sample(blocks, len(blocks)), key=place)
 
     def _report_changes(self, start: Start) -> None:
-        """Show each cell's change so far."""
         found = {
             block.cell(head).name: effect
             for block in self.plan.blocks
@@ -282,7 +280,6 @@ def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:
 
 
 def _header(plan: Plan, run: str, runner: Runner) -> RunHeader:
-    """A run's header, before any server is known."""
     return RunHeader(
         format=journal.FORMAT,
         run=run,
@@ -295,7 +292,6 @@ def _header(plan: Plan, run: str, runner: Runner) -> RunHeader:
 
 
 def _asked(plan: Plan) -> dict[str, Any]:
-    """The fields of a run's header that the plan determines."""
     return {
         "shootout": __version__,
         "profile_name": plan.profile_name,

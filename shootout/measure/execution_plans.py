@@ -164,7 +164,6 @@ def _detailed(asked: _Asked) -> str:
 
 
 def _handlers(connection: Connection[Cursor], sql: str) -> dict[str, float]:
-    """Handler counters of one execution, rolled back; none if the statement fails."""
     try:
         with connection.cursor() as cursor:
             cursor.execute("FLUSH STATUS")  # first: it commits

@@ -43,10 +43,7 @@ class Hooks:
         return next(name for name in names if name in self.instance.variables())
 
     def set_up(self, threads: int) -> tuple[str, ...]:
-        """Run the setup; an `own` schema is recreated empty first. Raises MeasureError.
-
-        Returns the server's warnings, each once.
-        """
+        """Run the setup, in an empty `own` schema; return what the server warned of. Raises MeasureError."""
         told: dict[str, None] = {}
         statements = workload.setup(self.workload, self.dataset, threads)
         with self._cursor() as cursor:

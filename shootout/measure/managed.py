@@ -99,10 +99,7 @@ class ManagedServer:
         held: ExitStack | None = None,
         report: Progress = no_progress,
     ) -> Self:
-        """Fetch the server if it is missing, and compile its settings. Raises InputError.
-
-        Cache entries in use stay until `held` is closed; `report` receives progress messages.
-        """
+        """Fetch the server if it is missing, and compile its settings. Raises InputError."""
         if port is not None:
             instances.require_port(port)  # before anything is fetched or loaded
         reference = plan.servers[label].reference
@@ -122,10 +119,7 @@ class ManagedServer:
         return cls(label, reference, name, program, compiled, plan.loaded, port, plan.place.cache_bytes, told)
 
     def load(self, held: ExitStack | None = None) -> Template:
-        """Take the datasets on this server from the cache, or load them. Raises MeasureError.
-
-        They stay in the cache until `held` is closed; loading may evict others.
-        """
+        """Take the datasets from the cache until `held` is closed, or load them. Raises MeasureError."""
         template = dataset.template(self.program, self.compiled.options, self.datasets, cache_folder(), held)
         if template.load_s is not None:
             cache.evict(cache_folder(), self.cache_bytes)
@@ -198,10 +192,7 @@ def engine(program: Program, schema: str, instance: Running, seed: int, workers:
 
 
 def connect(engine: Engine, instance: Running, schema: str, connections: int) -> int:
-    """Open the engine's connections to a server; returns its number in the engine.
-
-    Raises MeasureError with the server's message, and with the limit that was reached, if any.
-    """
+    """Open the engine's connections; return the server's number there. Raises MeasureError."""
     files = children.allow_files()
     login = instance.login
     try:

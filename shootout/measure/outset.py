@@ -1,4 +1,4 @@
-"""The first lines of a command, seconds after it was typed: what it compares, for how long, what it can see."""
+"""The first lines of a command: what it compares, for how long, and which loss it can see."""
 
 from __future__ import annotations
 
@@ -73,7 +73,6 @@ def _time(plan: Plan, *, with_cells: bool) -> str:
 
 
 def _first(plan: Plan) -> Sequence[Block]:
-    """The blocks that the budget has time for."""
     sampling = plan.profile.sampling
     return schedule.affordable(sampling, plan.blocks, sampling.budget_s) or plan.blocks[:1]
 

@@ -162,7 +162,6 @@ def _left_s(before: RunDocument, spent_s: float) -> float:
 def _confirming(
     run: RunDocument, initial: RunDocument, number: int, spent_s: float, ledger_entries: Sequence[LedgerEntry]
 ) -> Start | None:
-    """A fresh start of the blocks that changed in the `initial` starts."""
     last = max((record.start for record in initial.starts), default=0)
     first = min((record.start for record in run.starts if record.confirming), default=last + 1)
     due = first + run.header.profile.policy.confirm_starts - number
@@ -202,7 +201,6 @@ def _urgency(run: RunDocument, block: Block) -> tuple[int, float]:
 
 
 def _steady(starts: Sequence[StartRecord]) -> int:
-    """The number of starts that count."""
     return sum(all(samples.steady for samples in start.samples) for start in starts)
 
 

@@ -116,10 +116,7 @@ class Host:
 
     @property
     def cpu_times(self) -> tuple[int, ...]:
-        """Ticks of all CPUs since boot: user nice system idle iowait irq softirq steal.
-
-        Guest time, which the kernel reports after these, is within user's.
-        """
+        """Ticks of all CPUs since boot: user (with guests) nice system idle iowait irq softirq steal."""
         return tuple(int(field) for field in self.text("proc/stat").split("\n", 1)[0].split()[1:9])
 
     @property
@@ -130,10 +127,7 @@ class Host:
 
     @property
     def installed_bytes(self) -> int:
-        """The installed memory, including the kernel's own share, which varies between kernels.
-
-        Without information on memory blocks, that share is missing.
-        """
+        """The installed memory, with the kernel's own share where memory blocks are known."""
         blocks = "sys/devices/system/memory"
         online = [name for name in self.names(blocks) if self.number(f"{blocks}/{name}/online") == 1]
         size = self.text(f"{blocks}/block_size_bytes")
@@ -214,7 +208,6 @@ class Host:
             )
 
     def _block(self, mount: Mount) -> str | None:
-        """The disk's folder in sysfs, relative to the root."""
         # A file system that spans devices, such as btrfs, has a device number of its own.
         candidates = (f"sys/dev/block/{mount.device}", f"sys/class/block/{PurePosixPath(mount.source).name}")
         folder = next((self.root / folder for folder in candidates if (self.root / folder).exists()), None)

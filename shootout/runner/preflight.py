@@ -290,7 +290,6 @@ def _others(host: Host) -> Iterator[Finding]:
 
 
 def _lift(unit: str, of_unit: str, of_container: str) -> str:
-    """The command that removes a control group's limit."""
     if unit:
         return f"sudo systemctl set-property --runtime {unit} {of_unit}"
     return f"docker update {of_container} CONTAINER"

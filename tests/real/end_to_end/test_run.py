@@ -207,11 +207,12 @@ def test_an_interrupted_measurement_keeps_what_is_whole(lab: Lab, tmp_path: Path
         os.killpg(run.process.pid, signal.SIGINT)
         assert run.ended() == 130
     assert lab.left() == NOTHING
-    message, kept, so_far = one_message(run.err.read_text()).splitlines()
-    assert message == "interrupted; all servers are stopped"
-    assert so_far.endswith("/out/site/index.html")
-    assert kept.startswith("What was measured is kept. This goes on: shootout run --profile ")
-    assert kept.endswith(" --resume")
+    message, so_far, page, goes_on = one_message(run.err.read_text()).splitlines()
+    assert message == "interrupted"
+    assert so_far.startswith("so far: ")
+    assert page.endswith("/out/site/index.html")
+    again = shlex.join(["shootout", *a_run(lab, tmp_path / "out")[1:], "--resume"])
+    assert goes_on == f"to continue: {again}"
     assert run.out.read_text() == ""
     found = journal.read(document_in(tmp_path / "out"))
     assert found.end is not None
@@ -229,7 +230,8 @@ def test_an_interrupted_preparation_leaves_nothing(lab: Lab, tmp_path: Path) -> 
         os.killpg(run.process.pid, signal.SIGINT)
         assert run.ended() == 130
     assert lab.left() == NOTHING
-    assert one_message(run.err.read_text()) == "interrupted; all servers are stopped\n"
+    message, begins = one_message(run.err.read_text()).splitlines()
+    assert (message, begins.partition(": ")[0]) == ("interrupted", "to begin again")
     assert list((tmp_path / "out" / "results").iterdir()) == []
 
 
