@@ -18,7 +18,7 @@ import pytest
 
 from shootout import app, capability, figures, steps
 from shootout.analysis import claims, gate
-from shootout.command import left_out, progress, warn
+from shootout.command import left_out, progress, show, warn
 from shootout.conclusion import Conclusion, Prepared
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, of_places
@@ -31,7 +31,6 @@ from shootout.model.run import RunDocument
 from shootout.model.verdict import CellComparison, ClaimResult, Verdict
 from shootout.paths import ROOT, SUITES
 from shootout.report import headlines, run_answer, wording
-from shootout.writers import terminal
 
 if TYPE_CHECKING:
     from pytest_benchmark.fixture import BenchmarkFixture
@@ -42,14 +41,6 @@ class SuiteResult(NamedTuple):
 
     code: int
     conclusion: Conclusion | None
-
-
-def show(conclusion: Conclusion, *, json: bool) -> None:
-    """Print a conclusion."""
-    if json:
-        print(msgspec.json.encode(conclusion.answer.value).decode())
-    else:
-        terminal.write(terminal.console(sys.stdout), conclusion.answer)
 
 
 def run(prepared: Prepared) -> SuiteResult:
@@ -170,7 +161,7 @@ class Suites:
     def pytest_terminal_summary(self, config: pytest.Config) -> None:
         """Print the verdicts under plain pytest; the command line prints its own."""
         if self.conclusion is not None:
-            show(self.conclusion, json=config.option.json)
+            show(self.conclusion.answer, config.option)
 
 
 class _Reporter(Suites):

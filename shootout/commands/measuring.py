@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +29,8 @@ from shootout.measure import results
 from shootout.parser import Parser
 from shootout.paths import cache_folder
 from shootout.report import commands, listings
+
+_OF_ONE_PAIR = tuple(option.name for option in MEASURING if option.name != "servers")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -64,7 +65,7 @@ def _measured(prepared: Prepared, args: argparse.Namespace) -> harness.SuiteResu
             raise KeyboardInterrupt(*interrupt.args, goes_on) from None
         raise
     if result.conclusion is not None:
-        harness.show(result.conclusion, json=args.json)
+        show(result.conclusion.answer, args)
     return result
 
 
@@ -89,14 +90,14 @@ def _calibrate(args: argparse.Namespace) -> int:
     return app.calibrate_noise(request, measured)
 
 
-def _declare_run(run: Parser) -> None:
+def declare_run(run: Parser) -> None:
     command.declare(run, _run)
     command.add_measuring(run, "quick")
     command.add_options(run, (EXPLAIN, COVERAGE, CHECK_RESULTS), type=str)
     command.add_options(run, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
-def _declare_gate(gate: Parser) -> None:
+def declare_gate(gate: Parser) -> None:
     command.declare(gate, _gate)
     pair = command.below(gate, WHAT)
     pair.add_argument("--base", metavar="REF", required=True, help="the server to compare with")
@@ -106,17 +107,9 @@ def _declare_gate(gate: Parser) -> None:
     command.add_options(gate, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
 
 
-def _declare_doctor(doctor: Parser) -> None:
+def declare_doctor(doctor: Parser) -> None:
     command.declare(doctor, _doctor)
     calibrate = "measure this server against itself, run after run, until the budget is spent"
     doctor.add_argument("--calibrate", metavar="SERVER", nargs="?", const="mysql-8.0.12", help=calibrate)
     command.add_measuring(doctor, "gate", _OF_ONE_PAIR)
     command.add_options(doctor, (ACKNOWLEDGED, OUT, MARKDOWN, JUNIT_XML))
-
-
-_OF_ONE_PAIR = tuple(option.name for option in MEASURING if option.name != "servers")
-DECLARED: dict[str, Callable[[Parser], None]] = {
-    "run": _declare_run,
-    "gate": _declare_gate,
-    "doctor": _declare_doctor,
-}

@@ -66,7 +66,7 @@ NUMBERS_MAX = 1_000_000  # in the table of numbers
 _FOLDER = FIXTURES / "datasets"
 # Engines that store no rows or have no indexes.
 _UNFIT_ENGINES = {
-    *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE"),
+    *("ARCHIVE", "BLACKHOLE", "CSV", "FEDERATED", "MEMORY", "MRG_MYISAM", "PERFORMANCE_SCHEMA", "SEQUENCE")
 }
 _CLUSTERED = {"innodb", "rocksdb"}  # engines whose primary key holds the rows
 _LOAD = "plugin-load-add"

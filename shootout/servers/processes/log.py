@@ -27,11 +27,7 @@ _CAUSES: Sequence[tuple[str, int | None, str]] = (
     ),
     (r"read-only file system", errno.EROFS, "its files lie on a read-only file system"),
     (r"too many open files", errno.EMFILE, "its limit of open files is too low"),
-    (
-        r"cannot allocate memory|out of memory",
-        errno.ENOMEM,
-        "there is less memory than its settings ask for",
-    ),
+    (r"cannot allocate memory|out of memory", errno.ENOMEM, "there is less memory than its settings ask for"),
     (
         r"(?:unknown (?:variable|option)|unrecognized option) '(?P<option>[^']+)'",
         None,
