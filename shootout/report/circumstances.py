@@ -105,22 +105,25 @@ def setting_differences(comparison: Comparison) -> tuple[str, ...]:
 
 def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Iterator[str]:
     """The defaults known to cost most that differ from a base's, and on which servers."""
-    servers: dict[str, dict[str, list[str]]] = {}
+    servers: dict[str, dict[tuple[int, str], list[str]]] = {}
     for base, head in pairs:
         _, unasked = differences.of_records(base, head)
         for name in unasked if base.build != head.build else ():
             if differences.rank(name) < differences.COSTLY:
                 effective = next((s.effective for s in base.settings if s.name == name), None)
-                what = f"{name} ({'absent' if effective is None else effective} there)"
-                servers.setdefault(base.label, {}).setdefault(what, []).append(head.label)
+                called = differences.called(name, base, head)
+                what = f"{called} ({'absent' if effective is None else effective} there)"
+                by_setting = servers.setdefault(base.label, {})
+                by_setting.setdefault((differences.rank(name), what), []).append(head.label)
     for base_label, by_setting in servers.items():
-        ranked = sorted(by_setting, key=lambda what: differences.rank(what.partition(" ")[0]))
-        named = "; ".join(f"{what} on {', '.join(by_setting[what])}" for what in ranked[:DEFAULTS_SHOWN])
+        ranked = sorted(by_setting.items(), key=lambda one: one[0][0])
+        named = "; ".join(f"{what} on {', '.join(heads)}" for (_, what), heads in ranked[:DEFAULTS_SHOWN])
         yield f"Other defaults than on {base_label}: {named}"
 
 
 def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
-    asked, unasked = differences.of_records(base, head)
+    differing = differences.of_records(base, head)
+    asked, unasked = ([differences.called(name, base, head) for name in names] for names in differing)
     both = f"{base.label} and {head.label}"
     if asked:
         yield f"{both} differ in: {', '.join(asked)}"

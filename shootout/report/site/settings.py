@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from shootout import figures
 from shootout.answer import Table
 from shootout.model.run import ServerRecord, SettingRecord
+from shootout.settings.differences import called
+from shootout.settings.table import title
 
 GROUPS = (
     "Not as requested, or lacking",
@@ -23,6 +25,11 @@ class SettingRow:
 
     name: str
     records: tuple[SettingRecord | None, ...]
+
+    @property
+    def title(self) -> str:
+        """Its name on the first server that has it."""
+        return title(self.name, next((each.variables for each in self.recorded if each.variables), ()))
 
     @property
     def recorded(self) -> tuple[SettingRecord, ...]:
@@ -77,15 +84,10 @@ def compared(here: ServerRecord, base: ServerRecord | None, about: str, *, all_:
             shown = [None if value is None else figures.setting(value, each.name) for value in values]
             if each.note and shown[1] is not None:
                 shown[1] += f" ({each.note})"
-            rows.append((_named(each), *shown, _state(each)))
+            rows.append((called(each.name, here, *filter(None, [base])), *shown, _state(each)))
     of_base = ("effective on the base",) if base else ()
     columns = ("setting", "requested", "effective", *of_base, "as requested")
     return Table(columns, tuple(rows), f"Profile {here.settings_name}: {about}", sortable=True)
-
-
-def _named(setting: SettingRecord) -> str:
-    variables = " and ".join(setting.variables)
-    return setting.name if variables in ("", setting.name) else f"{setting.name} ({variables})"
 
 
 def _state(setting: SettingRecord) -> str | None:
