@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec import structs
 
 from shootout.analysis.warnings import OTHER_BASE
-from shootout.figures import counted
+from shootout.figures import counted, settings
 from shootout.model.plan import Load
 from shootout.model.run import REMARK, RunHeader, ServerRecord
 from shootout.model.verdict import Comparison
@@ -47,7 +47,7 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
 
 def settings_of(header: RunHeader) -> str:
     """The settings of its servers, and what else is not as usual: runs that differ in it are no copies."""
-    names = dict.fromkeys(server.settings_name for server in header.servers if not server.absent)
+    names = dict.fromkeys(settings(server.settings_name) for server in header.servers if not server.absent)
     return ", ".join(filter(None, (f"settings {', '.join(filter(None, names))}", conditions(header))))
 
 

@@ -87,7 +87,8 @@ def compared(here: ServerRecord, base: ServerRecord | None, about: str, *, all_:
             rows.append((called(each.name, here, *filter(None, [base])), *shown, _state(each)))
     of_base = ("effective on the base",) if base else ()
     columns = ("setting", "requested", "effective", *of_base, "as requested")
-    return Table(columns, tuple(rows), f"Profile {here.settings_name}: {about}", sortable=True)
+    caption = f"Profile {figures.settings(here.settings_name)}: {about}"
+    return Table(columns, tuple(rows), caption, sortable=True)
 
 
 def _state(setting: SettingRecord) -> str | None:
