@@ -41,9 +41,6 @@ JUDGED = (0, 1, 4)  # exit codes of runs that measured all their cells
 LOADS = 5  # of a calibration, which are loaded in turn: templates of more would fill the cache
 
 
-# --- a run, from request to page -------------------------------------------------------------------
-
-
 def prepare(
     request: Request, report: Callable[[str], None] = no_progress, skip: Skip = lambda reason: None
 ) -> Prepared:
@@ -153,9 +150,6 @@ def publish_single(
         raise nothing(results)
     files.write(file, site.report(runs, front))
     return file
-
-
-# --- other commands --------------------------------------------------------------------------------
 
 
 def merged(documents: Sequence[Path], out: Path, acknowledged: Path, skip: Skip) -> Conclusion:

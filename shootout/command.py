@@ -49,9 +49,6 @@ LOADING = (
 )  # fmt: skip
 
 
-# --- declaring ------------------------------------------------------------------------------------
-
-
 def declare(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
     """Make `run`, which returns the exit code, what runs a command."""
     parser.set_defaults(run=run, parser=parser)
@@ -95,9 +92,6 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
     parser.set_defaults(profile=profile)
 
 
-# --- arguments ------------------------------------------------------------------------------------
-
-
 def request(args: argparse.Namespace, **changed: Any) -> Request:
     """Make the request that options make; `changed` replaces some. Raises InputError."""
     return Request(
@@ -126,9 +120,6 @@ def outset(plan: Plan, results: Path | None = None, settings: str = "") -> None:
     """Say within seconds what is compared and for how long, as `lines` of measure.outset does."""
     for line in measured.lines(plan, preparing, results, settings):
         print(characters.visible(line), file=sys.stderr)
-
-
-# --- printing -------------------------------------------------------------------------------------
 
 
 @contextmanager

@@ -88,7 +88,12 @@ class Suites:
             return
         plan = self.prepared.plan
         if "cell" in metafunc.fixturenames:
-            items = [pytest.param(cell, id=_id(cell), marks=_marks(plan, cell)) for cell in plan.cells]
+            items = [
+                pytest.param(
+                    cell, id=f"{cell.workload}-{cell.server}-t{cell.threads}", marks=_marks(plan, cell)
+                )
+                for cell in plan.cells
+            ]
             metafunc.parametrize("cell", items, indirect=True)
         if "claim" in metafunc.fixturenames:
             assert plan.profile.published is not None
@@ -228,10 +233,6 @@ class ReplayClock:
         round_, ends = divmod(self.calls, 2)
         self.calls += 1
         return self.durations_s[round_] if ends else 0.0
-
-
-def _id(cell: Cell) -> str:
-    return f"{cell.workload}-{cell.server}-t{cell.threads}"
 
 
 def _marks(plan: Plan, cell: Cell) -> tuple[pytest.MarkDecorator, ...]:

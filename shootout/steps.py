@@ -21,7 +21,9 @@ from shootout.servers.sources.fetch.packages import no_progress
 
 def plan(selection: Selection, report: Callable[[str], None] = no_progress) -> Plan:
     """Resolve the profile on this machine, and check everything that it names. Raises InputError."""
-    profile = resolve(selection, _capacity())
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    capacity = Capacity(cpus=len(os.sched_getaffinity(0)), memory_bytes=memory_bytes)
+    profile = resolve(selection, capacity)
     return bind(profile.measured, selection, os.environ, report, profile.port)
 
 
@@ -34,8 +36,3 @@ def judge(
     if stored is not None:
         comparison = baseline.compare(comparison, baselines.find(stored, comparison.header))
     return acknowledgements.applied(comparison, known)
-
-
-def _capacity() -> Capacity:
-    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return Capacity(cpus=len(os.sched_getaffinity(0)), memory_bytes=memory_bytes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,9 @@ def _merge(args: argparse.Namespace) -> int:
     known = load_acknowledged(args.acknowledged)  # its errors come before any work
     given = [journal.of_run(document, REPORTS / "results") for document in args.documents]
     runs, others = capability.by_owner(given)
-    codes = [_merge_runs(args, runs)] if runs else []
+    codes = []
+    if runs:
+        codes.append(show(app.merged(runs, args.out.resolve(), args.acknowledged, left_out).answer, args))
     for owner, paths in others.items():
         if owner.store is not COUNTS:
             raise InputError(f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined")
@@ -41,11 +42,6 @@ def _merge(args: argparse.Namespace) -> int:
         page = app.published(out, known, left_out)
         codes.append(show(owner.judge(path).at(path, page and page.parent / owner.page(path)), args))
     return exit_codes.worst(codes)
-
-
-def _merge_runs(args: argparse.Namespace, measured: Sequence[Path]) -> int:
-    merged = app.merged(measured, args.out.resolve(), args.acknowledged, left_out)
-    return show(merged.answer, args)
 
 
 def _compare(args: argparse.Namespace) -> int:

@@ -60,7 +60,7 @@ def measure(
     """
     began_s = time.monotonic()
     before = _resumable(plan, results, observe)
-    if before is not None and _is_over(before, plan):
+    if before is not None and resume.is_finished(before, plan.profile.sampling.budget_s):
         return journal.path_of(results, before.header.run)
     run = before.header.run if before else journal.new_run(datetime.now(UTC))
     with writing(results, run):
@@ -253,7 +253,7 @@ def _resumable(plan: Plan, results: Path, observe: Observe) -> RunDocument | Non
         if not _is_asked(plan, before.header):
             _say(observe, f"run {run} is over, and was asked for something else: a new one begins")
             return None
-        if _is_over(before, plan):
+        if resume.is_finished(before, plan.profile.sampling.budget_s):
             _say(observe, f"run {run} is over and is judged again; without --resume a new one begins")
     return before
 
@@ -265,10 +265,6 @@ def find_unfinished(plan: Plan, results: Path, skip: Callable[[str], None]) -> R
 
 def _is_asked(plan: Plan, header: RunHeader) -> bool:
     return resume.is_same(header, structs.replace(header, **_asked(plan)))
-
-
-def _is_over(before: RunDocument, plan: Plan) -> bool:
-    return resume.is_finished(before, plan.profile.sampling.budget_s)
 
 
 def _same_plan(plan: Plan, before: RunDocument, runner: Runner) -> Plan:

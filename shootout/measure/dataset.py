@@ -98,7 +98,7 @@ def load(instance: Running, dataset: Dataset) -> tuple[Warning, ...]:
     _fill(instance, dataset)
     # InnoDB builds an index on loaded rows in a third less time than one that grows with them (400 000 rows:
     # 2.6 to 5.5 s against 5.1 to 6.2); for MyISAM it makes no difference. All CPUs build indexes.
-    with ThreadPoolExecutor(_workers()) as pool:
+    with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         list(pool.map(lambda statement: _execute(instance, dataset, [statement], schema), indexes))
     _analyze(instance, dataset)
     return ()
@@ -278,7 +278,7 @@ def _fill(instance: Running, dataset: Dataset) -> None:
             login.password,
             schema_of(instance, dataset),
             msgspec.json.encode(dataset),
-            _workers(),
+            len(os.sched_getaffinity(0)),
             insert_bytes=None if allowed or instance.ours else int(packet_bytes),
             logged=not instance.ours,
         )
@@ -326,10 +326,6 @@ def _documents(instance: Running, dataset: Dataset, table: str) -> frozenset[str
     ((_, create),) = instance.query(f"SHOW CREATE TABLE {quoted(schema_of(instance, dataset))}.{table}")
     names = re.findall(r"^\s*(`[^`]+`) json\b|json_valid\((`[^`]+`)\)", create, re.MULTILINE)
     return frozenset(json or checked for json, checked in names)
-
-
-def _workers() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _statements(dataset: Dataset) -> tuple[list[str], list[str]]:

@@ -225,7 +225,7 @@ def handle(label: str, instance: Running, *, control: bool = False) -> ServerHan
         cpu_s=of_host.pop("server_cpu_s", None),
         counters=(
             partial(_waited, instance, waits),
-            partial(_counted, instance),
+            lambda: {name: value for name, value in instance.status().items() if is_counted(name)},
             lambda: {name: read() for name, read in of_host.items()},
         ),
         explain=lambda message: message + instance.post_mortem(),
@@ -249,10 +249,6 @@ def stopper(instance: Running) -> Callable[[bool], None] | None:
 def _waited(instance: Running, waits: str) -> dict[str, float]:
     rows = instance.query(waits) if waits else ()
     return {str(name): float(seconds) for name, seconds in rows} | {REOPENED: instance.reopened}
-
-
-def _counted(instance: Running) -> dict[str, float]:
-    return {name: value for name, value in instance.status().items() if is_counted(name)}
 
 
 def is_counted(name: str) -> bool:

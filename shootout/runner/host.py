@@ -84,8 +84,6 @@ class Host:
         except OSError:
             return ()
 
-    # --- processors and memory --------------------------------------------------------------------
-
     @property
     def cpus(self) -> tuple[int, ...]:
         """The CPUs that this process may use, threads of one core side by side."""
@@ -146,8 +144,6 @@ class Host:
         kind = kind.strip("\0") or next((name for sign, name in _CLOCKS if sign in clocks), "")
         return f"{vendor} {product}".strip() or kind or "unknown hypervisor"
 
-    # --- where data lies --------------------------------------------------------------------------
-
     def mount(self, directory: Path) -> Mount | None:
         """Find the file system of a directory: that of the longest mount point above it."""
         fitting = [mount for mount in self._mounts() if PurePosixPath(directory).is_relative_to(mount.point)]
@@ -169,8 +165,6 @@ class Host:
             scheduler=chosen[1] if chosen else "",
         )
 
-    # --- what this process may have ---------------------------------------------------------------
-
     @property
     def usable_bytes(self) -> int:
         """The memory that it may have."""
@@ -190,8 +184,6 @@ class Host:
             throttled=sum(map(int, re.findall(r"^nr_throttled (\d+)$", stat, re.MULTILINE))),
             unit=units[-1] if units else "",
         )
-
-    # --- how it is read ---------------------------------------------------------------------------
 
     def _mounts(self) -> Iterator[Mount]:
         for line in self.text("proc/self/mountinfo").splitlines():

@@ -134,8 +134,6 @@ class External(Running):
 
     kill = stop
 
-    # --- schemas --------------------------------------------------------------------------------------
-
     def creating(self, schema: str) -> tuple[str, ...]:
         return (
             *super().creating(schema),

@@ -134,9 +134,6 @@ def clear_leftovers() -> None:
             lock.unlink(missing_ok=True)  # its watchdog may still be there
 
 
-# --- the engine -----------------------------------------------------------------------------------
-
-
 @contextmanager
 def connected(name: str) -> Iterator[DockerClient]:
     """Connect to the engine; errors become InputErrors about the image `name`."""

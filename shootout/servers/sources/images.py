@@ -170,9 +170,6 @@ def _image(client: DockerClient, reference: str, progress: Progress) -> Any:
         ) from None
 
 
-# --- an image's files -----------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Files:
     """The files of a container that is created but not started."""
