@@ -7,14 +7,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, Self
+from typing import Self
 
 import msgspec
 
 from shootout._engine import Engine, LoadError
 from shootout.errors import MeasureError
 from shootout.measure import columns, dataset
-from shootout.measure.dataset import Loaded, Template
+from shootout.measure.dataset import Template
 from shootout.measure.plan import Plan
 from shootout.measure.rounds import ServerHandle, reason
 from shootout.model.plan import Dataset, ServerReference
@@ -61,19 +61,6 @@ WAITS = """SELECT event_name, SUM(sum_timer_wait) / 1e12
     WHERE processlist_id > 0 AND processlist_id <> CONNECTION_ID() AND count_star > 0
     AND (event_name LIKE 'wait/io/file/%' OR event_name LIKE 'wait/lock/%' OR event_name LIKE 'wait/synch/%')
     GROUP BY event_name"""
-
-
-class ServerUnderTest(Protocol):
-    """A server of a run, whether the run starts it or finds it running."""
-
-    def load(self, held: ExitStack | None = None) -> Loaded:
-        """Load the datasets; they stay until `held` is closed. Raises MeasureError."""
-
-    def start(self, template: Any, home: Path, cpus: Sequence[int]) -> Running:
-        """Start the server on what `load` gave, and read its pages. Raises MeasureError."""
-
-    def record(self, template: Any = None, instance: Running | None = None) -> ServerRecord:
-        """Record what is known of the server so far."""
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,14 @@ from shootout import paths, steps
 from shootout.document import ledgers
 from shootout.inputs.options import Selection
 from shootout.measure import outset
+from shootout.measure.plan import Plan
 from shootout.model.history import LedgerEntry
 from shootout.model.verdict import Verdict
 from shootout.runner import machine
 from tests.support.runs import BASE, HEAD
 
 
-def a_plan(**chosen: str) -> outset.Plan:
+def a_plan(**chosen: str) -> Plan:
     servers = f"{BASE},{HEAD}@sort_buffer_size=4M"
     return steps.plan(
         Selection.read(profile="quick", servers=servers, workloads="oltp_point_select", threads="1", **chosen)
