@@ -167,7 +167,8 @@ def a_server(label: str = BASE, **changes: object) -> ServerRecord:
                 ),
                 Warning(
                     code="settings-lacking",
-                    text=f"query_cache_type and query_cache_size: requested 1048576, which this version lacks ({lacking}).",
+                    text="query_cache_type and query_cache_size: requested 1048576, which this version lacks "
+                    f"({lacking}).",
                 ),
             )
             if new
