@@ -80,6 +80,7 @@ class Upgrade(Capability):
         way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
         written = (UPGRADES.path_of(out / "results", document.upgrade), out / "site", args.markdown, way.data)
         checks.require(document, measure.PROFILE, [path for path in written if path])
+        command.outset(checks.plan(document, measure.PROFILE), settings=document.settings)
         for said in checks.does_not_fit(document, args.without):
             command.warn(said)
         with command.keeping(self, args) as observe:

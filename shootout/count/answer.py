@@ -232,7 +232,7 @@ def _servers(document: CountDocument) -> Topic:
     facts = [
         (
             server.label,
-            f"{server.version}, settings {server.settings_name}"
+            f"{server.version}, settings {figures.settings(server.settings_name)}"
             + (f" ({wording.comment(server.comment)})" if server.comment else ""),
         )
         for server in document.servers

@@ -8,6 +8,7 @@ from pathlib import Path
 from shootout import files, steps
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
+from shootout.measure.plan import Plan
 from shootout.paths import cache_folder
 from shootout.servers.sources import catalogue, reference
 from shootout.servers.sources.fetch import packages
@@ -25,13 +26,18 @@ def require(document: UpgradeDocument, profile: str, written: Sequence[Path]) ->
             files.require_writable(path)
     for text in document.references:
         _require_server(text)
-    workloads = [document.workloads] if document.workloads else []
-    if given := ",".join(filter(None, (document.workload, *workloads))):
-        labels, texts = document.labels, document.references
-        servers = ",".join(
-            f"{label}={reference.parse(text).text}" for label, text in zip(labels, texts, strict=True)
-        )
-        steps.plan(Selection.read(profile=profile, servers=servers, workloads=given))
+    if document.workload or document.workloads:
+        plan(document, profile)
+
+
+def plan(document: UpgradeDocument, profile: str) -> Plan:
+    """Plan to measure its servers with its own workloads, if it has any. Raises InputError."""
+    pairs = zip(document.labels, document.references, strict=True)
+    servers = ",".join(f"{label}={reference.parse(text).text}" for label, text in pairs)
+    given = ",".join(filter(None, (document.workload, document.workloads)))
+    chosen = {"workloads": given} if given else {}
+    budget = f"{document.budget_min:g}"
+    return steps.plan(Selection.read(profile=profile, servers=servers, budget=budget, **chosen))
 
 
 def _require_server(text: str) -> None:
