@@ -70,12 +70,8 @@ class Findings:
     @cached_property
     def cells(self) -> tuple[tuple[Comparison, CellComparison], ...]:
         """The new server's cells that have a ratio, the worst first, with their runs."""
-        every = (
-            (run, cell)
-            for run in self.runs
-            for cell in run.cells
-            if cell.cell.server == self.new and cell.ratio is not None
-        )
+        both = ((run, cell) for run in self.runs for cell in run.cells)
+        every = (each for each in both if each[1].cell.server == self.new and each[1].ratio is not None)
         return tuple(sorted(every, key=lambda each: each[1].ratio.estimate if each[1].ratio else 1.0))
 
     @property
@@ -160,12 +156,10 @@ class Findings:
         judged = (each.verdict for each in self.changes if each.ratio)
         verdicts = [*(cell.verdict for _, cell in self.cells), *judged]
         differs = (
-            *(each for each in verdicts if each in CHANGED),
-            *(each for each in self.changes if each.lacks),
-            *self.plans, *self.fates, *(self.document.results or ()),
-            *(each for each in self.variables if each.notable),
+            any(each in CHANGED for each in verdicts), any(each.lacks for each in self.changes), self.plans,
+            self.fates, self.document.results, any(each.notable for each in self.variables),
         )  # fmt: skip
-        return Verdict.EQUIVALENT in verdicts and not differs
+        return Verdict.EQUIVALENT in verdicts and not any(differs)
 
     @property
     def suspects(self) -> tuple[str, ...]:
@@ -234,45 +228,35 @@ class Findings:
     @property
     def changes_of_workloads(self) -> dict[str, float]:
         """By workload, the largest change of its kinds, as a logarithm without sign."""
-        largest: dict[str, float] = {}
-        for change in self.counted.changes if self.counted else ():
-            if change.server == self.new and change.ratio is not None:
-                size = abs(math.log(change.ratio.estimate))
-                largest[change.workload] = max(size, largest.get(change.workload, 0.0))
-        return largest
+        every = self.counted.changes if self.counted else ()
+        own = [change for change in every if change.server == self.new and change.ratio is not None]
+        own.sort(key=lambda change: abs(math.log(losses.interval(change).estimate)))
+        return {change.workload: abs(math.log(losses.interval(change).estimate)) for change in own}
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
         """The effect of each old value, the most helpful first."""
-        return tuple(
-            sorted(
-                self._restored(), key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves))
-            )
-        )
+        labels = (label for label in self.document.trials if label not in (ALL, OFF))
+        every = [self._restored(self.restored, label) for label in labels] if self.restored else []
+        every.sort(key=lambda each: (-len(each.restores), -len(each.plans), -len(each.saves)))
+        return tuple(every)
 
-    def _restored(self) -> Iterator[Restored]:
-        if self.restored is None:
-            return
-        failures = {failure.server: failure.reason for failure in self.restored.document.failures}
-        for label, setting in self.document.trials.items():
-            if label not in (ALL, OFF):
-                changes = [*losses.kinds(self.restored, label)]
-                lost = self._restorable(label)
-                less = [each for each in changes if each.verdict is Verdict.IMPROVED]
-                yield Restored(
-                    setting=setting,
-                    restores=tuple(each for each in less if losses.place(each) in lost),
-                    saves=tuple(each for each in less if losses.place(each) not in lost),
-                    cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
-                    plans=tuple(self._plans_restored(label)),
-                    failed=failures.get(label, ""),
-                )
+    def _restored(self, counted: CountComparison, label: str) -> Restored:
+        failures = {failure.server: failure.reason for failure in counted.document.failures}
+        changes, lost = [*losses.kinds(counted, label)], self._restorable(label)
+        less = [each for each in changes if each.verdict is Verdict.IMPROVED]
+        return Restored(
+            setting=self.document.trials[label],
+            restores=tuple(each for each in less if losses.place(each) in lost),
+            saves=tuple(each for each in less if losses.place(each) not in lost),
+            cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
+            plans=tuple(self._plans_restored(counted, label)), failed=failures.get(label, ""),
+        )  # fmt: skip
 
-    def _plans_restored(self, label: str) -> Iterator[PlanChange]:
+    def _plans_restored(self, counted: CountComparison, label: str) -> Iterator[PlanChange]:
         """The changed plans that are the old server's again in a trial."""
-        assert self.restored is not None  # of trials
         for (workload, kind), change in self.plans.items():
-            tried = self.restored.document.plans.get(workload, ())
+            tried = counted.document.plans.get(workload, ())
             again = plan_changes.compared((change.base, *tried), self.old, label)
             if any(each.kind == kind and not each.changed for each in again):
                 yield change
@@ -328,9 +312,7 @@ class Findings:
             return None
         places = {losses.place(change) for change in kinds}
         restored_by = (
-            each.setting
-            for each in self.restorations
-            if not places.isdisjoint(map(losses.place, each.restores))
+            each.setting for each in self.restorations if places & {*map(losses.place, each.restores)}
         )
         return Worst(
             workload=slower[0][1].cell.workload if slower else kinds[0].workload,
@@ -345,11 +327,8 @@ class Findings:
     def tried(self) -> set[tuple[str, str]]:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
-        return {
-            losses.place(each)
-            for each in changes
-            if each.ratio is not None and each.server in self.document.trials and each.server != OFF
-        }
+        labels = self.document.trials.keys() - {OFF}
+        return {losses.place(each) for each in changes if each.ratio is not None and each.server in labels}
 
     @property
     def time_suspects(self) -> tuple[tuple[Comparison, CellComparison] | None, tuple[str, ...]]:
