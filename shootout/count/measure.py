@@ -102,7 +102,10 @@ def measure(
         return path
 
     with workplace(run, plan.place.data) as (directory, held):
-        servers = [*_servers(plan, held, observe)]
+        servers = []
+        for label in plan.servers:
+            observe(Progress(stage="prepare", detail=label))
+            servers.append(ManagedServer.find(plan, label, None, held))
         if any(unit.open for unit in sent):
             _require_open_transactions(servers)
         benches = [
@@ -191,12 +194,6 @@ def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
     observe(Progress(stage="note", detail=said))
     once = len(sent) * PASSES + START
     return Pace(observe, len(plan.servers) * (starts * once + ONCE * len(sent)))
-
-
-def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:
-    for label in plan.servers:
-        observe(Progress(stage="prepare", detail=label))
-        yield ManagedServer.find(plan, label, None, held)
 
 
 def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:

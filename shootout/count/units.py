@@ -7,14 +7,14 @@ the rows as they were for those that follow. Committing is a kind of its own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from msgspec import structs
 
 from shootout.count.values import COMMIT, FRAME, JOINT, MIX, TRANSACTION, CountedKind
 from shootout.measure.plan import BoundWorkload
-from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramStep, ProgramTransaction
+from shootout.model.program import Program, ProgramResult, ProgramStatement, ProgramTransaction
 
 STATEMENTS = 50  # in a repetition, at most
 INSTRUCTIONS = 3_000_000  # in a repetition, about
@@ -60,7 +60,8 @@ class Unit:
 
     @property
     def _effects(self) -> set[str]:
-        return {self.program.kinds[statement.kind].effect for statement in _statements(self.program)}
+        steps = (step for transaction in self.program.transactions for step in transaction.steps)
+        return {self.program.kinds[statement.kind].effect for step in steps for statement in step.statements}
 
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
@@ -130,7 +131,8 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
         )
         unit = Unit(kind, structs.replace(program, transactions=(alone,)), scaled=True)
-        beside = len(transaction.steps) > 1 and _can_be_rolled_back(program, step)
+        commits = any(program.kinds[statement.kind].effect == "other" for statement in step.statements)
+        beside = len(transaction.steps) > 1 and not commits  # it can be rolled back
         steps.append(replace(unit, open=transaction.begin or (unit.leaves and beside)))
     return steps
 
@@ -145,7 +147,7 @@ def _frame(
     writing = [
         (step, unit)
         for step, unit in zip(transaction.steps, steps, strict=False)  # no steps: entangled
-        if unit.open and _writes(program, step)
+        if unit.open and any(program.kinds[each.kind].effect == "write" for each in step.statements)
     ]
     if not writing:
         return ()
@@ -182,7 +184,8 @@ def _entangled(program: Program, transaction: ProgramTransaction) -> bool:
     """Whether a step needs the results of another one, or a parameter says how often it is sent."""
     names = [" + ".join(str(statement.kind) for statement in step.statements) for step in transaction.steps]
     return len(set(names)) < len(names) or any(
-        step.repeat_of is not None or not _results(program, step.statements) <= _filled(step.statements)
+        step.repeat_of is not None
+        or not _results(program, step.statements) <= {at for each in step.statements for at in each.into}
         for step in transaction.steps
     )
 
@@ -191,24 +194,6 @@ def _results(program: Program, statements: Sequence[ProgramStatement]) -> set[in
     pieces = (piece for statement in statements for piece in statement.pieces)
     used = {piece for piece in pieces if isinstance(piece, int) and piece >= 0}
     return {index for index in used if isinstance(program.parameters[index], ProgramResult)}
-
-
-def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
-    return {index for statement in statements for index in statement.into}
-
-
-def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
-    return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
-
-
-def _statements(program: Program) -> Iterator[ProgramStatement]:
-    for transaction in program.transactions:
-        for step in transaction.steps:
-            yield from step.statements
-
-
-def _writes(program: Program, step: ProgramStep) -> bool:
-    return any(program.kinds[statement.kind].effect == "write" for statement in step.statements)
 
 
 def _fitting(transaction: ProgramTransaction) -> int:

@@ -113,11 +113,6 @@ def _shows(pattern: str, evidence: Evidence) -> bool:
     return any(re.search(pattern, new) and not re.search(pattern, old) for old, new in evidence.plans)
 
 
-def only_new(base: Mapping[str, str], head: Mapping[str, str]) -> Iterator[str]:
-    """NAME=VALUE for each variable of planning that only the head has."""
-    yield from filter(None, (off(name, head) for name in PLANNED if name not in base))
-
-
 def _on(variables: Mapping[str, str]) -> Iterator[str]:
     flags = (flag.partition("=") for flag in variables.get(SWITCH, "").split(","))
     return (name for name, _, value in flags if value == "on")

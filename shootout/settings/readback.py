@@ -108,12 +108,9 @@ def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(
-                name=name,
-                requested=None,
-                effective=setting.read(effective),
-                differs=False,
+                name=name, requested=None, effective=setting.read(effective), differs=False,
                 variables=reading.variables,
-            )
+            )  # fmt: skip
     readings = filter(None, (setting.reading(effective) for setting in SETTINGS.values()))
     read = {reading.variables[0] for reading in readings if len(reading.variables) == 1}
     for name in dict.fromkeys((*NOTABLE, *sorted({*beside} - read))):

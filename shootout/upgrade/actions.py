@@ -28,7 +28,8 @@ def todo(found: Findings) -> Topic | None:
     if len(lines) + len(open_) > LINES_MAX:
         kept = LINES_MAX - 1 - len(open_)
         lines = [*lines[:kept], f"{len(lines) - kept} more steps: see below."]
-    shown = [*lines, *open_, *_advice(found)][:LINES_MAX]
+    learn = "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
+    shown = [*lines, *open_, *([] if found.document.own else [learn])][:LINES_MAX]
     if not shown:
         return None
     return Topic("What to do", tuple(f"{number}. {line}" for number, line in enumerate(shown, 1)))
@@ -102,11 +103,6 @@ def _open(found: Findings) -> Iterator[str]:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
-
-
-def _advice(found: Findings) -> Iterator[str]:
-    if not found.document.own:
-        yield "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
 
 
 def _names(names: list[str]) -> str:

@@ -315,13 +315,10 @@ class Findings:
             each.setting for each in self.restorations if places & {*map(losses.place, each.restores)}
         )
         return Worst(
-            workload=slower[0][1].cell.workload if slower else kinds[0].workload,
-            kinds=tuple(kinds),
-            throughput=slower[0] if slower else None,
-            tested=bool(places) and places <= self.tried,
-            restored_by=tuple(restored_by),
-            untimed=_untimed(*slower[0]) if slower else (),
-        )
+            workload=slower[0][1].cell.workload if slower else kinds[0].workload, kinds=tuple(kinds),
+            throughput=slower[0] if slower else None, tested=bool(places) and places <= self.tried,
+            restored_by=tuple(restored_by), untimed=_untimed(*slower[0]) if slower else (),
+        )  # fmt: skip
 
     @property
     def tried(self) -> set[tuple[str, str]]:
