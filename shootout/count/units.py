@@ -125,11 +125,9 @@ def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> l
         names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
         alone = ProgramTransaction(weight=1, begin=False, steps=(structs.replace(step, repeat=1),))
         kind = CountedKind(
-            workload=name,
-            name=JOINT.join(names),
-            per_transaction=step.repeat,
+            workload=name, name=JOINT.join(names), per_transaction=step.repeat,
             units=max(TRANSACTIONS_MIN, STATEMENTS // len(step.statements)),
-        )
+        )  # fmt: skip
         unit = Unit(kind, structs.replace(program, transactions=(alone,)), scaled=True)
         commits = any(program.kinds[statement.kind].effect == "other" for statement in step.statements)
         beside = len(transaction.steps) > 1 and not commits  # it can be rolled back
@@ -155,12 +153,10 @@ def _frame(
     framed = structs.replace(transaction, steps=(structs.replace(step, repeat=1),))
     commits = sum(each.repeat * len(each.statements) for each, _ in writing) / len(step.statements)
     kind = CountedKind(
-        workload=name,
-        name=FRAME if transaction.begin else COMMIT,
-        per_transaction=1 if transaction.begin else commits,
-        units=_fitting(framed),
+        workload=name, name=FRAME if transaction.begin else COMMIT,
+        per_transaction=1 if transaction.begin else commits, units=_fitting(framed),
         less={unit.kind.name: 1.0},
-    )
+    )  # fmt: skip
     return (Unit(kind, structs.replace(program, transactions=(framed,))),)
 
 
@@ -170,11 +166,9 @@ def _of_transactions(name: str, program: Program) -> tuple[Unit, ...]:
     for number, transaction in enumerate(program.transactions, 1):
         first = program.kinds[transaction.steps[0].statements[0].kind].name
         kind = CountedKind(
-            workload=name,
-            name=f"{TRANSACTION} {number}, {first}",
-            per_transaction=transaction.weight / weights,
-            units=_fitting(transaction),
-        )
+            workload=name, name=f"{TRANSACTION} {number}, {first}",
+            per_transaction=transaction.weight / weights, units=_fitting(transaction),
+        )  # fmt: skip
         parts.append(Unit(kind, structs.replace(program, transactions=(transaction,))))
     whole = CountedKind(workload=name, name=TRANSACTION, per_transaction=1, units=4 * TRANSACTIONS_MIN)
     return (*parts, Unit(whole, program))

@@ -105,12 +105,10 @@ def load(name_or_file: str) -> SettingsProfile:
         file = Path(name_or_file)
         found = optionfiles.read(file)
         return SettingsProfile(
-            name=file.stem,
-            description=str(file),
-            options=placing.checked(file, found.options),
+            name=file.stem, description=str(file), options=placing.checked(file, found.options),
             versions={version: placing.checked(file, options) for version, options in found.versions.items()},
             left_out=found.left_out,
-        )
+        )  # fmt: skip
     file = toml.find(name_or_file, DIRECTORY, "settings profile")
     written = toml.load(file, SettingsFile)
     if {POOL, POOL_OF_DATA} <= written.settings.keys():
@@ -120,13 +118,11 @@ def load(name_or_file: str) -> SettingsProfile:
             raise InputError(f"{file}: lacking: {name!r} is not among its settings")
         placing.require_printable(file, f"lacking.{name}", why)
     return SettingsProfile(
-        name=file.stem,
-        description=written.description,
+        name=file.stem, description=written.description,
         settings={name: _checked(file, name, value) for name, value in written.settings.items()},
-        lacking=written.lacking,
-        options=placing.checked(file, written.options),
+        lacking=written.lacking, options=placing.checked(file, written.options),
         left_out=tuple(optionfiles.placed(filter(placing.places, written.options))),
-    )
+    )  # fmt: skip
 
 
 def is_file(text: str) -> bool:

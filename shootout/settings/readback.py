@@ -86,12 +86,10 @@ def _verbatim(
                 wanted = setting.read({in_server: wanted}) or wanted
         unknown = bool(effective) and in_server in loose
         yield SettingRecord(
-            name=name,
-            requested=wanted,
-            effective=actual,
+            name=name, requested=wanted, effective=actual,
             differs=unknown if actual is None else not _matches(SETTINGS.get(name), wanted, actual),
             variables=(in_server,),
-        )
+        )  # fmt: skip
 
 
 def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:

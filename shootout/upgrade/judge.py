@@ -35,10 +35,8 @@ T = TypeVar("T")
 LOG_WRITERS = "innodb_log_writer_threads"
 # Features of a new server that work beside the statement, and how to turn them off.
 FEATURES = {
-    "performance_schema": "OFF",
-    LOG_WRITERS: "OFF",
-    "internal_tmp_mem_storage_engine": "MEMORY",
-}
+    "performance_schema": "OFF", LOG_WRITERS: "OFF", "internal_tmp_mem_storage_engine": "MEMORY",
+}  # fmt: skip
 TIMED_MAX = 3  # settings that are measured by time
 TOGETHER = ("character_set_server", "collation_server")  # a server refuses one without the other
 ALL = "old-all"  # the label of the new server with all old values

@@ -66,17 +66,11 @@ def stored_upgrade(folder: Path, run: RunDocument | None = None, workload: str =
     paths = [COUNTS.write(folder, document.run, document) for document in (counted, restoring)]
     names = [str(path.relative_to(folder)) for path in paths]
     return structs.replace(
-        EMPTY,
-        options=(FATE,),
-        variables=VARIABLES,
+        EMPTY, options=(FATE,), variables=VARIABLES,
         data=DataDirectory(started=True, seconds=17.0, same_rows=True, told=("it was upgraded",)),
-        statements=names[0],
-        restoring=names[1],
-        trials=trials,
-        runs=(path.name,),
-        results=(),
+        statements=names[0], restoring=names[1], trials=trials, runs=(path.name,), results=(),
         left_out={"results": "why not"},
-    )
+    )  # fmt: skip
 
 
 def test_everything_that_was_found_is_said(tmp_path: Path) -> None:
