@@ -78,10 +78,7 @@ def references(servers: Sequence[ServerRecord]) -> dict[str, str]:
 
 
 def costs(document: CountDocument) -> tuple[KindCosts, ...]:
-    """Compute the cost of every kind of statement on every server, the kind with the largest step first.
-
-    Of workloads that have kinds of statement, whole transactions are left out.
-    """
+    """Compute every kind's cost on every server, the kind with the largest step first."""
     servers = ordered(document.servers)
     reference = references(servers)
     before = {new.label: old.label for old, new in pairwise(servers) if old.family == new.family}

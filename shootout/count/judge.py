@@ -39,10 +39,7 @@ Key = tuple[str, str, str]  # server, workload, kind
 
 
 def compare(document: CountDocument, base: str | None = None) -> CountComparison:
-    """Judge every kind on every server against the base, by default the first server.
-
-    Raises InputError if the document has no server of that name.
-    """
+    """Judge every kind on every server against the base, by default the first. Raises InputError."""
     labels = [server.label for server in document.servers]
     base = labels[0] if base is None else base
     if base not in labels:

@@ -47,7 +47,7 @@ _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
 FIRST_KIND = 0.25  # of a budget, that one execution of the first kind may take, whatever its share
-DEAR = 0.05  # of a start's time; a kind that takes more is executed once
+DEAR = 0.1  # of a start's time; a kind that takes more is executed once
 CHUNK = 6  # kinds that are counted and kept together
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
@@ -258,10 +258,7 @@ class _Counting:
     def _count(
         self, units: Sequence[Unit], starts: Sequence[int], together: Sequence[Bench], share_s: float | None
     ) -> None:
-        """Start servers at once, and count on them at the same time: no count depends on the clock.
-
-        `share_s`: seconds that it may take; kinds for which it has no time are left out. None: all count.
-        """
+        """Start servers at once, and count. `share_s`: what has no time is left out; None: all count."""
         ends_s = None if share_s is None else time.monotonic() + share_s
         with ThreadPoolExecutor(max_workers=len(together) * len(starts)) as pool, ExitStack() as held:
             sessions = []

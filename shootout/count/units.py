@@ -25,7 +25,6 @@ PRIMING = 10  # repetitions before anything is counted, as far as they take no m
 PRIMING_INSTRUCTIONS = 500_000_000
 PRIMED = 2_500  # executions, or more than those repetitions, as far as they take no more than …
 PRIMED_INSTRUCTIONS = 150_000_000
-HASTE = 75_000_000  # in place of both, to hold a budget
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -65,11 +64,7 @@ class Unit:
 
 
 def units(name: str, bound: BoundWorkload) -> tuple[Unit, ...]:
-    """List the kinds of a workload, the whole transaction last.
-
-    Several transactions, and steps that need each other's results, are counted only as wholes; steps without
-    BEGIN only one by one.
-    """
+    """List the kinds of a workload, the whole transaction last; what is entangled only as a whole."""
     program = bound.program
     if len(program.transactions) > 1:
         return _of_transactions(name, program)
@@ -115,8 +110,8 @@ def priming(unit: Unit, instructions: int | None, *, quick: bool = False) -> int
     if instructions is None:
         return least
     cost = max(1, instructions)
-    most = (HASTE, HASTE) if quick else (PRIMING_INSTRUCTIONS, PRIMED_INSTRUCTIONS)
-    return max(1, min(least, most[0] // cost), min(PRIMED, most[1] // cost))
+    most = PRIMED_INSTRUCTIONS if quick else PRIMING_INSTRUCTIONS
+    return max(1, min(least, most // cost), min(PRIMED, PRIMED_INSTRUCTIONS // cost))
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:

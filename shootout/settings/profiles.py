@@ -97,10 +97,7 @@ class Compiled:
 
 
 def load(name_or_file: str) -> SettingsProfile:
-    """Read a profile of fixtures/settings by name, or a file: TOML, or options as my.cnf has them.
-
-    Raises InputError if it does not exist, cannot be read or is invalid.
-    """
+    """Read a profile of fixtures/settings by name, or a file, TOML or my.cnf. Raises InputError."""
     if _is_option_file(name_or_file):
         file = Path(name_or_file)
         found = optionfiles.read(file)
@@ -143,11 +140,7 @@ def compile(
     datasets: Sequence[Dataset] = (),
     plugins: Collection[str] = (),
 ) -> Compiled:
-    """Compile the profile for one version, for a server with `datasets` and these plugin files.
-
-    Raises InputError for a setting that the version lacks and the profile does not declare as lacking, and
-    for a buffer pool that would be too small.
-    """
+    """Compile the profile for one version, these datasets and plugins. Raises InputError."""
     own = profile.options_of(version)
     overridden = _overridden(profile, own)
     options: dict[str, str] = {}

@@ -15,10 +15,7 @@ _LABEL = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+_-]*")  # as references have
 
 
 def _fault(document: UpgradeDocument) -> str:
-    """The first name that is none, or file that does not lie in the results; empty without one.
-
-    Names become those of files, and parts of server references.
-    """
+    """The first name that is none, or file that lies elsewhere; empty without one."""
     if _ID.fullmatch(document.upgrade) is None:
         return f"upgrade: expected letters and digits, found {quoted(document.upgrade)!r}"
     for label in document.labels:

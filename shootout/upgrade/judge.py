@@ -192,11 +192,7 @@ class Findings:
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more or are planned in another way, as the command line names them.
-
-        One's own, then those with losses, then those whose throughput is timed, then those whose kinds
-        execute least: such are sent most. The first, and those with which there are at most so many kinds.
-        """
+        """Workloads with kinds that cost more or are replanned: one's own, lost, timed, often sent first."""
         if self.counted is None:
             return ()
         costs: Counter[str] = Counter()
@@ -240,7 +236,7 @@ class Findings:
         return tuple(every)
 
     def _restored(self, counted: CountComparison, label: str) -> Restored:
-        failures = {failure.server: failure.reason for failure in counted.document.failures}
+        failures = {each.server: each.reason for each in counted.document.failures if not each.kind}
         changes, lost = [*losses.kinds(counted, label)], self._restorable(label)
         less = [each for each in changes if each.verdict is Verdict.IMPROVED]
         return Restored(
@@ -346,10 +342,7 @@ class Findings:
 
     @property
     def explained(self) -> float | None:
-        """The share of the worst loss's instructions that settings explain, as its workload sends them.
-
-        None, unless all kinds that cost more were counted with the settings, and are of one workload.
-        """
+        """The share of the worst loss that settings explain; None, unless all its kinds were counted."""
         if self.worst is None or self.counted is None:
             return None
         workload = self.worst.workload

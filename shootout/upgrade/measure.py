@@ -67,11 +67,7 @@ class Way:
 
 
 def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT) -> Path:
-    """Answer what the document does not answer yet; returns its file. Call this from the main thread.
-
-    A part that fails is left out, with its reason. Raises InputError if another process answers it, and
-    MeasureError if the document cannot be written.
-    """
+    """Answer what is open; returns the document's file. Call this from the main thread."""
     results = out / "results"
     path = UPGRADES.path_of(results, document.upgrade)
     with campaign.writing(path.parent, document.upgrade, "upgrade"):

@@ -52,11 +52,7 @@ def _label(text: str) -> str:
 
 
 def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
-    """The references of the servers to start for an earlier answer: its own, or the given ones.
-
-    The document may come from anywhere, so only the user names a program that is not of the catalogue.
-    Raises InputError.
-    """
+    """The servers to start for an earlier answer; only the user names a program of his own."""
     earlier = UPGRADES.read(path)
     if any(given):
         labels = begin(*given, "", "", "").labels if all(given) else given
@@ -82,11 +78,7 @@ def _is_catalogued(text: str) -> bool:
 
 
 def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocument:
-    """Begin an answer with all of an earlier one that holds anywhere; copy its documents to the results.
-
-    `servers`: their references here. Raises InputError if the earlier one, or a document that it names,
-    cannot be read, or would replace another one.
-    """
+    """Begin with all of an earlier answer that holds anywhere; copy its documents. Raises InputError."""
     earlier, folder = UPGRADES.read(path), path.resolve().parents[1]
     asked = begin(*servers, "", earlier.workload, earlier.workloads)
     for name in filter(None, (earlier.statements, earlier.restoring)):
