@@ -365,7 +365,11 @@ def _document(
             msgspec.structs.replace(kind, units=sizes.get((kind.workload, kind.name), kind.units))
             for kind in kinds
         ),
-        counts=tuple(count for bench in benches for count in bench.counted.counts),
+        counts=tuple(
+            count
+            for bench in benches
+            for count in sorted(bench.counted.counts, key=lambda count: count.start)
+        ),
         functions=before.functions if before else (), profiles=before.profiles if before else (),
         failures=tuple(failure for bench in benches for failure in bench.counted.failures),
         plans={

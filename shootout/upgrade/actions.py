@@ -11,10 +11,8 @@ from shootout.figures import counted
 from shootout.model.verdict import Verdict
 from shootout.report import commands
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
-from shootout.upgrade.judge import Findings
-from shootout.upgrade.losses import place
-from shootout.upgrade.settable import settings_to_set
-from shootout.upgrade.words import end, instructions
+from shootout.upgrade.judge import Findings, place
+from shootout.upgrade.settable import end, instructions, settings_to_set
 
 LINES_MAX = 7
 NAMES_MAX = 4  # in a line

@@ -21,8 +21,8 @@ from shootout.report.site.names import page_of, run_folder
 from shootout.report.site.svg import Forest
 from shootout.upgrade import actions, configuration, configured, settable
 from shootout.upgrade.judge import CHANGED, Findings
+from shootout.upgrade.settable import MEANINGS, difference, end, instructions, instructions_of, settings_of
 from shootout.upgrade.values import LARGE
-from shootout.upgrade.words import MEANINGS, difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
 KINDS_MAX = 8  # that a line names

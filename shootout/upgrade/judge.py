@@ -15,20 +15,18 @@ from shootout import steps
 from shootout.analysis import plan_changes
 from shootout.count import judge as counts
 from shootout.count.documents import COUNTS
-from shootout.count.values import JOINT, CountChange, CountComparison
+from shootout.count.values import JOINT, MIX, TRANSACTION, CountChange, CountComparison
 from shootout.errors import InputError
 from shootout.inputs.options import ACKNOWLEDGED
 from shootout.model.execution_plan import PlanChange
 from shootout.model.run import Runner
-from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Interval, Verdict
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
 from shootout.settings.setting import variable
 from shootout.settings.table import BY_TIME, FOR_WRITES
-from shootout.upgrade import losses
 from shootout.upgrade.configuration import is_kept
-from shootout.upgrade.losses import Loss, Restored, Worst
 from shootout.upgrade.values import AS_ASKED, PARTS, OptionFate, Part, UpgradeDocument
 
 T = TypeVar("T")
@@ -42,6 +40,38 @@ TOGETHER = ("character_set_server", "collation_server")  # a server refuses one 
 ALL = "old-all"  # the label of the new server with all old values
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
 OFF = "old-off"  # of the old server without the features that the new one is counted without
+
+
+@dataclass(frozen=True)
+class Restored:
+    """The effect of an old value of a setting on the new server's statements."""
+
+    setting: str  # NAME=VALUE
+    restores: tuple[CountChange, ...]  # fewer instructions with it, for kinds that cost more than on the old
+    saves: tuple[CountChange, ...]  # fewer, too, but nothing that was lost
+    cost: tuple[CountChange, ...]  # more
+    plans: tuple[PlanChange, ...]  # changed on the new server, and as on the old one with it
+    failed: str  # why it has no counts
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A kind of statement that costs more, and what is left of it with the old settings."""
+
+    change: CountChange
+    left: CountChange | None  # the new server with all old values, against the old without these features
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The loss that the headline shows, and what was tried against it."""
+
+    workload: str
+    kinds: tuple[CountChange, ...]  # the one that is lost, or those of the workload that cost more
+    throughput: tuple[Comparison, CellComparison] | None  # None: instructions were lost
+    tested: bool  # each of these kinds was counted with old values
+    restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
+    untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
 
 
 @dataclass(frozen=True)
@@ -80,7 +110,7 @@ class Findings:
     @cached_property
     def changes(self) -> tuple[CountChange, ...]:
         """Kinds of statement on the new server, those that cost most more first."""
-        every = losses.kinds(self.counted, self.new) if self.counted else ()
+        every = kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
     @cached_property
@@ -216,7 +246,7 @@ class Findings:
     @property
     def to_restore(self) -> frozenset[tuple[str, str]]:
         """The kinds that cost more, or that are planned in another way."""
-        lost = (losses.place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
+        lost = (place(each) for each in self.changes if each.verdict is Verdict.REGRESSED)
         return frozenset((*lost, *self.plans))
 
     @property
@@ -224,8 +254,8 @@ class Findings:
         """By workload, the largest change of its kinds, as a logarithm without sign."""
         every = self.counted.changes if self.counted else ()
         own = [change for change in every if change.server == self.new and change.ratio is not None]
-        own.sort(key=lambda change: abs(math.log(losses.interval(change).estimate)))
-        return {change.workload: abs(math.log(losses.interval(change).estimate)) for change in own}
+        own.sort(key=lambda change: abs(math.log(interval(change).estimate)))
+        return {change.workload: abs(math.log(interval(change).estimate)) for change in own}
 
     @cached_property
     def restorations(self) -> tuple[Restored, ...]:
@@ -237,12 +267,12 @@ class Findings:
 
     def _restored(self, counted: CountComparison, label: str) -> Restored:
         failures = {each.server: each.reason for each in counted.document.failures if not each.kind}
-        changes, lost = [*losses.kinds(counted, label)], self._restorable(label)
+        changes, lost = [*kinds(counted, label)], self._restorable(label)
         less = [each for each in changes if each.verdict is Verdict.IMPROVED]
         return Restored(
             setting=self.document.trials[label],
-            restores=tuple(each for each in less if losses.place(each) in lost),
-            saves=tuple(each for each in less if losses.place(each) not in lost),
+            restores=tuple(each for each in less if place(each) in lost),
+            saves=tuple(each for each in less if place(each) not in lost),
             cost=tuple(each for each in changes if each.verdict is Verdict.REGRESSED),
             plans=tuple(self._plans_restored(counted, label)), failed=failures.get(label, ""),
         )  # fmt: skip
@@ -261,7 +291,7 @@ class Findings:
         Without a feature that the old server has, too, both need fewer instructions: what is left then must
         certainly be less than the loss. Several features were not counted one by one.
         """
-        lost = {losses.place(loss.change): loss.change for loss in self.losses}
+        lost = {place(loss.change): loss.change for loss in self.losses}
         off = self.document.trials.get(OFF, "")
         if self.document.trials[label] not in off.split("+"):
             return lost
@@ -269,7 +299,7 @@ class Findings:
         return {
             place
             for place, change in lost.items()
-            if place in left and losses.interval(left[place]).high < losses.interval(change).low
+            if place in left and interval(left[place]).high < interval(change).low
         }
 
     @cached_property
@@ -278,7 +308,7 @@ class Findings:
         trials = self.document.trials
         left = self._left(ALL if ALL in trials else next(iter(trials), ""))
         return tuple(
-            Loss(change, left.get(losses.place(change)))
+            Loss(change, left.get(place(change)))
             for change in self.changes
             if change.verdict is Verdict.REGRESSED
         )
@@ -287,8 +317,8 @@ class Findings:
         """The kinds of a trial beside the old server without the same features."""
         if self.restored is None or OFF not in self.document.trials:
             return {}
-        of_trial = losses.kinds(counts.compare(self.restored.document, OFF), label)
-        return {losses.place(change): change for change in of_trial if change.ratio is not None}
+        of_trial = kinds(counts.compare(self.restored.document, OFF), label)
+        return {place(change): change for change in of_trial if change.ratio is not None}
 
     @cached_property
     def worst(self) -> Worst | None:
@@ -304,10 +334,8 @@ class Findings:
             kinds = lost[:1]
         if not (slower or kinds):
             return None
-        places = {losses.place(change) for change in kinds}
-        restored_by = (
-            each.setting for each in self.restorations if places & {*map(losses.place, each.restores)}
-        )
+        places = {place(change) for change in kinds}
+        restored_by = (each.setting for each in self.restorations if places & {*map(place, each.restores)})
         return Worst(
             workload=slower[0][1].cell.workload if slower else kinds[0].workload, kinds=tuple(kinds),
             throughput=slower[0] if slower else None, tested=bool(places) and places <= self.tried,
@@ -319,7 +347,7 @@ class Findings:
         """The kinds that were counted with an old value."""
         changes = self.restored.changes if self.restored else ()
         labels = self.document.trials.keys() - {OFF}
-        return {losses.place(each) for each in changes if each.ratio is not None and each.server in labels}
+        return {place(each) for each in changes if each.ratio is not None and each.server in labels}
 
     @property
     def time_suspects(self) -> tuple[tuple[Comparison, CellComparison] | None, tuple[str, ...]]:
@@ -352,12 +380,30 @@ class Findings:
         sent = {(kind.workload, kind.name): kind.per_transaction for kind in self.counted.document.kinds}
         lost = still = 0.0
         for loss in dearer:
-            change, times = loss.change, sent[losses.place(loss.change)]
+            change, times = loss.change, sent[place(loss.change)]
             if change.workload != workload or not times or loss.left is None or change.base is None:
                 return None
-            lost += times * change.base.mean * (losses.interval(change).estimate - 1)
-            still += times * change.base.mean * (losses.interval(loss.left).estimate - 1)
+            lost += times * change.base.mean * (interval(change).estimate - 1)
+            still += times * change.base.mean * (interval(loss.left).estimate - 1)
         return 1 - still / lost if lost else None
+
+
+def kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:
+    """Every kind on a server; a whole transaction only of a workload that has nothing else."""
+    whole = (TRANSACTION, MIX)
+    in_parts = {kind.workload for kind in comparison.document.kinds if kind.name not in whole}
+    for change in comparison.changes:
+        if change.server == server and (change.kind not in whole or change.workload not in in_parts):
+            yield change
+
+
+def place(change: CountChange) -> tuple[str, str]:
+    return change.workload, change.kind
+
+
+def interval(change: CountChange) -> Interval:
+    assert change.ratio is not None  # of what is judged
+    return change.ratio
 
 
 def _untimed(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
