@@ -102,10 +102,11 @@ def suspects(
         return (f"{name}={value}" for name in names for value in values.get(name, ()))
 
     warned = [*behaviours.named(of_head, evidence.warnings)]
+    only_new = (name for name in behaviours.PLANNED if name not in of_base)
     found = [
         *filter(None, (behaviours.off(name, of_head) or next(of([name]), "") for name in warned)),
         *behaviours.shown(of_base, of_head, evidence),
-        *(behaviours.only_new(of_base, of_head) if planned else ()),
+        *filter(None, (behaviours.off(name, of_head) for name in only_new if planned)),
         *of(PLANNING if planned else ()),
         *of(name for name in SUSPECTED if writes or name not in FOR_WRITES),
     ]

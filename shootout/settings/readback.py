@@ -86,12 +86,10 @@ def _verbatim(
                 wanted = setting.read({in_server: wanted}) or wanted
         unknown = bool(effective) and in_server in loose
         yield SettingRecord(
-            name=name,
-            requested=wanted,
-            effective=actual,
+            name=name, requested=wanted, effective=actual,
             differs=unknown if actual is None else not _matches(SETTINGS.get(name), wanted, actual),
             variables=(in_server,),
-        )
+        )  # fmt: skip
 
 
 def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
@@ -108,12 +106,9 @@ def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(
-                name=name,
-                requested=None,
-                effective=setting.read(effective),
-                differs=False,
+                name=name, requested=None, effective=setting.read(effective), differs=False,
                 variables=reading.variables,
-            )
+            )  # fmt: skip
     readings = filter(None, (setting.reading(effective) for setting in SETTINGS.values()))
     read = {reading.variables[0] for reading in readings if len(reading.variables) == 1}
     for name in dict.fromkeys((*NOTABLE, *sorted({*beside} - read))):

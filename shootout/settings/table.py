@@ -301,15 +301,11 @@ PLANNING = (
 
 # Variables without a setting that newer versions call otherwise.
 RENAMED = {
-    "innodb_undo_logs": "innodb_rollback_segments",
-    "log_slow_queries": "slow_query_log",
-    "max_statement_time": "max_execution_time",
-    "myisam_recover": "myisam_recover_options",
-    "sql_big_tables": "big_tables",
-    "sql_low_priority_updates": "low_priority_updates",
-    "sql_max_join_size": "max_join_size",
-    "tx_read_only": "transaction_read_only",
-}
+    "innodb_undo_logs": "innodb_rollback_segments", "log_slow_queries": "slow_query_log",
+    "max_statement_time": "max_execution_time", "myisam_recover": "myisam_recover_options",
+    "sql_big_tables": "big_tables", "sql_low_priority_updates": "low_priority_updates",
+    "sql_max_join_size": "max_join_size", "tx_read_only": "transaction_read_only",
+}  # fmt: skip
 
 
 def title(name: str, variables: Sequence[str] = ()) -> str:

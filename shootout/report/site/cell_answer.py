@@ -383,7 +383,9 @@ def _settings(of: Evidence) -> Topic:
         if setting.differs or setting.lacking or theirs.get(setting.name) != setting.effective
     ]
     than = f"the request{' or from the base' if of.base else ''}"
-    said = f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}: {', '.join(others)}."
+    said = (
+        f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}: {', '.join(others)}."
+    )
     if not others:
         said = f"All settings are as requested{' and the same as on the base' if of.base else ''}."
     link = Link("All settings side by side", f"{of.run.folder}/settings.html")
