@@ -22,12 +22,3 @@ def test_its_example_can_be_used(tmp_path: Path) -> None:
     )
     (entry,) = load_acknowledged(file)
     assert (entry.threads, entry.at_most, entry.expires) == (1, 0.1, date(2027, 3, 31))
-
-
-def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "acknowledged.toml"
-    file.write_text(
-        '[[change]]\nworkload = "w"\nserver = "s"\nat_most = 0.1\nexpires = 2027-01-01\nowner = "o"\n'
-    )
-    with pytest.raises(InputError, match=r"change\[0\]: Object missing required field `reason`"):
-        load_acknowledged(file)

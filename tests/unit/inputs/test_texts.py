@@ -15,10 +15,6 @@ def test_thread_counts_come_back_as_written(threads: list[int]) -> None:
     assert texts.threads("--threads", ",".join(map(str, threads))) == tuple(threads)
 
 
-def test_blanks_around_thread_counts_do_not_matter() -> None:
-    assert texts.threads("--threads", "1, 8 ,32") == (1, 8, 32)
-
-
 @pytest.mark.parametrize("item", ["0", "-1", "abc", "", "65536", "1.5", "+1", "٣", "²", "9" * 5000])
 def test_a_wrong_thread_count_is_named(item: str) -> None:
     with pytest.raises(InputError) as caught:
@@ -26,11 +22,6 @@ def test_a_wrong_thread_count_is_named(item: str) -> None:
     message = str(caught.value)
     assert message.startswith(f"--threads 8,{item}: expected numbers from 1 to 65535")
     assert message.endswith(f"found {item!r}")
-
-
-def test_a_thread_count_that_is_there_twice_is_named() -> None:
-    with pytest.raises(InputError, match=r"^--threads 8,1,8: 8 appears twice$"):
-        texts.threads("--threads", "8,1,8")
 
 
 @pytest.mark.parametrize("text", ["", " 1", "1.0", "0x10", "1e3", "-1", "٣", "²", "100", "9" * 5000])

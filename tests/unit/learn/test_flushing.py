@@ -9,44 +9,27 @@ from shootout.errors import InputError
 from shootout.learn import flushing
 from tests.unit.learn.test_answer import OUTCOME
 
-ONCE_A_SECOND = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
+ONCE = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "settings"),
+    ("text", "settings"),
     [
-        (
-            "v.txt",
-            "Variable_name\tValue\ninnodb_flush_log_at_trx_commit\t0\nsync_binlog\t1\nport\t3306\n",
-            ONCE_A_SECOND,
-        ),
-        ("v.txt", "| innodb_flush_log_at_trx_commit | 0 |\n| sync_binlog | 1 |\n", ONCE_A_SECOND),
-        ("my.cnf", "[mysqld]\ninnodb-flush-log-at-trx-commit = 0\nsync_binlog=1\nport=1\n", ONCE_A_SECOND),
-        ("my.cnf", "[mysqld]\nport = 1\n", ("innodb_flush_log_at_trx_commit=1",)),
-        (
-            "my.ini",
-            "[mysqld]\r\nlog_bin=D:\\x\r\ninnodb_flush_log_at_trx_commit=0\r\nsync_binlog=1\r\n",
-            ONCE_A_SECOND,
-        ),
-        ("mysqld", "Ours:\n[mysqld]\ninnodb_flush_log_at_trx_commit=0\nsync_binlog=1\n", ONCE_A_SECOND),
-        (
-            "v.csv",
-            '"innodb_flush_log_at_trx_commit","0"\n"sync_binlog","1"\n"init_connect",""\n',
-            ONCE_A_SECOND,
-        ),
-        (
-            "v.txt",
-            "*** 1. row ***\nVariable_name: innodb_flush_log_at_trx_commit\n        Value: 0\n"
-            "*** 2. row ***\nVariable_name: sync_binlog\n        Value: 1\n",
-            ONCE_A_SECOND,
-        ),
+        ("Variable_name\tValue\ninnodb_flush_log_at_trx_commit\t0\nsync_binlog\t1\nport\t3306\n", ONCE),
+        ("| innodb_flush_log_at_trx_commit | 0 |\n| sync_binlog | 1 |\n", ONCE),
+        ("Ours:\n[mysqld]\ninnodb-flush-log-at-trx-commit = 0\nsync_binlog=1\nport=1\n", ONCE),
+        ("[mysqld]\nport = 1\n", ("innodb_flush_log_at_trx_commit=1",)),
+        ("[mysqld]\r\nlog_bin=D:\\x\r\ninnodb_flush_log_at_trx_commit=0\r\nsync_binlog=1\r\n", ONCE),
+        ('"innodb_flush_log_at_trx_commit","0"\n"sync_binlog","1"\n"init_connect",""\n', ONCE),
+        ("*** 1. row ***\nVariable_name: innodb_flush_log_at_trx_commit\n        Value: 0\n"
+         "*** 2. row ***\nVariable_name: sync_binlog\n        Value: 1\n", ONCE),
     ],
-)
+)  # fmt: skip
 def test_a_my_cnf_or_variables_say_how_a_server_flushes(
-    name: str, text: str, settings: tuple[str, ...], tmp_path: Path
+    text: str, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
-    (tmp_path / name).write_text(text)
-    assert flushing.read(tmp_path / name) == settings
+    (tmp_path / "variables").write_text(text)
+    assert flushing.read(tmp_path / "variables") == settings
 
 
 def test_a_file_that_says_nothing_of_it_is_refused(tmp_path: Path) -> None:

@@ -129,11 +129,6 @@ def test_inserted_keys_are_new() -> None:
     assert (names.absent, names.lengths[-1], names.fresh) == (1, 8, True)
 
 
-def test_written_texts_keep_their_lengths_only() -> None:
-    found = learned(NAMES, "set", "secret", "hidden")
-    assert found == Learned(form="text", absent=1.0, lengths=(6.0,))
-
-
 def test_patterns_keep_what_they_look_for() -> None:
     whole = learned(NAMES, "like", "Ann%", "bob%")
     assert (whole.like, whole.lengths, whole.absent) == ("prefix", (), 0.0)
@@ -172,11 +167,9 @@ def test_columns_beyond_64_bits_have_texts() -> None:
 
 
 def test_a_number_may_be_written_with_a_fraction() -> None:
-    assert learned(SPARSE, "equal", 10, grown=True).absent == 0
-    grown = a_slot("1000.0")
     learner = Learner(lambda name: SPARSE, frozenset(["t.id"]), False)
-    column = Column("t", "id", "int", True, True)
-    found = learner.shape(replace(grown, kind="number"), Binding("equal", column), 100).parameter
+    slot, column = replace(a_slot("1000.0"), kind="number"), Column("t", "id", "int", True, True)
+    found = learner.shape(slot, Binding("equal", column), 100).parameter
     assert found is not None
     assert found.absent == 0
 
