@@ -35,7 +35,8 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     """Find a run's baselines; a workload without one gets another runner's. Raises InputError."""
     fingerprints = [runner.fingerprint for runner in header.runners]
     if not place.exists():
-        raise InputError(f"{place}: no such file or folder; `shootout baseline accept` makes one")
+        hint = "`shootout baseline accept` makes one"
+        raise InputError(f"{place}: no such file or folder of baselines; {hint}")
     if place.is_file():
         only = read(place)
         return {(runner, only.workload.name): only for runner in fingerprints} if only else {}

@@ -51,7 +51,7 @@ _FRAME = ("begin", "commit", "rollback")
 _SWITCH = range(2)
 _PARAMETERS_MAX = 65_535  # in a prepared statement
 _WRITE = ("INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL")  # as most procedures do
-_EFFECTS: dict[str, Effect] = {"SELECT": "read", "SHOW": "read"} | dict.fromkeys(_WRITE, "write")
+_EFFECTS: dict[str, Effect] = {"SELECT": "read", "SHOW": "read", **dict.fromkeys(_WRITE, "write")}
 
 _NAMES_NUMBERS = re.compile(rf"\b{NUMBERS}\b", re.IGNORECASE)
 _MAKES_NUMBERS = re.compile(

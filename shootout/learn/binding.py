@@ -158,9 +158,9 @@ def _binding(node: exp.Expr, schema: Schema) -> Binding:
         node, parent = parent, parent.parent
     if isinstance(parent, exp.Limit | exp.Offset):
         return Binding("limit")
-    if use := _WITHIN.get(type(parent)):
+    if parent and (use := _WITHIN.get(type(parent))):
         return _compared(parent.this, use, schema)
-    if use := _BESIDE.get(type(parent)):
+    if parent and (use := _BESIDE.get(type(parent))):
         return _compared(_other(parent, node), "set" if _assigns(parent) else use, schema)
     if isinstance(parent, exp.Tuple):
         return _of_tuple(parent, parent.expressions.index(node), schema)
