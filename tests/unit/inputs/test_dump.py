@@ -251,12 +251,17 @@ def test_paths_of_another_machine_are_left_out(tmp_path: Path) -> None:
     assert sent(tmp_path, table) == ["CREATE TABLE t (i INT) /*!50100 TABLESPACE ts */  "]
 
 
-def test_a_missing_dump_is_reported_before_anything_starts(tmp_path: Path) -> None:
-    file = tmp_path / "w.toml"
+def a_workload(folder: Path) -> Path:
+    file = folder / "w.toml"
     file.write_text(
         'title = "t"\ndescription = "d"\n[[transactions]]\n'
         '[[transactions.steps]]\nstatements = [{ name = "a", sql = "SELECT 1" }]\n'
         '[dataset]\ndump = "d.sql"\n'
     )
+    return file
+
+
+def test_a_missing_dump_is_reported_before_anything_starts(tmp_path: Path) -> None:
+    file = a_workload(tmp_path)
     with pytest.raises(InputError, match=r"d\.sql: cannot be read: No such file"):
         workload.dataset_of(workload.load(str(file)), DatasetSize(), str(file))
