@@ -80,7 +80,6 @@ def _merged(path: Path, new: Baseline) -> Baseline:
 
 
 def _write(path: Path, baseline: Baseline) -> None:
-    """Write atomically: sorted, one line per cell and setting, so that diffs are readable."""
     ordered = sorted(baseline.cells, key=lambda cell: (cell.dataset, cell.threads, cell.server))
     text = msgspec.json.format(msgspec.json.encode(structs.replace(baseline, cells=())), indent=1)
     lines = b",\n".join(b"  " + msgspec.json.encode(cell) for cell in ordered)

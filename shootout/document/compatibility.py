@@ -108,7 +108,6 @@ def _differences(name: str, then: Any, now: Any) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert to builtins; a tuple of named objects becomes a dict by name."""
     plain = msgspec.to_builtins(value)
     if isinstance(plain, tuple) and all(isinstance(item, dict) and "name" in item for item in plain):
         return {item["name"]: item for item in plain}

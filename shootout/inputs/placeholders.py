@@ -78,10 +78,7 @@ class FieldError(Exception):
 
 @dataclass
 class Scope:
-    """The names in a workload file, resolved for one dataset; methods raise FieldError.
-
-    `parameters` are the program's: the file's first, then the copies that each group needs.
-    """
+    """The names in a workload file, resolved for one dataset; methods raise FieldError."""
 
     workload: Workload
     dataset: Dataset
@@ -173,7 +170,6 @@ class Scope:
                 raise FieldError(f"options.{name}", "the dataset has a size of that name; rename the option")
 
     def _depth(self, name: str, plain: Mapping[str, Parameter]) -> int:
-        """The number of parameters that one depends on, each on the next."""
         depth, seen = 0, {name}
         while (of := getattr(parameter := plain.get(name), "of", None)) is not None:
             name = str(of)
@@ -245,7 +241,6 @@ class Scope:
         )
 
     def _column(self, where: str, parameter: Learned) -> int:
-        """The index of the column that a parameter's values come from; those of the dataset are shared."""
         column, low, high = parameter.column, parameter.min, parameter.max
         if (column is not None) + (low is not None or high is not None) + bool(parameter.values) > 1:
             raise FieldError(where, "expected one of column, min and max, or values")
@@ -335,7 +330,6 @@ class Scope:
         )
 
     def _shared(self, name: str) -> Collection[Piece]:
-        """The pieces for a placeholder, the same throughout a step."""
         parameter = self.workload.parameters[name]
         if not isinstance(parameter, Group):
             return (self._indexes[name],)
@@ -393,7 +387,6 @@ def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]
 
 
 def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
-    """Merge neighbouring texts and drop empty ones."""
     joined: list[Piece] = []
     for is_text, group in itertools.groupby(pieces, key=lambda piece: isinstance(piece, str)):
         same = [*group]

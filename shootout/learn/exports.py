@@ -107,7 +107,6 @@ def _records(file: io.BufferedReader) -> Iterator[Any]:
 
 
 def _parts(record: Any) -> Iterator[bytes | Row]:
-    """The rows of a record, and what it has of a log's text."""
     if isinstance(record, list | Iterator):
         for each in record:
             yield from _parts(each)
@@ -184,7 +183,6 @@ def _tabbed(line: str) -> list[str]:
 
 
 def _escaped(line: str) -> list[str]:
-    """The fields of a line of the engine CSV, which escapes quotes and line breaks."""
     fields, at, line = [], 0, line.rstrip("\r\n")
     while at <= len(line) and (found := _FIELD.match(line, at)):
         fields.append(found[2] if found[1] is None else _ESCAPE.sub(_unescaped, found[1]))
@@ -230,7 +228,6 @@ def _text(value: str) -> str:
 
 
 def _seconds(row: Row) -> float:
-    """Read how long a statement took: a time, seconds, or Azure's milliseconds."""
     if "querydurationms" in row:
         return float(row["querydurationms"]) / 1000
     if found := _CLOCK.fullmatch(row["querytime"]):

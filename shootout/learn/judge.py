@@ -257,7 +257,6 @@ def _worst(pairs: Sequence[StatementPair], *, of_time: bool) -> Sequence[Stateme
 
 
 def _by_text(log: Log) -> dict[str, Template]:
-    """The templates by text: those that named the dump's database, or did not, are one."""
     templates: dict[str, Template] = {}
     for template in log.templates:
         known = templates.setdefault(template.sql, template)

@@ -54,13 +54,7 @@ def _found(path: Path) -> str:
 
 
 def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
-    """Read files of one kind, in their order, as one log.
-
-    `families`: the stems of numbered tables that are defined alike, such as `sbtest`: their numbers become
-    slots. Memory does not grow with the log.
-
-    Raises InputError if a file cannot be read, is of no kind or of another one, or no statement is in it.
-    """
+    """Read files of one kind as one log; `families`: stems of numbered tables. Raises InputError."""
     reader = LogReader(list(families))
     kinds = set[bool]()
     for path in paths:

@@ -221,7 +221,6 @@ class Learner:
 
 
 def _numbers(slot: Slot) -> Shape:
-    """Numbers of the log's magnitude."""
     every = ((_integer(literal), weight) for literal, weight in _weighed(slot))
     numbers = [(number, weight) for number, weight in every if number is not None]
     if not numbers:
@@ -345,7 +344,6 @@ def _decoded(literal: bytes) -> str:
 
 
 def _integer(literal: bytes) -> int | None:
-    """The number without its fraction, or the engine's nearest."""
     try:
         return int(min(max(Decimal(_decoded(literal)), Decimal(-NUMBER_MAX)), Decimal(NUMBER_MAX)))
     except (InvalidOperation, ValueError, OverflowError):
@@ -353,5 +351,4 @@ def _integer(literal: bytes) -> int | None:
 
 
 def _magnitude(number: int) -> int:
-    """The next of 1, 10, 100, …, NUMBER_MAX; 0 for what is not positive."""
     return 0 if number <= 0 else min(10 ** math.ceil(math.log10(number)), NUMBER_MAX)

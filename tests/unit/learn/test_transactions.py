@@ -5,8 +5,7 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.learn.binding import bind
-from shootout.learn.blocks import Block, blocks
-from shootout.learn.places import Statement
+from shootout.learn.places import Block, Statement, blocks
 from shootout.learn.ranks import Values
 from shootout.learn.shapes import Learner
 from shootout.learn.transactions import Builder

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.learn import flushing
+from shootout.learn import measure
 from tests.unit.learn.test_answer import OUTCOME
 
 ONCE = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
@@ -29,17 +29,19 @@ def test_a_my_cnf_or_variables_say_how_a_server_flushes(
     text: str, settings: tuple[str, ...], tmp_path: Path
 ) -> None:
     (tmp_path / "variables").write_text(text)
-    assert flushing.read(tmp_path / "variables") == settings
+    assert measure.settings_of(tmp_path / "variables") == settings
 
 
 def test_a_file_that_says_nothing_of_it_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v.txt").write_text("port\t3306\n")
     with pytest.raises(InputError, match=r"v\.txt: expected a my\.cnf, or what SHOW VARIABLES returns$"):
-        flushing.read(tmp_path / "v.txt")
+        measure.settings_of(tmp_path / "v.txt")
 
 
 def test_without_them_it_matters_if_commits_take_long() -> None:
-    said = [[*flushing.unknown(replace(OUTCOME.fidelity, commits=share))] for share in (None, 0.04, 0.3)]
+    said = [
+        [*measure.unknown_flushing(replace(OUTCOME.fidelity, commits=share))] for share in (None, 0.04, 0.3)
+    ]
     assert said[:2] == [[], []]
     assert said[2][0].startswith(
         "COMMIT and the like take 30 % of the log's time, and a log does not say how"
