@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -34,11 +35,9 @@ def require(paths: Sequence[Path]) -> None:
     """Raise InputError if there is no statement in any file. Reads no further than to the first one."""
     for path in paths:
         reader = LogReader()
-        for _ in _fed(reader, path):
+        for _ in itertools.chain(_fed(reader, path), [True]):
             if decoded(reader.finish(), Log).templates:
                 return
-        if decoded(reader.finish(), Log).templates:
-            return
     raise InputError(f"{', '.join(map(str, paths))}: no statement is in it: {_found(paths[0])}")
 
 

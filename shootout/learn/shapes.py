@@ -162,7 +162,7 @@ class Learner:
         lacking = [each for each in weighed if values.rank(each[0]) is None and each[0] not in held]
         if (known := self.inserted.get(key)) is None or not lacking:
             return 0.0
-        told = [(known.has(literal), weight) for literal, weight in lacking if known.tells(literal)]
+        told = [(has, weight) for literal, weight in lacking if (has := known.has(literal)) is not None]
         if len(told) >= TOLD_MIN or known.most is None:
             part = sum(weight for has, weight in told if has) / sum(weight for _, weight in told)
         else:

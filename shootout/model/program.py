@@ -6,20 +6,7 @@ import re
 from typing import Final, Literal
 
 from shootout.model.value import Value
-from shootout.model.workload import (
-    Distribution,
-    Drawn,
-    Integer,
-    LastName,
-    NuRand,
-    RangeEnd,
-    Remote,
-    Repetition,
-    RowId,
-    Sequence,
-    Text,
-    Thread,
-)
+from shootout.model.workload import Distribution, Drawn, Parameter, RowId, Sequence, Thread
 
 # Their results depend on the server's version.
 _OF_SERVER: Final = re.compile(
@@ -98,9 +85,7 @@ class ProgramColumn(Value):
 
 
 # A workload's parameters have numbers as their amounts here, and an index as their `of`.
-ProgramParameter = (
-    RowId | RangeEnd | Integer | NuRand | Remote | LastName | Text | Sequence | Thread | Repetition
-) | (ProgramResult | ProgramLearned)
+ProgramParameter = Parameter | ProgramResult | ProgramLearned
 
 
 class Closed(Value, tag="closed"):
