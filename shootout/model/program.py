@@ -108,11 +108,7 @@ class ProgramKind(Value):
 
 
 class Program(Value, omit_defaults=True):
-    """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
-
-    `kinds`: statement names in file order, then those of "begin", "commit" and "rollback" that the engine
-    sends itself. A derived parameter comes after its source.
-    """
+    """A workload compiled for one dataset: what shootout._engine executes, all names resolved."""
 
     tables: int
     rows: int
@@ -121,8 +117,8 @@ class Program(Value, omit_defaults=True):
     pace: Closed | Open
     reconnect: bool
     connects: bool  # each transaction opens a connection of its own
-    kinds: tuple[ProgramKind, ...]
-    parameters: tuple[ProgramParameter, ...]
+    kinds: tuple[ProgramKind, ...]  # in file order, then of begin, commit and rollback those that are sent
+    parameters: tuple[ProgramParameter, ...]  # a derived one after its source
     transactions: tuple[ProgramTransaction, ...]
     columns: tuple[ProgramColumn, ...] = ()
     session: tuple[str, ...] = ()  # sent once by each connection

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shootout import paths
 from shootout.errors import InputError
 from shootout.inputs import texts
 
@@ -29,3 +33,19 @@ def test_what_is_no_number_of_a_range_is_refused(text: str) -> None:
     with pytest.raises(InputError, match=r"^--seed '.*': expected a number from 0 to 99$"):
         texts.integer("--seed", text, range(100))
     assert texts.integer("--seed", "99", range(100)) == 99
+
+
+def test_the_shipped_file_acknowledges_nothing() -> None:
+    assert texts.load_acknowledged(paths.FIXTURES / "acknowledged.toml") == ()
+    with pytest.raises(InputError, match=r"none\.toml: cannot be read: No such file"):
+        texts.load_acknowledged(paths.FIXTURES / "none.toml")
+
+
+def test_its_example_can_be_used(tmp_path: Path) -> None:
+    text = (paths.FIXTURES / "acknowledged.toml").read_text()
+    file = tmp_path / "acknowledged.toml"
+    file.write_text(
+        "\n".join(line.removeprefix("# ") for line in text.split("example:\n#\n")[1].splitlines())
+    )
+    (entry,) = texts.load_acknowledged(file)
+    assert (entry.threads, entry.at_most, entry.expires) == (1, 0.1, date(2027, 3, 31))
