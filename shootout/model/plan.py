@@ -80,12 +80,9 @@ class Dataset(DatasetSize):
         A load may leave pages in a state that lasts. Runs with other seeds have the same key, so what loads
         add is in the spread of a runner's A/A cells, of its history and of baselines.
         """
-        sizes = {
-            "sbtest": f"sbtest-{self.tables}x{self.rows}",
-            "tpcc": f"tpcc-{self.warehouses}w",
-            "own": "own",
-        }
-        return f"dump-{self.digest}" if self.kind == "dump" else f"{sizes[self.kind]}-{self.engine.lower()}"
+        sizes = {"sbtest": f"-{self.tables}x{self.rows}", "tpcc": f"-{self.warehouses}w"}
+        of = self.digest if self.kind == "dump" else self.engine.lower()
+        return f"{self.kind}{sizes.get(self.kind, '')}-{of}"
 
     @property
     def is_loaded(self) -> bool:

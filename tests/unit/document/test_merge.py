@@ -369,21 +369,3 @@ def test_merge_says_what_is_missing(
     assert printed.err.splitlines() == [f"shootout: left out: {torn}: not a run document: no complete line"]
     alike = saved(tmp_path / "alike", 3, BLOCKS[:1])
     assert cli.main(["merge", str(alike), "--out", "alike"]) == 3
-
-
-def test_a_merged_run_is_judged_though_its_page_cannot_be_made(
-    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "site").touch()
-    command = ["merge", *map(str, shards), "--out", str(out)]
-    assert cli.main(command) == 3  # a cell failed
-    printed = capsys.readouterr()
-    assert "▼ regressed" in printed.out
-    assert "report  " not in printed.out
-    assert printed.err == f"shootout: left out: {out}/site: cannot write the site: File exists\n"
-    assert cli.main([*command, "--json"]) == 3
-    said = json.loads(capsys.readouterr().out)
-    assert "page" not in said
-    assert said["unmeasured"] == []

@@ -33,19 +33,6 @@ def only_pieces(sql: str, **parameters: Parameter) -> tuple[str | int, ...]:
     return compiled(a_step(sql), parameters=parameters).transactions[0].steps[0].statements[0].pieces
 
 
-def test_texts_get_no_quotes() -> None:
-    pieces = only_pieces("SELECT {n}, {t}", n=Integer(min=1, max=2), t=Text(pattern="#@"))
-    assert pieces == ("SELECT ", 0, ", ", 1)
-
-
-def test_doubled_braces_are_braces() -> None:
-    assert only_pieces("SELECT '{{{n}}}'", n=RowId()) == ("SELECT '{", 0, "}'")
-
-
-def test_neighbouring_texts_become_one_piece() -> None:
-    assert only_pieces("SELECT 1 FROM {table}x{table}") == ("SELECT 1 FROM sbtest", -1, "xsbtest", -1)
-
-
 LITERALS = st.text(string.printable, max_size=20)
 PLACEHOLDERS = st.sampled_from(["table", "n", "t"])
 
@@ -214,10 +201,7 @@ DUMP = replace(DatasetSize().of_kind("dump"), digest="0")
         (Learned(min=2, max=1), ": expected min and max, in order"),
         (Learned(min=1), ": expected min and max, in order"),
         (Learned(min=0, max=2**63), f".max: expected {-(2**63)} to {2**63 - 1}, found {2**63}"),
-        (
-            Learned(min=1, max=2, difference=-(2**64)),
-            f".difference: expected {-(2**63)} to {2**63 - 1}",
-        ),
+        (Learned(min=1, max=2, difference=-(2**64)), f".difference: expected {-(2**63)} to {2**63 - 1}"),
         (Learned(hot=((0.1, 0.7), (0.2, 0.7))), ".hot: expected shares of at most 1 in all, found 1.4"),
         (Learned(of="p"), ".of: depends on itself"),
         (Learned(column="t.id", of="n", beside=True), ".beside: expected an `of` with a column of the same"),

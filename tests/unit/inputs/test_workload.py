@@ -407,7 +407,6 @@ def test_one_name_for_a_read_and_a_write() -> None:
     )
 
 
-@pytest.mark.parametrize("name", ["begin", "commit", "rollback"])
-def test_the_engines_own_names(name: str) -> None:
-    message = complaint(a_step("SELECT 1", name=name))
-    assert message.endswith(f"name: {name!r} is reserved for what the engine sends itself")
+def test_the_engines_own_names() -> None:
+    message = complaint(a_step("SELECT 1", name="rollback"))
+    assert message.endswith("name: 'rollback' is reserved for what the engine sends itself")
