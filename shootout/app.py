@@ -19,7 +19,7 @@ from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
 from shootout.explain import changed_cells, perf
 from shootout.inputs import matrix
-from shootout.inputs.acknowledgements import load_acknowledged
+from shootout.inputs.texts import load_acknowledged
 from shootout.measure import campaign
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference

@@ -16,8 +16,8 @@ from shootout.count import judge as counts
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, OUT, RESULTS
+from shootout.inputs.texts import load_acknowledged
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
 from shootout.report import listings, run_answer
