@@ -48,7 +48,7 @@ def strength(c: CellComparison) -> int:
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, breaks.breakable, breaks.command,
-    svg.whisker, numbers.number,
+    breaks.hanging, svg.whisker, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, tone,
     wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
     wording.comment, circumstances.conditions, figures.dataset, figures.day,
