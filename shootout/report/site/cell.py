@@ -73,10 +73,6 @@ class CellPage(RunPage):
         return self.run.set_named(self.cell.workload, self.cell.dataset)
 
     @property
-    def block_cells(self) -> tuple[CellComparison, ...]:
-        return tuple(c for c in self.set.cells if c.cell.threads == self.cell.threads)
-
-    @property
     def topics(self) -> tuple[tuple[str, Topic], ...]:
         """The parts of its answer, each with its place on the page."""
         return tuple(cell_answer.placed(self.answer.topics))

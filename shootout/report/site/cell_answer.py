@@ -193,9 +193,6 @@ def _causes(c: CellComparison) -> Topic | None:
     return Topic(wording.causes_title(c), lines, points=tuple(map(Point, wording.causes(c))))
 
 
-# --- metrics and statements ----------------------------------------------------------------------------
-
-
 def _metrics(of: Evidence) -> Topic | None:
     c = of.c
     detectable = c.judged[0].detectable if c.judged else None
@@ -235,9 +232,6 @@ def _statement_times(of: Evidence) -> Topic | None:
     columns = ("statement", "base, ms", "head, ms", "difference, ms", "interval, ms")
     caption = "A transaction's time by statement, largest change first"
     return Topic("Time by statement", tables=(Table(columns, tuple(rows), caption, sortable=True),))
-
-
-# --- rounds and latencies ------------------------------------------------------------------------------
 
 
 def _slices(of: Evidence) -> Topic | None:
@@ -288,9 +282,6 @@ def _statements(of: Evidence) -> Topic | None:
     more = ", over all starts, also those that all other figures leave out" if of.left_out else ""
     table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
     return Topic("Latency by kind of statement", tables=(table,))
-
-
-# --- costs ---------------------------------------------------------------------------------------------
 
 
 class Row(NamedTuple):
@@ -367,9 +358,6 @@ def _counters(of: Evidence) -> Topic | None:
     rows.sort(key=lambda row: (-row.weight if of.base else 0, row.name))
     caption = f"The server's counters per transaction{', largest change first' if of.base else ''}"
     return Topic("Counters", tables=(_table(of, "counter", rows, caption),))
-
-
-# --- how it was measured -------------------------------------------------------------------------------
 
 
 def _settings(of: Evidence) -> Topic:

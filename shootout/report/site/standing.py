@@ -70,8 +70,6 @@ class Standing:
             for count, (shade, number) in zip(counts, OTHERS, strict=False)
         )
 
-    # --- sentences --------------------------------------------------------------------------------
-
     @property
     def leaders(self) -> str:
         """Say which server is fastest in which workloads, and by how much."""
@@ -104,8 +102,6 @@ class Standing:
                     f"{newest.label}, the newest {TITLES.get(family, family)} here: {_range(ratios)} on "
                     f"{self.base} in {figures.counted(len(ratios), 'cell')}"
                 )
-
-    # --- the picture ------------------------------------------------------------------------------
 
     @cached_property
     def places(self) -> dict[str, float]:
