@@ -165,7 +165,7 @@ def _starts(of: Evidence) -> Topic | None:
     chart = charts.per_start(c, [*of.changes], policy, of.run.series[c.cell.server])
     said = [DOTS] if chart else []
     if chart and fresh:
-        said.append(f"Made to confirm the change: {fresh}.")
+        said.append(f"Starts made to confirm the change: {fresh}.")
     if chart and [*of.changes] != [*range(1, len(of.changes) + 1)]:
         said.append(GAPS)
     if len(c.per_start) >= STARTS_MIN:
@@ -188,7 +188,9 @@ def _starts(of: Evidence) -> Topic | None:
 def _causes(c: CellComparison) -> Topic | None:
     if not c.causes:
         return None
-    about = "Statements, CPU and counters describe the same time from different sides: these shares overlap."
+    about = (
+        "Statements, CPU time and counters describe the same time in different ways, so these shares overlap."
+    )
     lines = (about,) if len(c.causes) > 1 else ()
     return Topic(wording.causes_title(c), lines, points=tuple(map(Point, wording.causes(c))))
 
@@ -279,7 +281,7 @@ def _statements(of: Evidence) -> Topic | None:
     if not rows:
         return None
     columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %", "slowest")
-    more = ", over all starts, also those that all other figures leave out" if of.left_out else ""
+    more = ", over all starts, including those that all other figures leave out" if of.left_out else ""
     table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
     return Topic("Latency by kind of statement", tables=(table,))
 

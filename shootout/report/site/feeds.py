@@ -112,7 +112,7 @@ def _change(change: Change) -> Entry:
         id=urn("change", *identity),
         title=f"{sign} {cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
-            f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
+            f"Throughput relative to {series.anchor} fell from {numbers.number(point.before)} to "
             f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "
             f"{point.first_bad}."
         ),

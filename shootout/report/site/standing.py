@@ -99,7 +99,7 @@ class Standing:
             ]
             if ratios and newest.label != self.base:
                 yield (
-                    f"{newest.label}, the newest {TITLES.get(family, family)} here: {_range(ratios)} on "
+                    f"{newest.label}, the newest {TITLES.get(family, family)} here: {_range(ratios)} against "
                     f"{self.base} in {figures.counted(len(ratios), 'cell')}"
                 )
 
