@@ -28,6 +28,7 @@ from shootout.answer import (
     Topic,
     beside,
     factor,
+    filled,
     joined,
 )
 from shootout.chart import Series
@@ -63,8 +64,6 @@ DOTS = (
     "grey band is the margin."
 )
 GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
-WITH_BASE = ("mean, base", "mean", "change", "95 %, base", "95 %")
-WITHOUT_BASE = ("mean", "95 %")
 Starts = tuple[tuple[int, Samples], ...]
 
 
@@ -275,15 +274,14 @@ def _statements(of: Evidence) -> Topic | None:
         means = beside(base.mean_s * 1000 if base else None, mine.mean_s * 1000)
         tails = beside(base.p95_s * 1000 if base else None, mine.p95_s * 1000)
         ratio = factor(mine.mean_s / base.mean_s) if base and base.mean_s else None
-        compared = (means[0], means[1], ratio, *tails) if theirs else (means[1], tails[1])
         others = (Figure(mine.p99_s * 1000), Figure(mine.max_s * 1000))
-        rows.append((kind, Figure(mine.count, places=0), *compared, *others))
+        rows.append((kind, Figure(mine.count, places=0), *means, ratio, *tails, *others))
     if not rows:
         return None
-    columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %", "slowest")
+    columns = ("statement", "count", "mean, base", "mean", "change", "95 %, base", "95 %", "99 %", "slowest")
     more = ", over all starts, including those that all other figures leave out" if of.left_out else ""
     table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
-    return Topic("Latency by kind of statement", tables=(table,))
+    return Topic("Latency by kind of statement", tables=(filled(table),))
 
 
 class Row(NamedTuple):

@@ -209,35 +209,28 @@ class Run:
             ),
         )
 
-    def own_warnings(self, cells: Iterable[CellComparison]) -> dict[Warning, list[Cell]]:
-        """These cells' warnings, less those of their servers, which cells repeat after the server's name."""
+    def own_warnings(self, cells: Iterable[CellComparison]) -> dict[str, list[WarningEntry]]:
+        """Each of these cells' warnings once, by code, less those that they repeat of their servers."""
         repeated = {f"{entry.about}: {entry.warning.text}" for entry in self.shared_warnings}
         places: defaultdict[Warning, list[Cell]] = defaultdict(list)
         for c in cells:
             for warning in c.warnings:
                 if warning.text not in repeated:
                     places[warning].append(c.cell)
-        return places
-
-    def warnings_by_code(self, cells: Iterable[CellComparison]) -> dict[str, list[WarningEntry]]:
-        """Each of these cells' own warnings once, by its code."""
-        entries: defaultdict[str, list[WarningEntry]] = defaultdict(list)
-        for warning, places in self.own_warnings(cells).items():
-            entries[warning.code].append(WarningEntry(_places(places), warning))
-        return entries
+        by_code: defaultdict[str, list[WarningEntry]] = defaultdict(list)
+        for warning, those in places.items():
+            by_code[warning.code].append(WarningEntry(_places(those), warning, tuple(those)))
+        return by_code
 
     def warning_summary(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
         """One of these cells' own warnings for each code, with the number of cells that have it."""
-        by_code: defaultdict[str, list[tuple[Warning, list[Cell]]]] = defaultdict(list)
-        for warning, places in self.own_warnings(cells).items():
-            by_code[warning.code].append((warning, places))
         return tuple(
             WarningEntry(
-                _places([*dict.fromkeys(cell for _, places in found for cell in places)])
-                + (", for instance" if len(found) > 1 else ""),
-                found[0][0],
+                _places([*dict.fromkeys(cell for entry in entries for cell in entry.cells)])
+                + (", for instance" if len(entries) > 1 else ""),
+                entries[0].warning,
             )
-            for found in by_code.values()
+            for entries in self.own_warnings(cells).values()
         )
 
     @cached_property
@@ -271,6 +264,7 @@ class Machine:
 class WarningEntry:
     about: str
     warning: Warning
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
