@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from shootout.numbers import MINUS
 from tests.support import builders
 from tests.support.browser import opened, serious
 from tests.support.report.site.pages import a_page, a_site
@@ -107,16 +106,10 @@ def test_tables_sort_by_value_both_ways(built: Path, show: Show) -> None:
     for _ in range(2):
         change.click()
         assert "failed" in worst.locator("tbody tr").last.inner_text()  # what has no figure stays last
-    tab.goto((built.parent / "history.html").as_uri())
-    tab.get_by_role("columnheader", name="interval").get_by_role("button").click()
-    intervals = tab.locator("tbody td:nth-child(5)").all_inner_texts()
-    lows = [float(text.partition(" to ")[0].replace(MINUS, "-")) for text in intervals]
-    assert len(lows) > 1
-    assert lows == sorted(lows)
 
 
 MAKE_LONG = """document.addEventListener("DOMContentLoaded", () => {
-    for (const table of document.querySelectorAll("table.worst, .pair.even table")) {
+    for (const table of document.querySelectorAll("table.worst")) {
         const row = table.tBodies[0].rows[0];
         row.before(...Array.from({ length: 9 }, () => row.cloneNode(true)));
     }
@@ -124,14 +117,12 @@ MAKE_LONG = """document.addEventListener("DOMContentLoaded", () => {
 
 
 def test_a_table_is_filtered_by_words(built: Path, show: Show) -> None:
-    short = show(a_page(built, "cells"))
-    assert short.locator(".filter").count() == 0  # with so few rows there is nothing to look for
+    assert show(a_page(built, "cells")).locator(".filter").count() == 0  # with so few rows
     tab = show(a_page(built, "cells"), before=MAKE_LONG)
     rows = tab.locator("table.worst tbody tr:visible")
     box = tab.get_by_role("searchbox", name="Filter: All cells with a verdict")
     box.fill("READ_WRITE regressed")
     assert rows.count() == 1
-    assert "oltp_read_write" in rows.inner_text()
     assert tab.locator(".filter output").inner_text() == "1 of 18"
     box.fill("no such cell")
     assert rows.count() == 0
@@ -202,19 +193,22 @@ def test_a_chart_says_what_is_pointed_at(built: Path, show: Show) -> None:
     assert readout.count() == 0
 
 
-def test_a_section_can_be_linked_to(built: Path, show: Show) -> None:
-    tab = show(a_page(built, "workload-oltp_read_write"))
-    tab.get_by_role("link", name="Cost of a transaction").click()
-    assert tab.url.endswith("#efficiency")
-    assert tab.locator("#efficiency").evaluate("heading => heading.getBoundingClientRect().top < innerHeight")
-
-
 def test_the_scheme_can_be_switched_and_the_charts_follow(built: Path, show: Show) -> None:
     tab = show(a_page(built, "workload-oltp_read_write"))
     tab.get_by_role("button", name="Switch between light and dark").click()
     stroke = tab.locator(".chart .lines path[style*='stroke:var(--series-1)']").first
     assert stroke.evaluate("line => getComputedStyle(line).stroke") == "rgb(116, 170, 242)"
     assert tab.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 25)"
+
+
+def test_the_keyboard_reaches_the_content_first_and_sections_have_links(built: Path, show: Show) -> None:
+    tab = show(built)
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.textContent") == "Skip to content"
+    tab.keyboard.press("Enter")
+    assert tab.evaluate("document.activeElement.id") == "content"
+    tab.get_by_role("link", name="Verdicts").click()
+    assert tab.url.endswith("#verdicts")
 
 
 def test_pages_are_complete_without_scripts(built: Path, chromium: Browser) -> None:
@@ -225,15 +219,5 @@ def test_pages_are_complete_without_scripts(built: Path, chromium: Browser) -> N
     assert tab.get_by_role("button").count() == 0
     tab.goto(a_page(built, "workload-oltp_read_write").as_uri())
     pictures = tab.locator(".chart .plot")
-    assert pictures.count() == 7
-    assert pictures.first.locator("path").count() > 10
     assert all(box and box["height"] > 200 for box in (each.bounding_box() for each in pictures.all()))
     context.close()
-
-
-def test_the_keyboard_reaches_the_content_first(built: Path, show: Show) -> None:
-    tab = show(built)
-    tab.keyboard.press("Tab")
-    assert tab.evaluate("document.activeElement.textContent") == "Skip to content"
-    tab.keyboard.press("Enter")
-    assert tab.evaluate("document.activeElement.id") == "content"

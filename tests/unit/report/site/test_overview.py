@@ -172,17 +172,12 @@ def test_the_worst_regression_has_all_that_is_known() -> None:
     assert worst is not None
     run = Run(document, comparison, {worst.cell: since})
     assert Finding(run, worst).since == since
-    made = rendered(run)
-    text = Document(made["index.html"]).text
-    for words in (
-        f"{worst.cell.server} −24.0 % in oltp_point_select, 1 thread: Suspected since run {since.first_bad}",
-        "suspected since run 20261113T024100Z-11aa", "✕ mysql-8.0.12: 1 cell failed", "died during round 3",
-    ):  # fmt: skip
-        assert words in text, words
-    assert text.index("Suspected since") < text.index("Measure it again") < text.index("Verdicts")
-    (page,) = (html for name, html in made.items() if name == f"{site.cell_stem(worst.cell)}.html")
-    for words in ("measured once, not confirmed", "not acknowledged"):
-        assert words in Document(page).text
+    text = Document(rendered(run)["index.html"]).text
+    step = (
+        f"{worst.cell.server} −24.0 % in oltp_point_select, 1 thread: Suspected since run {since.first_bad}"
+    )
+    assert text.index(step) < text.index("Measure it again") < text.index("Verdicts")
+    assert "✕ mysql-8.0.12: 1 cell failed" in text
 
 
 def test_an_acknowledged_loss_does_not_lead(known: Acknowledgement) -> None:
