@@ -117,10 +117,8 @@ def _unlike(pair: Pair, effect: stats.Effect, margin: float) -> Said:
         for place, by in sorted(unlike(effect, margin).items())
     ]
     if apart:
-        yield (
-            "unlike",
-            f"Beyond chance, {' and '.join(apart)} than the others: the server may have two states",
-        )
+        text = f"Beyond chance, {' and '.join(apart)} than the others: the server may have two states"
+        yield "unlike", text
 
 
 def _collapsed(document: RunDocument, cell: Cell) -> Said:
