@@ -14,7 +14,7 @@ from msgspec import structs
 from shootout import capability, files, steps
 from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
-from shootout.coverage.remarks import remarks
+from shootout.coverage.documents import remarks
 from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
 from shootout.explain import changed_cells, perf

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from shootout import parser as arguments_of
 from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
+from shootout.errors import InputError
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     CHECK_RESULTS,
@@ -34,7 +36,9 @@ from shootout.inputs.options import (
     refuse_gone,
 )
 from shootout.model.run import Observe
+from shootout.model.verdict import Acknowledgement
 from shootout.parser import Commands, Parser
+from shootout.report import commands
 from shootout.writers import markdown, terminal
 
 # Options of a run that a command with a load of its own takes, too.
@@ -130,6 +134,30 @@ def progress() -> Iterator[Observe]:
     """Show progress on standard error; nothing else reaches standard output inside the block."""
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         yield display.show
+
+
+@contextmanager
+def keeping(
+    which: Capability, args: argparse.Namespace, acknowledged: Sequence[Acknowledgement] = ()
+) -> Iterator[Observe]:
+    """Show progress; an interruption says what is found so far, publishes it, and says how to go on."""
+    out, began_s = args.out.resolve(), time.time()
+    try:
+        with progress() as observe:
+            yield observe
+    except KeyboardInterrupt:
+        said = []
+        with suppress(InputError, KeyboardInterrupt):  # one is enough
+            documents = which.store.find(out / "results") if which.store else ()
+            for path in documents:
+                if path.stat().st_mtime >= began_s:
+                    said = [f"so far: {which.judge(path).headline}"]
+                    if page := app.published(out, acknowledged, left_out):
+                        page = page.parent / which.page(path) if which.folder else page
+                        said.append(f"its page: {page.as_uri()}")
+        resume = hasattr(args, "resume") and bool(said)
+        goes_on = "to continue" if resume else "to begin again"
+        raise KeyboardInterrupt(*said, f"{goes_on}: {commands.again(args.given, resume=resume)}") from None
 
 
 @contextmanager

@@ -1,14 +1,10 @@
 """Print the tables of docs/versions.md: the published claims that hold on our machine, or do not.
 
-Usage: `python -m lab.showcase.repetitions [DOC …]`
-
-Records the given documents, runs of profiles that repeat a published comparison, in reports/showcase/ without
-latencies of statement kinds; then prints the tables of all that are recorded.
+Usage: `python -m lab.showcase.repetitions`, after `python -m lab.showcase.record DOC…`
 """
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,8 +22,6 @@ FINDINGS = ROOT / "docs" / "versions.md"
 
 
 def main() -> None:
-    for path in map(Path, sys.argv[1:]):
-        record.record(path)
     for table in tables(runs()):
         print("\n".join(table), end="\n\n")
 

@@ -16,7 +16,7 @@ from msgspec import structs
 
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
-from shootout.document import compatibility, fingerprint
+from shootout.document import compatibility
 from shootout.document.baselines import RunnerWorkload
 from shootout.errors import InputError
 from shootout.figures import counted
@@ -119,7 +119,7 @@ def _baseline(
         digest=header.digests.get(workload, ""),
         servers={label: _server(records[label]) for label in labels if label in records},
         cells=cells,
-        machine=fingerprint.facts(part.runner),
+        machine=compatibility.facts(part.runner),
     )
 
 

@@ -17,10 +17,10 @@ from msgspec import structs
 
 from shootout import __version__, files
 from shootout.bisect import counts, timed
-from shootout.bisect.batches import FIRST, Costs, next_batch
 from shootout.bisect.documents import BISECTIONS, runs
-from shootout.bisect.judge import Found
+from shootout.bisect.judge import FIRST, Costs, Found, Measured, next_batch
 from shootout.bisect.values import FORMAT, TIME, Bisected, Bisection, BuildRecord, Revision
+from shootout.count import instrument as counting
 from shootout.count.instrument import Callgrind
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError
@@ -66,22 +66,8 @@ class Question:
         )
 
     def is_of(self, bisection: Bisection) -> bool:
-        """Whether that bisection asks the same, but perhaps for another budget."""
-        mine = structs.replace(self.begin(bisection.id), begun_in=bisection.begun_in)
-        if bisection.begun_in < FORMAT:
-            mine = structs.replace(mine, shootout=bisection.shootout)
-        return _asked(mine) == _asked(bisection)
-
-    def require_current(self, results: Path) -> None:
-        """Raise InputError if the bisection to resume was begun in an older format."""
-        stored = BISECTIONS.newest_first(results, lambda reason: None) if self.plan.resume else ()
-        newest = next(filter(self.is_of, stored), None)
-        if newest is not None and newest.begun_in < FORMAT:
-            path = BISECTIONS.path_of(results, newest.id)
-            raise InputError(
-                f"--resume: {path} was begun by an older shootout and cannot be continued: leave out "
-                "--resume to begin anew; `shootout compare` reads it"
-            )
+        """Whether that bisection, of this format, asks the same, but perhaps for another budget."""
+        return _asked(self.begin(bisection.id)) == _asked(bisection)
 
 
 def _asked(bisection: Bisection) -> Bisection:
@@ -103,56 +89,45 @@ def bisect(question: Question, results: Path, observe: Observe) -> Path:
     Call this from the main thread. Raises InputError, and MeasureError if an end of the history cannot be
     measured.
     """
-    if question.instrument is None:
-        return _by_time(question, results, observe)
-    return _by_counts(question, question.instrument, results, observe)
-
-
-def _by_time(question: Question, results: Path, observe: Observe) -> Path:
+    instrument = question.instrument
+    if instrument is not None:
+        instrument.check(question.plan)
     path, bisection = begun(question, results, observe)
-    documents = runs(path.parent)
     said = 0  # documents
     while True:
-        found = Found(bisection, timed.measured(bisection, documents))
+        found = Found(bisection, measured(bisection, path.parent))
         require_ends(bisection, found.measured.unusable)
+        documents = len(found.measured.documents)
         left_s = question.plan.profile.sampling.budget_s - found.answer.spent_s
-        batch = next_batch(found, _costs(question, bisection))
-        if batch is None or (documents and left_s < _least_s(question)):
+        batch = next_batch(found, None if instrument else _costs(question, bisection))
+        if batch is None or (documents and left_s < (0.0 if instrument else _least_s(question))):
             return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=batch is None))
-        if len(documents) != said:
-            said = len(documents)
+        if documents != said:
+            said = documents
             observe(Progress(stage="note", detail=_so_far(found.answer)))
         made = build(question, results, bisection, batch.revisions, observe)
         if made != bisection:  # perhaps some failed, or are the same files as others
             bisection = made
             continue
         labels = [bisection.revisions[number].label for number in batch.revisions]
-        planned = run_of(question.plan, labels, batch.starts, left_s, len(documents))
-        run = campaign.measure(planned, path.parent, observe)
-        documents[run.name] = journal.read(run)
+        if instrument is None:
+            planned = run_of(question.plan, labels, batch.starts, left_s, documents)
+            campaign.measure(planned, path.parent, observe)
+        else:
+            observe(Progress(stage="note", detail=f"counting {', '.join(labels)}"))
+            plan = question.plan.only({cell for cell in question.plan.cells if cell.server in labels})
+            instrument.measure(plan, path.parent, observe)
 
 
-def _by_counts(question: Question, instrument: Callgrind, results: Path, observe: Observe) -> Path:
-    instrument.check(question.plan)
-    path, bisection = begun(question, results, observe)
-    base = bisection.revisions[0].label
-    documents = instrument.counted(path.parent, base)
-    while True:
-        found = Found(bisection, counts.measured(bisection, documents, instrument.title))
-        require_ends(bisection, found.measured.unusable)
-        left_s = question.plan.profile.sampling.budget_s - found.answer.spent_s
-        numbers = found.halving.next_revisions(lambda among: 1)
-        if not numbers or (documents and left_s <= 0):
-            return BISECTIONS.write(results, bisection.id, structs.replace(bisection, finished=not numbers))
-        made = build(question, results, bisection, (0, *numbers), observe)
-        if made != bisection:  # perhaps some failed, or are the same files as others
-            bisection = made
-            continue
-        labels = [bisection.revisions[number].label for number in (0, *numbers)]
-        observe(Progress(stage="note", detail=f"counting {', '.join(labels)}"))
-        plan = question.plan.only({cell for cell in question.plan.cells if cell.server in labels})
-        instrument.measure(plan, path.parent, observe)
-        documents = instrument.counted(path.parent, base)
+def measured(bisection: Bisection, folder: Path) -> Measured:
+    """Judge what a bisection's folder has, by time or by what was counted. Raises InputError."""
+    if not bisection.is_exact:
+        return timed.measured(bisection, runs(folder))
+    instrument = counting.CALLGRIND
+    if bisection.instrument != instrument.stored:
+        raise InputError(f"{folder}: bisected by {bisection.instrument!r}, which this shootout does not have")
+    counted = instrument.counted(folder, bisection.revisions[0].label)
+    return counts.measured(bisection, counted, instrument.title)
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
@@ -162,13 +137,13 @@ def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bi
     """
     if question.plan.resume:
         for bisection in BISECTIONS.newest_first(results, lambda reason: None):
-            if question.is_of(bisection) and bisection.begun_in == FORMAT:
+            if question.is_of(bisection):
                 observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
                 bisection = structs.replace(bisection, link=question.link or bisection.link)  # noqa: PLW2901
                 if not bisection.finished:
                     built = {label: record for label, record in bisection.builds.items() if not record.reason}
                     bisection = structs.replace(bisection, builds=built)  # noqa: PLW2901
-                return BISECTIONS.path_of(results, bisection.id), bisection
+                return BISECTIONS.write(results, bisection.id, bisection), bisection
     bisection = question.begin(journal.new_run(datetime.now(UTC)))
     folder = BISECTIONS.path_of(results, bisection.id).parent
     with files.writing(folder):

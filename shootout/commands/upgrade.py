@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -83,12 +82,8 @@ class Upgrade(Capability):
         checks.require(document, measure.PROFILE, [path for path in written if path])
         for said in checks.does_not_fit(document, args.without):
             command.warn(said)
-        try:
-            with command.progress() as observe:
-                path = measure.measure(way, document, out, observe, command.preparing)
-        except KeyboardInterrupt:
-            app.published(out, (), command.left_out)
-            raise KeyboardInterrupt(f"to continue: {_again(args)}") from None
+        with command.keeping(self, args) as observe:
+            path = measure.measure(way, document, out, observe, command.preparing)
         judged = self.judge(path)
         if args.markdown is not None:
             files.write(args.markdown, markdown.write(judged))
@@ -103,18 +98,6 @@ class Upgrade(Capability):
         """List all upgrades."""
         for each in UPGRADES.newest_first(results, skip):
             yield each.upgrade, answer.answer(judge.read(each, results))
-
-
-def _again(args: argparse.Namespace) -> str:
-    """The command that goes on with an upgrade, from anywhere."""
-    given: dict[str, object] = {
-        "--settings": args.settings, "--add-workloads": args.workload, "--workloads": args.workloads,
-        "--counted": args.counted, "--data": args.data, "--without": ",".join(args.without),
-        "--budget": f"{args.budget:g}", "--markdown": args.markdown, "--out": args.out,
-    }  # fmt: skip
-    options = [text for flag, value in given.items() if value for text in (flag, str(value))]
-    servers = [args.again and "--again", args.again and str(args.again), args.old, args.new]
-    return shlex.join(["shootout", "upgrade", *filter(None, servers), *options, "--resume"])
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:

@@ -18,7 +18,7 @@ from shootout.explain.values import Explanation
 from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples
-from shootout.model.verdict import Interval, Verdict
+from shootout.model.verdict import Interval, StatementTime, Verdict
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
@@ -42,6 +42,7 @@ class Explained:
     explanation: Explanation
     ratio: Interval | None  # throughput in the profiled starts, head over base
     tried: dict[str, Trial]  # by setting
+    statements: tuple[StatementTime, ...]
     wall_clock: tuple[Change, ...]  # the response time, and what it consists of
     cpu: Change | None  # of the whole server, per transaction
     paths: CallPaths
@@ -95,7 +96,8 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
     """Evaluate an explanation; `document`: its profiled starts; `run`: the run that judged its cell."""
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
-    ratios = {c.cell.server: c.ratio for c in compare.compare(document).cells}
+    compared = {c.cell.server: c for c in compare.compare(document).cells}
+    ratios = {server: c.ratio for server, c in compared.items()}
     paths = call_paths.paths_of_servers(explanation.tree, explanation.profiles, base, head)
     profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
@@ -120,6 +122,7 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
             setting: _trial(ratios.get(label), beside.get(label), policy.margin)
             for label, setting in explanation.tried.items()
         },
+        statements=compared[head].statements if head in compared else (),
         wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
         cpu=cpu,
         paths=paths,

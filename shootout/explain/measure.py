@@ -121,10 +121,23 @@ def plan(
 def explain(question: Question, planned: Plan, observe: Observe) -> Path:
     """Measure and profile a plan of `plan`; returns the explanation's file.
 
-    Raises InputError and MeasureError. Without perf, or the right to use it, all but profiles is there.
+    Raises InputError and MeasureError. Without perf, or the right to use it, all but profiles is there. An
+    interruption leaves an explanation by the starts so far, unless the cell has one.
     """
     watcher = _Watcher(question)
-    path = campaign.measure(planned, question.folder, observe, watcher)
+    before = {*journal.find(question.folder)}
+    try:
+        path = campaign.measure(planned, question.folder, observe, watcher)
+    except KeyboardInterrupt:
+        run, cell = question.document.header.run, question.cell.name
+        if not EXPLANATIONS.path_of_cell(question.results, run, cell).exists():
+            for path in {*journal.find(question.folder)} - before:
+                _written(question, path, watcher)
+        raise
+    return _written(question, path, watcher)
+
+
+def _written(question: Question, path: Path, watcher: _Watcher) -> Path:
     starts = journal.read(path).starts
     explanation = Explanation(
         format=2,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from shootout.document import journal
 from shootout.inputs.options import renewed
@@ -13,6 +14,7 @@ from shootout.model.run import RunHeader
 OPTION = "--set options."  # begins the flag of a workload's option
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--set port", "--data")
+_PASSWORD = re.compile(r"(://[^:/@,]*):[^,]*@")
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
@@ -69,6 +71,12 @@ def judge_with_base(header: RunHeader, base: str) -> str:
 def look_further(run: str, cell: Cell) -> str:
     """Write the command that looks for the cause of a cell's change."""
     return line("explain", {}, run, cell.name)
+
+
+def again(given: Sequence[str], *, resume: bool = False) -> str:
+    """Write a command as it was given, without passwords; `resume`: one that continues."""
+    words = [_PASSWORD.sub(r"\1@", word) for word in given if word != "--resume"]
+    return shlex.join(["shootout", *words, *(["--resume"] if resume else [])])
 
 
 def line(name: str, options: Mapping[str, str], *arguments: str) -> str:

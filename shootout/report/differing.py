@@ -12,6 +12,7 @@ from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
 
 STEPS_MAX = 4  # of a plan in a sentence
+ITEMS_MAX = 3  # of a list
 
 
 def plan(change: PlanChange) -> str:
@@ -42,10 +43,18 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     """A variable's value on one server; of a list, what the other server's lacks."""
     if text is None:
         return "absent"
-    lists = [set((value or "").split(",")) for value in (variable.base, variable.head)]
-    if variable.base != variable.head and (common := set.intersection(*lists) - {""}):
-        return ",".join(["…", *(item for item in text.split(",") if item not in common)])
-    return figures.setting(text, variable.name) or "empty"
+    items = [(value or "").split(",") for value in (variable.base, variable.head)]
+    if variable.base == variable.head or not {*items[0]} & {*items[1]} - {""}:
+        return figures.setting(text, variable.name) or "empty"
+    theirs, own = items if text == variable.head else reversed(items)
+    more = [item for item in own if item not in theirs]
+    return listed(more) if more else f"without {listed([item for item in theirs if item not in own])}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """The first items of a list, and how many more there are."""
+    more = len(items) - ITEMS_MAX
+    return ", ".join(items[:ITEMS_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def ways(change: PlanChange) -> str:

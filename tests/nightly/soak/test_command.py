@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -40,7 +41,10 @@ def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing
         until(lambda: lines() >= before + 4 or running.process.poll() is not None)
         running.process.send_signal(signal.SIGINT)
         assert running.ended() == 130, running.err.read_text()
-    assert "what was measured is kept" in running.err.read_text()
+    told = running.err.read_text().split("shootout: interrupted\n")[1]
+    (page,) = (tmp_path / "site" / "soaks").glob("2*.html")
+    again = shlex.join(["shootout", *command[1:]])
+    assert told.splitlines()[1:] == [f"its page: {page.as_uri()}", f"to begin again: {again}"]
     (path,) = SOAKS.find(tmp_path / "results")
     document = SOAKS.read(path)
     (curve,) = curves.curves(document.header, document.slices).values()

@@ -126,6 +126,8 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert "| taking a build by its digest | works |" in selftest["runner"].summary
     assert "| one job at a time on the machine | does not work |" in selftest["runner"].summary
     assert "| steps that no other job can name | works |" in said
-    assert "| listed checks of one name, after a failed and a successful one | failure, then success |" in said
+    assert (
+        "| listed checks of one name, after a failed and a successful one | failure, then success |" in said
+    )
     assert "[look](https://github.example/report-selftest.html)" in said
     assert "CPU" in selftest["runner"].summary
