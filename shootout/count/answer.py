@@ -177,10 +177,8 @@ def _functions(document: CountDocument, workload: str) -> Table:
                 costs_of = (Figure(own, places=0), Figure(whole, places=0))
                 rows.append((each.kind, each.server, document.functions[name], *costs_of))
     columns = ("kind", "server", "function", "its own", "with what it calls")
-    return Table(
-        columns, tuple(rows), "Instructions for each statement, by function", sortable=True,
-        folded="Functions with most instructions", page_only=True,
-    )  # fmt: skip
+    caption = "Functions with most instructions for each statement"
+    return Table(columns, tuple(rows), caption, sortable=True, page_only=True)
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:

@@ -80,7 +80,7 @@ def references(servers: Sequence[ServerRecord]) -> dict[str, str]:
 def costs(document: CountDocument) -> tuple[KindCosts, ...]:
     """Compute the cost of every kind of statement on every server, the kind with the largest step first.
 
-    Of workloads that have kinds of statement, whole transactions are left out.
+    Whole transactions are left out where a workload has kinds of statement.
     """
     servers = ordered(document.servers)
     reference = references(servers)

@@ -101,7 +101,7 @@ class Findings:
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
-        """Those that changed."""
+        """The plans that changed."""
         return {place: change for place, change in self.compared.items() if change.changed}
 
     def plan(self, change: CountChange) -> str:
