@@ -323,11 +323,7 @@ def test_other_workloads_of_the_run_have_their_own_files(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("name", ["b.json", "baselinse", "fixturse/baselines"])
 def test_a_misspelt_place_is_no_first_run(tmp_path: Path, name: str) -> None:
-<<<<<<< HEAD
-    with pytest.raises(InputError, match=rf"{name}: no such file or folder; `shootout baseline accept`"):
-=======
     with pytest.raises(InputError, match=rf"{name}: no such file or folder"):
->>>>>>> main
         baselines.find(tmp_path / name, a_run(0).header)
 
 
