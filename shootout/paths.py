@@ -21,10 +21,7 @@ REPORTS = ROOT / "reports" if IS_CHECKOUT else Path("reports")
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder for shootout: fetched servers, loaded datasets, running instances.
-
-    Raises InputError if there is one that cannot be read.
-    """
+    """Return the user's cache folder: servers, loaded datasets, instances. Raises InputError."""
     try:
         folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shootout"
         with suppress(FileNotFoundError, NotADirectoryError):

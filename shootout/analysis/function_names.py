@@ -103,7 +103,6 @@ def _by_symbol(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def _by_last(names: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Names by their last part, then by the class before it."""
     by_last: dict[str, dict[str, str]] = {}
     for name in names:
         of_class, _, last = name.rpartition("::")

@@ -175,11 +175,6 @@ def ratio_of_starts(log_ratios: Sequence[Sequence[float]], trim: float, confiden
     return effect._replace(rounds=_rounds_noise(linear, trim))
 
 
-def contributions(log_ratios: Sequence[Sequence[float]], trim: float) -> list[float]:
-    """Compute what each start contributes to the estimate of `ratio_of_starts`, which is their mean."""
-    return [float(each.mean()) for each in _linear(log_ratios, trim)]
-
-
 def over_starts(means: Sequence[float], confidence: float) -> Effect:
     """Student's interval of the mean over at least two starts."""
     values = np.asarray(means, dtype=float)
@@ -311,7 +306,7 @@ def drift(values: Sequence[float]) -> tuple[float, float]:
     """
     middle = len(values) // 2
     halves = [np.asarray(half, dtype=float) for half in (values[:middle], values[middle:])]
-    inflation = inefficiency(np.concatenate([half - half.mean() for half in halves]).tolist())
+    inflation = inefficiency(np.concatenate([half - half.mean() for half in halves]))
     variance = sum(float(half.var(ddof=1)) / len(half) for half in halves)
     return float(halves[1].mean() - halves[0].mean()), float(np.sqrt(variance * inflation))
 
@@ -377,15 +372,12 @@ def _fits(series: NDArray[np.float64], shapes: NDArray[np.float64]) -> tuple[NDA
 
 
 def _best(residuals: NDArray[np.float64]) -> int:
-    """The index of the fit with the least squares."""
     return int((residuals**2).sum(axis=1).argmin())
 
 
 def _winsorized(values: Values, trim: float) -> NDArray[np.float64]:
-    """The values, with the share `trim` at each end replaced by the nearest value that remains."""
     array = np.asarray(values, dtype=float)
-    ordered = np.sort(array)
-    cut = int(trim * len(ordered))
+    ordered, cut = np.sort(array), int(trim * len(array))
     winsorized: NDArray[np.float64] = np.clip(array, ordered[cut], ordered[len(ordered) - 1 - cut])
     return winsorized
 

@@ -46,21 +46,22 @@ def of_cell(document: RunDocument, pair: Pair, decision: Decision) -> Iterator[W
     if which := unsteady(pair):
         figures = " and its figures" if any(rested_on(pair)) else ""
         yield Warning(code="unsteady", text=f"{which}: excluded from the verdict{figures}")
-    if pair.throughput is not None and len(pair.throughput.per_start) == 1:
+    effect = pair.throughput
+    if effect is not None and len(effect.per_start) == 1:
         text = "One start only: the interval does not include the effect of a restart"
         yield Warning(code="few-starts", text=text)
-    if pair.throughput is not None and len(pair.throughput.per_start) == 2 and pair.throughput.noise.df == 1:
+    if effect is not None and len(effect.per_start) == 2 and effect.noise.df == 1:
         yield Warning(code="few-starts", text="Two starts only: the interval rests on one difference")
     yield from _collapsed(document, pair.cell)
     yield from _wide(document.header, pair, decision)
     yield from _standstills({pair.base.server: pair.base_starts, pair.cell.server: pair.starts})
     margin = next((metric.margin for metric in decision.metrics if metric.metric == THROUGHPUT), None)
-    if margin is not None and pair.throughput is not None:
-        yield from _unlike(pair, pair.throughput, margin)
-        yield from _uneven(pair, pair.throughput, margin)
+    if margin is not None and effect is not None:
+        yield from _unlike(pair, effect, margin)
+        yield from _uneven(pair, effect, margin)
     if pair.starts:
         yield from _load_warnings(document.header, pair.cell, pair.starts)
-    if pair.throughput is not None and (longer := returned.bytes_of_rows(pair.base_starts, pair.starts)):
+    if effect is not None and (longer := returned.bytes_of_rows(pair.base_starts, pair.starts)):
         kind, then, now = longer[0]
         text = f"Statement `{kind}` returns {now:.4g} bytes of rows instead of {then:.4g}: other values, or "
         yield Warning(code="other-bytes", text=f"{text}the same in another format")
@@ -155,8 +156,7 @@ def _standstills(starts_of: Mapping[str, Starts]) -> Iterator[Warning]:
             for name in (STOOD_S, STOPPED_S, JUMPED_S)
         }
         if still[STOOD_S]:
-            text = f"{server} stood still for {still[STOOD_S]:.1f} s"
-            yield Warning(code="stood-still", text=text)
+            yield Warning(code="stood-still", text=f"{server} stood still for {still[STOOD_S]:.1f} s")
         elif empty := sum(map(_empty, starts.values())):
             text = f"{server} did next to nothing in {empty} of its slices: it stood still"
             yield Warning(code="stood-still", text=text)
@@ -187,21 +187,18 @@ def _shape_warnings(header: RunHeader, workload: str) -> Iterator[Warning]:
         yield Warning(code="fixed-rate", text=text)
 
 
-def _codes(errors: Mapping[str, int]) -> str:
-    return ", ".join(f"error {code}: {count}" for code, count in errors.items())
-
-
 def _load_warnings(header: RunHeader, cell: Cell, starts: Starts) -> Iterator[Warning]:
-    """Errors in any start, and a load engine near its limit."""
     every = errors(starts)
-    retryable = {code: count for code, count in every.items() if code in RETRIED}
-    retried = sum(retryable.values()) / completed(starts)
+    retried = sum(count for code, count in every.items() if code in RETRIED) / completed(starts)
+    retryable, lost = (
+        ", ".join(f"error {code}: {n}" for code, n in every.items() if (code in RETRIED) is known)
+        for known in (True, False)
+    )
     if retried > RETRIED_MAX:
-        text = f"{plain_percent(retried)} of transactions were rolled back and retried ({_codes(retryable)})"
+        text = f"{plain_percent(retried)} of transactions were rolled back and retried ({retryable})"
         yield Warning(code="errors", text=text)
-    if lost := {code: count for code, count in every.items() if code not in RETRIED}:
-        text = f"Connections were lost, or could not be reopened at once ({_codes(lost)})"
-        yield Warning(code="lost", text=text)
+    if lost:
+        yield Warning(code="lost", text=f"Connections were lost, or could not be reopened at once ({lost})")
     if reopened := sum(samples.counters.get(REOPENED, 0) for samples in starts.values()):
         times = "once" if reopened == 1 else f"{reopened:.0f} times"
         text = f"The server closed the suite's own connection {times}; it was opened again"

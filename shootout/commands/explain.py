@@ -22,7 +22,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
+    from shootout.report.site.answers import AnswerListPage
 
 MINUTES = 4.0
 BUDGET = replace(
@@ -83,7 +83,7 @@ class Explain(Capability):
         """Evaluate an explanation again; its base is always that of its cell."""
         return changed_cells.answer(path)
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
         """Return None: explanations are sections of cells. Unreadable ones are named here, once."""
         for _ in EXPLANATIONS.newest_first(results, skip):
             pass

@@ -27,7 +27,6 @@ from shootout.count.values import (
     CountSeries,
 )
 from shootout.errors import InputError
-from shootout.model.run import ServerRecord
 from shootout.model.verdict import Verdict
 
 NOISE = 0.5  # a spread of more than this share of the bar could look like a change, …
@@ -80,43 +79,32 @@ def history(comparisons: Iterable[CountComparison]) -> tuple[CountSeries, ...]:
     for comparison in sorted(comparisons, key=lambda comparison: comparison.document.run):
         document = comparison.document
         tables = " ".join(dataset.key for dataset in document.datasets)
-        measured = {each.label: (_built(each), each.settings_name) for each in document.servers}
+        servers = {server.label: server for server in document.servers}
         for change in comparison.changes:
             if change.head is not None:
-                digest = document.digests.get(change.workload, "")
+                server, digest = servers[change.server], document.digests.get(change.workload, "")
+                built = "commits" if server.commit else server.reference  # all commits share a series
                 key = (
                     change.workload, change.kind, change.server, digest, tables, str(document.options),
-                    *measured[change.server],
+                    built, server.settings_name,
                 )  # fmt: skip
                 counted[key].append((document, change.head.mean))
     return tuple(
         CountSeries(
-            workload=workload,
-            kind=kind,
-            server=server,
-            bar=counts[-1][0].bar,
+            workload=workload, kind=kind, server=server, bar=counts[-1][0].bar,
             points=tuple(_points(server, counts)),
         )
         for (workload, kind, server, *_), counts in counted.items()
     )  # fmt: skip
 
 
-def _built(server: ServerRecord) -> str:
-    """The server's reference; of a server built from commits what all of them share."""
-    return "commits" if server.commit else server.reference
-
-
 def _points(server: str, counts: Sequence[tuple[CountDocument, float]]) -> Iterator[CountPoint]:
     before = None
     for document, instructions in counts:
-        step = None if before is None else instructions / before
         (commit,) = (each.commit for each in document.servers if each.label == server)
+        step = None if before is None else instructions / before
         yield CountPoint(
-            run=document.run,
-            started=document.started,
-            commit=commit,
-            instructions=instructions,
-            step=step,
+            run=document.run, started=document.started, commit=commit, instructions=instructions, step=step
         )
         before = instructions
 
@@ -145,13 +133,11 @@ def _summed(
 def _of_kinds(
     counted: Mapping[Key, ByStart], key: Key, names: Iterable[str], start: int
 ) -> list[Repetitions] | None:
-    """Other kinds of the same server and workload in a start; None if one is missing."""
     others = [counted.get((*key[:2], name), {}).get(start) for name in names]
     return None if None in others else [other for other in others if other is not None]
 
 
 def _failure(document: CountDocument, server: str, kind: CountedKind) -> CountFailure | None:
-    """Find why a server has no counts of a kind, or of one that this is put together from."""
     of_server = [failure for failure in document.failures if failure.server == server]
     failures = {(failure.workload, failure.kind): failure for failure in reversed(of_server)}
     names = (kind.name, *kind.less, *kind.sums)
@@ -196,17 +182,10 @@ def change_of(
             verdict = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
     return CountChange(
-        workload=kind.workload,
-        kind=kind.name,
-        server=server,
-        base=_figure(of_base),
-        head=_figure(of_head),
-        ratio=effect and effect.ratio,
-        spread=effect and effect.spread,
-        verdict=verdict,
-        reason=reason,
-        lacks=lacks,
-    )
+        workload=kind.workload, kind=kind.name, server=server, base=_figure(of_base),
+        head=_figure(of_head), ratio=effect and effect.ratio, spread=effect and effect.spread,
+        verdict=verdict, reason=reason, lacks=lacks,
+    )  # fmt: skip
 
 
 def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:

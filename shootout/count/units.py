@@ -25,6 +25,7 @@ PRIMING = 10  # repetitions before anything is counted, as far as they take no m
 PRIMING_INSTRUCTIONS = 500_000_000
 PRIMED = 2_500  # executions, or more than those repetitions, as far as they take no more than …
 PRIMED_INSTRUCTIONS = 150_000_000
+HASTE = 75_000_000  # in place of both, to hold a budget
 TRANSACTIONS_MIN = 10  # in a repetition
 
 
@@ -51,6 +52,11 @@ class Unit:
     def leaves(self) -> bool:
         """Whether rows may be others afterwards."""
         return not self.open and self._effects != {"read"}
+
+    @property
+    def locks(self) -> bool:
+        """Whether what follows may have to wait until its connection is gone."""
+        return self.open or self._effects != {"read"}
 
     @property
     def _effects(self) -> set[str]:
@@ -98,21 +104,21 @@ def repetition(unit: Unit, instructions: int | None) -> int:
     return max((size for size in SIZES if size <= fitting), default=1)
 
 
-def priming(unit: Unit, instructions: int | None) -> int:
+def priming(unit: Unit, instructions: int | None, *, quick: bool = False) -> int:
     """Say how often it runs before anything is counted.
 
     InnoDB hashes a page after a hundred searches or more, which takes up to 800 000 instructions. Cheap
-    statements must have that behind them.
+    statements must have that behind them. `quick`: to hold a budget.
     """
     least = PRIMING * repetition(unit, instructions)
     if instructions is None:
         return least
     cost = max(1, instructions)
-    return max(1, min(least, PRIMING_INSTRUCTIONS // cost), min(PRIMED, PRIMED_INSTRUCTIONS // cost))
+    most = (HASTE, HASTE) if quick else (PRIMING_INSTRUCTIONS, PRIMED_INSTRUCTIONS)
+    return max(1, min(least, most[0] // cost), min(PRIMED, most[1] // cost))
 
 
 def _of_steps(name: str, program: Program, transaction: ProgramTransaction) -> list[Unit]:
-    """Each step as a kind of its own; its statements need each other."""
     steps = []
     for step in transaction.steps:
         names = dict.fromkeys(program.kinds[statement.kind].name for statement in step.statements)
@@ -192,7 +198,6 @@ def _filled(statements: Sequence[ProgramStatement]) -> set[int]:
 
 
 def _can_be_rolled_back(program: Program, step: ProgramStep) -> bool:
-    """Whether no statement may commit: CREATE, COMMIT, …"""
     return all(program.kinds[statement.kind].effect != "other" for statement in step.statements)
 
 

@@ -31,11 +31,10 @@ def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block
     sequence: list[Block] = []
     at = 0
     while at < len(statements):
-        best = Block(at, 1, 1)
-        for length in range(1, min(_BLOCK_MAX, (len(statements) - at) // 2) + 1):
-            block = _repeated(statements, links, at, length)
-            if block.repeat > 1 and length * block.repeat > best.length * best.repeat:
-                best = block
+        lengths = range(1, min(_BLOCK_MAX, (len(statements) - at) // 2) + 1)
+        repeated = (_repeated(statements, links, at, length) for length in lengths)
+        several = [Block(at, 1, 1), *(block for block in repeated if block.repeat > 1)]
+        best = max(several, key=lambda block: block.length * block.repeat)
         sequence.append(best)
         at += best.length * best.repeat
     return sequence
@@ -55,7 +54,7 @@ def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int
         repeat += 1
     after = first + repeat * length
     # A statement linked to one of several repetitions needs all of them.
-    into = {(link.of_statement, link.of_slot) for link in links.values() if link.statement >= after}
+    into = {link.source for link in links.values() if link.statement >= after}
     for statement, slot in into:
         if first <= statement < after and (first + (statement - first) % length, slot) not in constant:
             return Block(first, length, 1)
@@ -65,10 +64,7 @@ def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int
 def _relations(
     links: Mapping[Place, Link], at: int, first: int, length: int
 ) -> tuple[set[tuple[int, ...]], frozenset[Place]]:
-    """The links of the group at `at`, relative to it, and the places that repeat their value.
-
-    Links to what is before the run stay as they are.
-    """
+    """The links of the group at `at`, relative to it, and the places that repeat their value."""
     relations: set[tuple[int, ...]] = set()
     repeated: set[Place] = set()
     for link in links.values():

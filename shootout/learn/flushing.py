@@ -27,8 +27,7 @@ def read(file: Path) -> tuple[str, ...]:
     if _GROUP.search(text):
         found = {variable(name): value for name, value in profiles.load(str(file)).options.items()}
     else:
-        rows = _ROW.finditer(_UPRIGHT.sub(r"\1\t", text))
-        found = {row["name"]: row["value"] for row in rows}
+        found = {row["name"]: row["value"] for row in _ROW.finditer(_UPRIGHT.sub(r"\1\t", text))}
         if not found.keys() & DEFAULTS.keys():
             raise InputError(f"{file}: expected a my.cnf, or what SHOW VARIABLES returns")
     wanted = (*DEFAULTS, "sync_binlog")
@@ -38,8 +37,8 @@ def read(file: Path) -> tuple[str, ...]:
 def unknown(fidelity: Fidelity) -> Iterator[str]:
     """Warn of what is missing without such a file."""
     if fidelity.commits is not None and fidelity.commits >= COMMITS_MIN:
-        share = f"COMMIT and the like take {100 * fidelity.commits:.0f} % of the log's time"
         yield (
-            f"{share}, and a log does not say how its server flushes: without --variables, a run does what "
-            "its settings say, and that is by default not at each commit"
+            f"COMMIT and the like take {100 * fidelity.commits:.0f} % of the log's time, and a log does not "
+            "say how its server flushes: without --variables, a run flushes as its settings say, by default "
+            "not at each commit"
         )

@@ -9,11 +9,11 @@ from pathlib import Path
 from shootout._engine import LogReader
 from shootout.errors import InputError
 from shootout.inputs.opening import opened
-from shootout.learn import digests, exports
+from shootout.learn import exports
+from shootout.learn.exports import PIECE
 from shootout.learn.values import Log
 from shootout.model.value import decoded
 
-_PIECE = 1 << 20  # bytes
 _EXPECTED = "a slow query log, a general log, mysql.slow_log as CSV or TSV, or performance_schema's digests"
 _BANNER = re.compile(
     rb"(?:[^\n]*, Version: [^\n]*started with:\s*\n(?:Tcp port: [^\n]*\n)?(?:Time[^\n]*\n)?\s*)+",
@@ -43,9 +43,8 @@ def require(paths: Sequence[Path]) -> None:
 
 
 def _found(path: Path) -> str:
-    """Describe the contents of a file without statements."""
     with opened(path) as file:
-        head = file.read(_PIECE)
+        head = file.read(PIECE)
     if not head.strip():
         return "it is empty"
     if _BANNER.fullmatch(head):
@@ -76,31 +75,11 @@ def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
     return log
 
 
-def _joined(entries: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text in pieces that are worth a call."""
-    piece = bytearray()
-    for entry in entries:
-        piece += entry
-        if len(piece) >= _PIECE:
-            yield bytes(piece)
-            piece.clear()
-    yield bytes(piece)
-
-
 def _fed(reader: LogReader, path: Path) -> Iterator[bool]:
-    """Feed a file piece by piece; after each, whether the file has digests. Raises InputError."""
     with opened(path) as file:
-        head = file.peek(_PIECE)
-        if digests.begin(head):
-            digests.add(reader, file.read(), path)
-            yield True
+        if exports.begin(file.peek(PIECE)):
+            yield from exports.feed(reader, file, path)
             return
-        if exports.is_table(head):
-            pieces = _joined(exports.of_table(file, path))
-        elif exports.is_json(head):
-            pieces = _joined(exports.of_json(file, path))
-        else:
-            pieces = iter(lambda: file.read(_PIECE), b"")
-        for piece in pieces:
+        for piece in iter(lambda: file.read(PIECE), b""):
             reader.feed(piece)
             yield False

@@ -223,12 +223,9 @@ def bind(
         workloads=tuple(workloads),
     )
     labels = tuple(servers)
-    cells = matrix.cells(profile, datasets, labels)
-    planned = None
-    if selection.shard is not None:
-        keys = {name: dataset.key for name, dataset in datasets.items()}
-        planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
-        cells = _cells_of_shard(selection.shard, planned.blocks)
+    keys = {name: dataset.key for name, dataset in datasets.items()}
+    planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
+    blocks = planned.blocks if selection.shard is None else _shard(selection.shard, planned.blocks)
     return Plan(
         profile_name=selection.profile,
         profile=profile,
@@ -239,14 +236,14 @@ def bind(
         },
         servers=servers,
         workloads=workloads,
-        cells=cells,
+        cells=tuple(cell for block in blocks for cell in block.cells),
         seed=secrets.randbits(32) if selection.seed is None else selection.seed,
         place=Place(
             port=_first_port(port, len(labels)),
             data=selection.data,
             cache_bytes=cache.limit_bytes(environment),
         ),
-        planned=planned,
+        planned=None if selection.shard is None else planned,
         resume=selection.resume,
     )
 
@@ -360,14 +357,14 @@ def _first_port(port: int | None, servers: int) -> int | None:
     return port
 
 
-def _cells_of_shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[Cell, ...]:
+def _shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[Block, ...]:
     number, count = shard
     if count > len(planned):
         blocks = len(planned)
         raise InputError(
             f"--shard '{number}/{count}': expected at most {blocks} shards, as many as there are blocks"
         )
-    return tuple(cell for block in matrix.shard(planned, number, count) for cell in block.cells)
+    return matrix.shard(planned, number, count)
 
 
 def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReference]]:

@@ -6,7 +6,20 @@ import re
 from typing import Final, Literal
 
 from shootout.model.value import Value
-from shootout.model.workload import Distribution, Drawn, Repetition, RowId, Sequence, Text, Thread
+from shootout.model.workload import (
+    Distribution,
+    Drawn,
+    Integer,
+    LastName,
+    NuRand,
+    RangeEnd,
+    Remote,
+    Repetition,
+    RowId,
+    Sequence,
+    Text,
+    Thread,
+)
 
 # Their results depend on the server's version.
 _OF_SERVER: Final = re.compile(
@@ -33,34 +46,6 @@ class ProgramTransaction(Value):
     begin: bool
     steps: tuple[ProgramStep, ...]
     rollback: bool = False  # ends with ROLLBACK instead of COMMIT
-
-
-class ProgramRangeEnd(Drawn, tag="range_end"):
-    of: int  # index of the parameter that holds the start
-    size: int
-
-
-class ProgramInteger(Drawn, tag="integer"):
-    min: int
-    max: int
-
-
-class ProgramNuRand(Drawn, tag="nurand"):
-    a: int
-    c: int
-    min: int
-    max: int
-
-
-class ProgramRemote(Drawn, tag="remote"):
-    of: int
-    min: int
-    max: int
-    percent: int
-
-
-class ProgramLastName(Drawn, tag="last_name"):
-    of: int
 
 
 class ProgramLearned(Drawn, tag="learned"):
@@ -112,20 +97,10 @@ class ProgramColumn(Value):
     starts: tuple[int, ...] = ()
 
 
+# A workload's parameters have numbers as their amounts here, and an index as their `of`.
 ProgramParameter = (
-    RowId
-    | ProgramRangeEnd
-    | ProgramInteger
-    | ProgramNuRand
-    | ProgramRemote
-    | ProgramLastName
-    | Text
-    | Sequence
-    | Thread
-    | Repetition
-    | ProgramResult
-    | ProgramLearned
-)
+    RowId | RangeEnd | Integer | NuRand | Remote | LastName | Text | Sequence | Thread | Repetition
+) | (ProgramResult | ProgramLearned)
 
 
 class Closed(Value, tag="closed"):

@@ -18,22 +18,6 @@ class PublishedPeak(Value):
     threads: Threads
 
 
-class PublishedReport(Value):
-    """The rest of sysbench's report after a run, beside the transactions/s."""
-
-    requests_per_s: float  # reads and writes
-    other_per_s: float
-    reads: float  # this and the next two: statements in the whole run
-    writes: float
-    other: float
-    latency_ms: tuple[float, float, float, float]  # minimum, mean, maximum, 95 %
-
-    @property
-    def seconds(self) -> float:
-        """How long the run took."""
-        return self.other / self.other_per_s
-
-
 class PublishedServer(Value):
     """A server of a published comparison and its published figures."""
 
@@ -43,7 +27,6 @@ class PublishedServer(Value):
     # published.
     tps: tuple[Tps | Literal["error", "none"], ...] = ()
     peaks: dict[Name, PublishedPeak] = field(default_factory=dict)  # by workload
-    report: PublishedReport | None = None  # of the comparison's workload, at its only thread count
 
 
 class DataPoint(Value):

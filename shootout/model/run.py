@@ -138,9 +138,8 @@ class Returned(Value):
     rows_error: Quantity  # standard error of rows per execution, from slices
     bytes: Count  # of the returned rows
     bytes_error: Quantity
-    alike: bool = (
-        True  # false: each connection asks for other rows, and servers serve some more often than others
-    )
+    # False: each connection asks for other rows, and servers serve some more often than others.
+    alike: bool = True
 
 
 class Samples(Value):
@@ -251,9 +250,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     spent_s: Quantity | None = None  # budget spent by the end of this start; None: not recorded
 
 
-LACKS = (
-    "lacks "  # begins the reason of a server that does not know a statement, where the workload allows that
-)
+LACKS = "lacks "  # begins the reason of a server that does not know a statement that it may lack
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):

@@ -26,23 +26,25 @@ def evidence(c: CellComparison) -> tuple[str, ...]:
     """List amounts, plans and warnings that go with a regression or an improvement."""
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return ()
-    amounts = [f"{title} {_amount(base)} → {_amount(head)}" for title, base, head in _grown(c)]
-    return (*amounts[:AMOUNTS_MAX], *_plans(c), *_warnings(c))
+    amounts = (f"{title} {_amount(base)} → {_amount(head)}" for title, base, head in _grown(c))
+    new = (text for plan in c.plans for text in plan.head.warnings if text not in plan.base.warnings)
+    return (*amounts, *_plans(c), *(f"the server warns: {text}" for text in dict.fromkeys(new)))
 
 
 def has(c: CellComparison, metric: str) -> bool:
     """Whether the evidence has that metric."""
-    return metrics.TITLES.get(metric) in [title for title, _, _ in _grown(c)[:AMOUNTS_MAX]]
+    return metrics.TITLES.get(metric) in [title for title, _, _ in _grown(c)]
 
 
 def _grown(c: CellComparison) -> list[tuple[str, float, float]]:
-    """List the amounts that grew with a regression, or shrank with an improvement, with those of the base."""
+    """List amounts that grew with a regression, or shrank with an improvement, on base and head."""
     worse = c.verdict is Verdict.REGRESSED
-    return [
+    grown = [
         (title, base, head)
         for title, base, head in _amounts(c)
-        if (_is_growth(base, head) and worse) or (_is_growth(head, base) and not worse)
+        if (_is_growth(base, head) if worse else _is_growth(head, base))
     ]
+    return grown[:AMOUNTS_MAX]
 
 
 def _amounts(c: CellComparison) -> Iterator[tuple[str, float, float]]:
@@ -72,8 +74,3 @@ def _plans(c: CellComparison) -> Iterator[str]:
         yield f"plan{of}: {differing.ways(plan)}"
     if len(changed) > PLANS_MAX:
         yield f"{len(changed) - PLANS_MAX} more plans changed"
-
-
-def _warnings(c: CellComparison) -> Iterator[str]:
-    new = (text for plan in c.plans for text in plan.head.warnings if text not in plan.base.warnings)
-    yield from (f"the server warns: {text}" for text in dict.fromkeys(new))

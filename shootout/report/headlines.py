@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from shootout.report.wording import (
     worst_first,
 )
 
-NOISY = 0.1  # a change that no absence of a significant difference may hide
+NOISY = 0.1  # a loss that no absence of a significant difference may hide, in half of the cells
 NAMED_MAX = 3  # servers in a line
 TITLES = {"mysql": "MySQL", "mariadb": "MariaDB", "percona": "Percona Server"}
 SIDES = {
@@ -104,8 +103,8 @@ def _claim(names: Sequence[str], cells: Sequence[CellComparison]) -> tuple[str, 
     verdicts = {c.verdict for c in cells}
     if verdicts == {Verdict.EQUIVALENT}:
         everywhere = "its only cell" if len(cells) == 1 else f"all {counted(len(cells), 'cell')}"
-        one, many = f"{name} is as fast as {base} in {everywhere}", f"All {servers} are as fast as {base}"
-        return one if name else many, ""
+        one = f"{name} is as fast as {base} in {everywhere}"
+        return one if name else f"All {servers} are as fast as {base}", ""
     reason = next((c.reason for c in cells if c.verdict is Verdict.UNJUDGED), "")
     if not tried:
         return f"{name} was not measured" if name else f"None of the {servers} was measured", reason
@@ -119,28 +118,20 @@ def _claim(names: Sequence[str], cells: Sequence[CellComparison]) -> tuple[str, 
 def _undecided(name: str, base: str, servers: str, cells: Sequence[CellComparison]) -> tuple[str, str]:
     both = f"{name} and {base}" if name else f"{base} and the other {servers}"
     sides = [(side, sum(c.leaning == side for c in cells)) for side in ("slower", "faster")]
-    if likely := " and ".join(f"{side} in {count}" for side, count in sides if count):
-        one = f"{name} is likely {likely} of {counted(len(cells), 'cell')} than {base}, unproven"
+    if likely := " and ".join(f"{side} than {base} in {count}" for side, count in sides if count):
+        one = f"{name} is likely {likely} of {counted(len(cells), 'cell')}, unproven"
         return one if name else f"No proven difference between {both}", ""
     if all(c.verdict is not Verdict.EQUIVALENT and len(c.per_start) < 2 for c in cells):
-        return f"No verdict on {both}: too few starts", ""
-    if hiding := _noisy(cells):
-        least, most = (plain_percent(-math.expm1(-each), 0) for each in (min(hiding), max(hiding)))
+        return f"Too few starts for a verdict on {both}", ""
+    # The largest loss of either server that each cell does not rule out.
+    losses = [1 - min(of[1].low, 1 / of[1].high) for of in map(decisive, cells) if of]
+    hiding = [loss for loss in losses if loss > NOISY]
+    if hiding and 2 * len(hiding) >= len(losses):
+        least, most = (plain_percent(each, 0) for each in (min(hiding), max(hiding)))
         size = most if least == most else f"{least.removesuffix(' %')} to {most}"
-        why = f"{len(hiding)} could hide a change of {size}"
+        why = f"{counted(len(hiding), 'cell')} could hide a change of {size}"
         return f"Too noisy to compare {f'{name} with {base}' if name else both}", why
     return f"No significant difference between {both}", ""
-
-
-def _noisy(cells: Sequence[CellComparison]) -> list[float]:
-    """The largest losses of either server that cells do not rule out, as logarithms, where beyond NOISY.
-
-    None unless these are half of the cells compared or more.
-    """
-    compared = [ratio for c in cells if (ratio := (decisive(c) or (None, None))[1]) is not None]
-    losses = [max(-math.log(ratio.low), math.log(ratio.high)) for ratio in compared]
-    hiding = [loss for loss in losses if loss > -math.log1p(-NOISY)]
-    return hiding if 2 * len(hiding) >= len(compared) else []
 
 
 def _word(cells: Sequence[CellComparison], verdict: Verdict) -> str:

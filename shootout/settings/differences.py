@@ -113,7 +113,6 @@ def suspects(
 
 
 def _flags(text: str | None) -> dict[str, str]:
-    """The flags of optimizer_switch; newer servers have more."""
     return dict(flag.split("=", 1) for flag in (text or "").split(",") if "=" in flag)
 
 
@@ -134,7 +133,6 @@ def renamed(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
 
 
 def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
-    """The base's variables by the names that the head has for them."""
     names = renamed(base, head)
     called = {name: value for name, value in base.items() if name not in names}
     for name, now in names.items():
@@ -152,7 +150,6 @@ def _alike(setting: Setting, base: Mapping[str, str], head: Mapping[str, str]) -
 
 
 def _is_built_in(setting: Setting, value: str) -> bool:
-    """Whether versions without the setting behave as with this value."""
     without = (row.when for row in setting.rows if not row.options and not row.lacks)
     return any(when is not None and normalise(str(when)) == normalise(value) for when in without)
 

@@ -80,7 +80,6 @@ def _joined(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
 
 
 def _layered(below: SettingsProfile, above: SettingsProfile) -> SettingsProfile:
-    """Both profiles; where they say something of the same variable, the one above wins."""
     redefined = {
         meant(option, form)[0]
         for name in above.settings

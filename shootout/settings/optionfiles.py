@@ -184,6 +184,5 @@ def _beside(file: Path, target: str) -> Path | None:
 
 
 def _spellings(name: str) -> Iterator[str]:
-    """Names of one option that differ in their marks."""
     for prefix, marks in itertools.product(("", "loose_"), itertools.product("_-", repeat=name.count("_"))):
         yield prefix + "".join(itertools.chain(*itertools.zip_longest(name.split("_"), marks, fillvalue="")))

@@ -65,20 +65,15 @@ def _requested(name: str, request: Request, effective: Mapping[str, str], loose:
     differs = unknown if actual is None else not _matches(setting, wanted, actual)
     reading = setting.reading(effective)
     return SettingRecord(
-        name=name,
-        requested=wanted,
-        effective=actual,
-        differs=differs and not request.lacking,
-        variables=reading.variables if reading else request.variables,
-        lacking=request.lacking,
+        name=name, requested=wanted, effective=actual, differs=differs and not request.lacking,
+        variables=reading.variables if reading else request.variables, lacking=request.lacking,
         note=request.note,
-    )
+    )  # fmt: skip
 
 
 def _verbatim(
     options: Mapping[str, str], effective: Mapping[str, str], loose: Set[str]
 ) -> Iterator[SettingRecord]:
-    """Records of raw my.cnf options, listed under the setting they fully define."""
     for option, value in options.items():
         in_server, wanted = meant(option, value or "ON")
         if in_server == "log_bin":  # the option is a file name, the variable a switch

@@ -89,27 +89,20 @@ class Findings:
         every = losses.kinds(self.counted, self.new) if self.counted else ()
         return tuple(sorted(every, key=lambda change: -change.ratio.estimate if change.ratio else 0.0))
 
-    @property
-    def plans_compared(self) -> int:
-        """The kinds of statement of which both servers told a plan."""
-        return len(self._compared)
-
-    @property
-    def _compared(self) -> list[PlanChange]:
-        every = self.counted.document.plans.values() if self.counted else ()
-        return [each for plans in every for each in plan_changes.compared(plans, self.old, self.new)]
+    @cached_property
+    def compared(self) -> Mapping[tuple[str, str], PlanChange]:
+        """The plans that both servers told, by workload and kind of statement."""
+        every = self.counted.document.plans.items() if self.counted else ()
+        return {
+            (workload, change.kind): change
+            for workload, plans in every
+            for change in plan_changes.compared(plans, self.old, self.new)
+        }
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
-        """The plans that changed, by workload and kind of statement."""
-        if self.counted is None:
-            return {}
-        return {
-            (workload, change.kind): change
-            for workload, plans in self.counted.document.plans.items()
-            for change in plan_changes.compared(plans, self.old, self.new)
-            if change.changed
-        }
+        """Those that changed."""
+        return {place: change for place, change in self.compared.items() if change.changed}
 
     def plan(self, change: CountChange) -> str:
         """Say whether the plan of a kind is the same."""
@@ -179,7 +172,7 @@ class Findings:
         """NAME=VALUE, or two with a plus: old values, and features off, that may explain what costs more."""
         new = self.document.variables.get(self.new, {})
         told = (fate.told for fate in self.document.options if fate.told)
-        evidence = Evidence.of(self._compared, told)
+        evidence = Evidence.of(self.compared.values(), told)
         every = differences.suspects(
             self.variables, planned=bool(self.plans), writes=True, head=new, evidence=evidence
         )
@@ -322,7 +315,7 @@ class Findings:
     @cached_property
     def worst(self) -> Worst | None:
         """The loss that the headline shows; None: it shows none."""
-        slower = [each for each in self.cells if each[1].verdict is Verdict.REGRESSED]
+        slower = self.slower
         if self.cells and not slower:
             return None
         lost = [loss.change for loss in self.losses]
@@ -345,8 +338,7 @@ class Findings:
             throughput=slower[0] if slower else None,
             tested=bool(places) and places <= self.tried,
             restored_by=tuple(restored_by),
-            untimed=self._untimed(*slower[0]) if slower else (),
-            writes=bool(slower and slower[0][1].figures and slower[0][1].figures.writes),
+            untimed=_untimed(*slower[0]) if slower else (),
         )
 
     @property
@@ -359,35 +351,16 @@ class Findings:
             if each.ratio is not None and each.server in self.document.trials and each.server != OFF
         }
 
-    def _untimed(self, run: Comparison, cell: CellComparison) -> tuple[str, ...]:
-        """The variables that differed in a run, and cost such a cell time."""
-        servers = {server.label: server for server in run.header.servers}
-        old, new = servers[cell.base.server], servers[cell.cell.server]
-        called = {record.name: record.variables for record in (*old.settings, *new.settings)}
-        felt = BY_TIME if cell.figures and cell.figures.writes else BY_TIME - FOR_WRITES
-        names = chain.from_iterable(called[name] for name in chain(*differences.of_records(old, new)))
-        return tuple(name for name in names if name in felt)
+    @property
+    def time_suspects(self) -> tuple[tuple[Comparison, CellComparison] | None, tuple[str, ...]]:
+        """The worst loss in throughput that settings may explain which act by time, and their old values."""
+        every = ((each, _old_values(*each)) for each in self.slower)
+        return next(((each, suspects) for each, suspects in every if suspects), (None, ()))
 
     @property
-    def time_suspects(self) -> tuple[str, ...]:
-        """NAME=VALUE: the likeliest old values that act by time on the worst loss in throughput."""
-        if self.worst is None or self.worst.throughput is None:
-            return ()
-        run, cell = self.worst.throughput
-        servers = {server.label: server for server in run.header.servers}
-        old, new = (
-            {
-                record.variables[0]: record.effective
-                for record in servers[label].settings
-                if len(record.variables) == 1 and record.effective is not None
-            }
-            for label in (cell.base.server, cell.cell.server)
-        )
-        felt = {name: old[name] for name in self.worst.untimed if name in old and name in new}
-        if self.worst.writes and new.get(LOG_WRITERS, "OFF") != "OFF":
-            felt[LOG_WRITERS] = "OFF"
-        every = (f"{name}={felt[name]}" for name in sorted(felt, key=differences.rank))
-        return tuple(each for each in every if {*" ,+"}.isdisjoint(each))[:TIMED_MAX]
+    def slower(self) -> list[tuple[Comparison, CellComparison]]:
+        """The cells that certainly lost throughput, the worst first."""
+        return [each for each in self.cells if each[1].verdict is Verdict.REGRESSED]
 
     @property
     def timings(self) -> tuple[tuple[str, CellComparison], ...]:
@@ -418,6 +391,32 @@ class Findings:
             lost += times * change.base.mean * (losses.interval(change).estimate - 1)
             still += times * change.base.mean * (losses.interval(loss.left).estimate - 1)
         return 1 - still / lost if lost else None
+
+
+def _untimed(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
+    servers = {server.label: server for server in run.header.servers}
+    old, new = servers[cell.base.server], servers[cell.cell.server]
+    called = {record.name: record.variables for record in (*old.settings, *new.settings)}
+    felt = BY_TIME if cell.figures and cell.figures.writes else BY_TIME - FOR_WRITES
+    names = chain.from_iterable(called[name] for name in chain(*differences.of_records(old, new)))
+    return tuple(name for name in names if name in felt)
+
+
+def _old_values(run: Comparison, cell: CellComparison) -> tuple[str, ...]:
+    servers = {server.label: server for server in run.header.servers}
+    old, new = (
+        {
+            record.variables[0]: record.effective
+            for record in servers[label].settings
+            if len(record.variables) == 1 and record.effective is not None
+        }
+        for label in (cell.base.server, cell.cell.server)
+    )
+    felt = {name: old[name] for name in _untimed(run, cell) if name in old and name in new}
+    if cell.figures and cell.figures.writes and new.get(LOG_WRITERS, "OFF") != "OFF":
+        felt[LOG_WRITERS] = "OFF"
+    every = (f"{name}={felt[name]}" for name in sorted(felt, key=differences.rank))
+    return tuple(each for each in every if {*" ,+"}.isdisjoint(each))[:TIMED_MAX]
 
 
 def read(document: UpgradeDocument, results: Path) -> Findings:

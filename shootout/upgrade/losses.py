@@ -40,7 +40,6 @@ class Worst:
     tested: bool  # each of these kinds was counted with old values
     restored_by: tuple[str, ...]  # NAME=VALUE, by instructions
     untimed: tuple[str, ...]  # variables that differed in the run, and cost it time only
-    writes: bool  # the load does
 
 
 def kinds(comparison: CountComparison, server: str) -> Iterator[CountChange]:

@@ -28,18 +28,12 @@ def begin(old: str, new: str, settings: str, workload: str, workloads: str) -> U
     fitting.require_memory(settings, mine)
     started = datetime.now(UTC)
     return UpgradeDocument(
-        format=3,
-        upgrade=journal.new_run(started),
-        started=started.isoformat(timespec="seconds"),
+        format=3, upgrade=journal.new_run(started), started=started.isoformat(timespec="seconds"),
         version=__version__,
         labels=labels if labels[0] != labels[1] else (labels[0], f"{labels[1]}-again"),
-        references=(old, new),
-        settings=settings,
-        settings_left_out=mine.left_out,
-        workload=workload,
-        workloads=workloads,
-        budget_min=0.0,
-    )
+        references=(old, new), settings=settings, settings_left_out=mine.left_out, workload=workload,
+        workloads=workloads, budget_min=0.0,
+    )  # fmt: skip
 
 
 def profile(settings: str) -> SettingsProfile:
@@ -48,7 +42,6 @@ def profile(settings: str) -> SettingsProfile:
 
 
 def _label(text: str) -> str:
-    """Name a server: the user's name, its catalogue id, or the last part of its directory."""
     server = reference.parse(text)
     if "," in text:  # which separates servers in a list
         raise InputError(f"{text}: expected one server, without a comma")
@@ -103,24 +96,16 @@ def again(path: Path, servers: tuple[str, str], results: Path) -> UpgradeDocumen
     for name in earlier.files:
         _copy(folder / name, results / name)
     document = replace(
-        earlier,
-        upgrade=asked.upgrade,
-        references=servers,
-        started=asked.started,
-        version=asked.version,
-        runs=(),
-        timed="",
-        time_trials={},
-        elsewhere=(*earlier.elsewhere, *earlier.runs),
+        earlier, upgrade=asked.upgrade, references=servers, started=asked.started, version=asked.version,
+        runs=(), timed="", time_trials={}, elsewhere=(*earlier.elsewhere, *earlier.runs),
         done=tuple(part for part in PARTS if part != "time"),
         left_out={part: why for part, why in earlier.left_out.items() if part != "time"},
-    )
+    )  # fmt: skip
     write_settings(document, results)
     return document
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy a document, unless it is there. Raises InputError."""
     try:
         content = files.read(source)
         if not target.exists():

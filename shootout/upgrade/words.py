@@ -5,8 +5,13 @@ from __future__ import annotations
 from shootout import figures
 from shootout.answer import Figure, Whole, factor
 from shootout.count.values import CountChange, CountFigure
-from shootout.model.verdict import CellComparison, Comparison
+from shootout.model.verdict import CellComparison, Comparison, Verdict
 from shootout.numbers import SPACE, number, percent_places
+
+MEANINGS = {
+    Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster", Verdict.EQUIVALENT: "the same",
+    Verdict.INCONCLUSIVE: "undecided",
+}  # fmt: skip
 
 
 def end(run: Comparison, cell: CellComparison) -> str:

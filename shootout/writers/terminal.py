@@ -95,7 +95,6 @@ def _extent(elapsed_s: float, left_s: float) -> str:
 
 
 def _done(elapsed_s: float, left_s: float) -> float:
-    """The share of the run's time that is over."""
     return elapsed_s / max(elapsed_s + left_s, 1e-9)
 
 
@@ -134,7 +133,6 @@ def write(console: Console, answer: Answer) -> None:
 
 
 def write_topic(console: Console, topic: Topic) -> None:
-    """Print a part of an answer."""
     style = "magenta" if topic.is_problem else ""
     if topic.title:
         say(console, topic.title, "bold")
@@ -179,7 +177,6 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
 
 
 def say(console: Console, text: str, style: str = "") -> None:
-    """Print text as it is; long lines stay whole."""
     console.print(_text(text, style), soft_wrap=True)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from shootout import characters, figures, numbers
+from shootout import figures, numbers
 from shootout.analysis import history
 from shootout.answer import SYMBOLS
 from shootout.model.history import SeriesKey
@@ -20,7 +20,6 @@ from shootout.report.site.names import cell_stem, cell_text, run_folder
 from shootout.report.site.run import tally
 
 ENTRIES_MAX = 200  # in the feed
-LABEL_MAX = 48  # characters of a badge
 _NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of the entries' ids
 _ENDS = (Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end a regression
 
@@ -40,14 +39,13 @@ class Entry:
 
 @dataclass(frozen=True)
 class Badge:
-    label: str
     message: str
     color: str
 
     @property
-    def widths(self) -> tuple[int, int]:
-        """Widths of label and message in pixels; the text is fitted to them."""
-        return _width(self.label), _width(self.message)
+    def width(self) -> int:
+        """Pixels of the message; the text is fitted to them."""
+        return 10 + round(6.6 * len(self.message))
 
 
 COLORS = {  # contrast with white text: at least 4.5
@@ -74,9 +72,8 @@ def entries(
     return tuple(every[:ENTRIES_MAX])
 
 
-def badge(comparison: Comparison, server: str | None = None) -> Badge:
-    """A run's result over all servers or for one."""
-    judged = [c for c in filter(wording.needs_verdict, comparison.cells) if server in (None, c.cell.server)]
+def badge(comparison: Comparison) -> Badge:
+    judged = [*filter(wording.needs_verdict, comparison.cells)]
     measured = wording.measured(judged)
     worst, count = next(((v, count) for v, count in tally(measured).items() if count), (Verdict.UNJUDGED, 0))
     if not measured:
@@ -87,8 +84,7 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
         worst, message = Verdict.UNJUDGED, f"no regression, {missing} not measured"
     else:
         message = "no regression"
-    label = "performance" if server is None else server
-    return Badge(label=_short(label), message=message, color=COLORS[worst])
+    return Badge(message, COLORS[worst])
 
 
 def site_id(oldest: str) -> str:
@@ -157,12 +153,3 @@ def moment(iso: str) -> str:
 
 def _urn(*identity: str) -> str:
     return uuid.uuid5(_NAMESPACE, "\0".join(identity)).urn
-
-
-def _short(text: str) -> str:
-    visible = " ".join(characters.visible(text[:LABEL_MAX]).split())
-    return f"{visible}…" if len(text) > LABEL_MAX else visible
-
-
-def _width(text: str) -> int:
-    return 10 + round(6.6 * len(text))

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, astuple
 from shootout import figures
 from shootout.analysis import acknowledgements
 from shootout.chart import Axis, Chart, Line, Point, Rule, Series, readouts
-from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
+from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
 from shootout.report.site.charts import padded
 from shootout.report.site.names import history_page
@@ -44,7 +44,6 @@ class Change:
 
     @property
     def kind(self) -> str:
-        """The verdict that lends it colour and symbol."""
         decided = "regressed" if self.worse else "improved"
         return decided if self.point.confirmed else "inconclusive"
 
@@ -54,8 +53,7 @@ class Change:
 
     @property
     def value(self) -> dict[str, object]:
-        """Its fields in the site's JSON."""
-        runner, workload, dataset, settings = _shared(self.series)
+        runner, workload, dataset, settings, anchor = _shared(self.series)
         return {
             "runner": runner,
             "workload": workload,
@@ -63,7 +61,7 @@ class Change:
             "settings": settings,
             "threads": self.series.threads,
             "server": self.series.server,
-            "anchor": self.series.anchor,
+            "anchor": anchor,
             **asdict(self.point),
             "commits": self.point.commits,
             "started": self.started,
@@ -109,17 +107,8 @@ class Table:
         return anchor_of(self.series[0])
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(style.label for style in self.styles)
-
-    @cached_property
-    def points_by_run(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
-        """Runs, newest first: one point that identifies the run, then each series' own point."""
-        by_run = [{point.run: point for point in series.points} for series in self.series]
-        runs = {run: point for points in by_run for run, point in points.items()}
-        return tuple(
-            (runs[run], tuple(points.get(run) for points in by_run)) for run in sorted(runs, reverse=True)
-        )
+    def runs(self) -> int:
+        return len({point.run for series in self.series for point in series.points})
 
     @property
     def chart(self) -> Chart:
@@ -132,8 +121,10 @@ class SeriesPage(Page):
     workload: str
     dataset: str
     settings: str
+    anchor: str
     series: tuple[HistorySeries, ...]
     changes: tuple[Change, ...]
+    looks: Mapping[str, int]
     template = "series"
 
     @property
@@ -142,29 +133,18 @@ class SeriesPage(Page):
 
     @property
     def points(self) -> Iterator[tuple[object, ...]]:
-        """All points, in the order of the CSV's columns."""
         for series in self.series:
-            identity = *_shared(series), series.threads, series.server, series.anchor
+            *shared, anchor = _shared(series)
+            identity = *shared, series.threads, series.server, anchor
             yield from ((*identity, *astuple(point)) for point in series.points)
 
     @property
     def conditions(self) -> str:
-        """The dataset and the settings, as far as its runs name them."""
         return ", ".join(filter(None, (self.dataset, self.settings and f"settings {self.settings}")))
 
     @cached_property
-    def anchors(self) -> frozenset[str]:
-        return frozenset(series.anchor for series in self.series)
-
-    def label(self, series: HistorySeries) -> str:
-        """The server, with its anchor if the page has several."""
-        return f"{series.server} / {series.anchor}" if len(self.anchors) > 1 else series.server
-
-    @cached_property
     def styles(self) -> dict[str, Series]:
-        """The appearance in all charts of the page, by label; number 0 is reserved for the anchor."""
-        labels = dict.fromkeys(map(self.label, self.series))
-        return {label: Series(label, number) for number, label in enumerate(labels, 1)}
+        return {one.server: Series(one.server, self.looks[one.server]) for one in self.series}
 
     @property
     def runs(self) -> int:
@@ -172,8 +152,7 @@ class SeriesPage(Page):
 
     @property
     def most_threads(self) -> dict[str, HistorySeries]:
-        """By label."""
-        return {self.label(series): series for series in sorted(self.series, key=lambda s: s.threads)}
+        return {series.server: series for series in sorted(self.series, key=lambda s: s.threads)}
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -181,26 +160,27 @@ class SeriesPage(Page):
         for threads in sorted({series.threads for series in self.series}):
             here = tuple(series for series in self.series if series.threads == threads)
             changes = tuple(change for change in self.changes if change.series.threads == threads)
-            styles = tuple(self.styles[self.label(series)] for series in here)
+            styles = tuple(self.styles[series.server] for series in here)
             tables.append(Table(threads, here, styles, changes))
         return tuple(tables)
 
 
-def series_pages(every: Iterable[HistorySeries], changes: Iterable[Change]) -> tuple[SeriesPage, ...]:
-    """One page per runner, workload, dataset and settings that several runs share."""
-    grouped: defaultdict[tuple[str, str, str, str], tuple[list[HistorySeries], list[Change]]]
+def series_pages(
+    every: Iterable[HistorySeries], changes: Iterable[Change], looks: Mapping[str, int]
+) -> tuple[SeriesPage, ...]:
+    """One page per runner, workload, dataset, settings and anchor that several runs share."""
+    grouped: defaultdict[tuple[str, str, str, str, str], tuple[list[HistorySeries], list[Change]]]
     grouped = defaultdict(lambda: ([], []))
     for series in every:
         grouped[_shared(series)][0].append(series)
     for change in changes:
         grouped[_shared(change.series)][1].append(change)
-    pages = (SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
+    pages = (SeriesPage(*key, tuple(group), tuple(of), looks) for key, (group, of) in grouped.items())
     return tuple(page for page in pages if page.runs > 1)
 
 
-def _shared(series: HistorySeries) -> tuple[str, str, str, str]:
-    """Return the facts that the series of one page have in common."""
-    return series.runner, series.workload, series.dataset, series.settings
+def _shared(series: HistorySeries) -> tuple[str, str, str, str, str]:
+    return series.runner, series.workload, series.dataset, series.settings, series.anchor
 
 
 @dataclass(frozen=True)
@@ -218,10 +198,10 @@ class HistoryPage(Page):
 
     @property
     def newest(self) -> Iterator[tuple[SeriesPage, HistorySeries, int, int]]:
-        """Each label's series with most threads, and its changes for the worse and the better."""
+        """Each server's series with most threads, and its changes for the worse and the better."""
         for page in self.pages:
-            for label, series in page.most_threads.items():
-                worse = [change.worse for change in page.changes if page.label(change.series) == label]
+            for server, series in page.most_threads.items():
+                worse = [change.worse for change in page.changes if change.series.server == server]
                 yield page, series, worse.count(True), worse.count(False)
 
 
@@ -280,7 +260,6 @@ def _percent(ratio: float) -> float:
 
 
 def _levels(series: HistorySeries, place: Mapping[str, int]) -> tuple[Point, ...]:
-    """A horizontal line at the median of the runs between two changes."""
     runs = [point.run for point in series.points]
     edges = [0, *(runs.index(change.first_bad) for change in series.changes), len(runs)]
     points: list[Point] = []

@@ -28,13 +28,12 @@ def cell_stem(cell: Cell) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell's name in sentences."""
     return f"{cell.workload}, {figures.threads(cell.threads)}, {cell.server}"
 
 
-def history_page(runner: str, workload: str, dataset: str, settings: str) -> str:
+def history_page(runner: str, workload: str, *identity: str) -> str:
     """The path of a workload's history on a runner, from the site's root; `runner`: its fingerprint."""
-    return f"history/{_unique(workload, (runner, workload, dataset, settings))}.html"
+    return f"history/{_unique(workload, (runner, workload, *identity))}.html"
 
 
 def workload_page(workload: str, dataset: str) -> str:
@@ -44,10 +43,6 @@ def workload_page(workload: str, dataset: str) -> str:
 def runner_page(fingerprint: str) -> str:
     """The path of a runner's page from the site's root."""
     return f"runner-{file_stem(fingerprint)}.html"
-
-
-def server_page(label: str) -> str:
-    return f"server-{file_stem(label)}.html"
 
 
 def _unique(readable: str, identity: Sequence[str]) -> str:

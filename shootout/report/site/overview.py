@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,7 +14,7 @@ from shootout.report.site.answers import AnswerPage
 from shootout.report.site.findings import Failure, Finding
 from shootout.report.site.history import Change, SeriesPage
 from shootout.report.site.page import Page, RunPage
-from shootout.report.site.run import Run, WarningEntry
+from shootout.report.site.run import Run
 
 BRIEFS_MAX = 6  # answers, of which the first page shows something
 COURSES_MAX = 6  # of series over time, on the first page
@@ -35,7 +34,6 @@ class OverviewPage(RunPage):
 
     @cached_property
     def worst(self) -> Finding | None:
-        """The finding to look at first, where two servers are compared; None if nothing regressed."""
         c = next_steps.worst(self.run.comparison) if len(self.run.heads) == 1 else None
         return None if c is None else Finding(self.run, c)
 
@@ -80,15 +78,7 @@ class FrontPage(OverviewPage):
     path = "index.html"
 
 
-class SummaryPage(OverviewPage):
-    """The one page of an old run: each cell's verdict, ratio and throughput."""
-
-    template = "summary"
-
-
 class AllCellsPage(RunPage):
-    """All cells, worst first."""
-
     template = "cells"
     file = "cells.html"
 
@@ -96,13 +86,11 @@ class AllCellsPage(RunPage):
     def data(self) -> str:
         return f"{self.run.folder}/index"
 
-    @cached_property
-    def warnings(self) -> dict[str, list[WarningEntry]]:
-        """The cells' own warnings, by code."""
-        entries: defaultdict[str, list[WarningEntry]] = defaultdict(list)
-        for entry in self.run.warnings_of(self.run.comparison.cells):
-            entries[entry.warning.code].append(entry)
-        return entries
+
+class SummaryPage(AllCellsPage):
+    """The one page of an archived run."""
+
+    file = "index.html"
 
 
 class SettingsPage(RunPage):

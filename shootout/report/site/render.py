@@ -57,13 +57,12 @@ FILTERS: tuple[Callable[..., object], ...] = (
     circumstances.about, circumstances.settings_of, wording.false_alarms,
     figures.setting, circumstances.setting_differences, circumstances.setup,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
-    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    figures.times_range, workload.flush_ms,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
-    findings.Finding, markup.history_rows, markup.href,
+    findings.Finding, markup.href,
     markup.neighbours, markup.num, names.cell_stem, names.run_folder, names.runner_page,
-    names.server_page,
 )  # fmt: skip
 
 
@@ -75,7 +74,6 @@ def compiled() -> None:
 
 
 def renderer() -> Render:
-    """Make the renderer of `templates/`."""
 
     def render(template: str, **values: object) -> str:
         return _environment().get_template(f"{template}.j2").render(values)
@@ -85,7 +83,6 @@ def renderer() -> Render:
 
 @cache
 def _environment() -> Environment:
-    """The environment of `templates/`, which all sites of a process share."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         auto_reload=False,
@@ -101,7 +98,6 @@ def _environment() -> Environment:
         "MEANINGS": wording.MEANINGS,
         "NONE": figures.NONE,
         "ACKNOWLEDGED": next_steps.FILE,
-        "ALONE": wording.ALONE,
         "NOT_VISIBLE": figures.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby, pairwise
@@ -31,15 +30,15 @@ Ratios = dict[str, Interval]  # by server
 class Standing:
     comparison: Comparison  # with `base`
     base: str  # the server that is 1
-    shown: tuple[Series, ...]
+    series: Mapping[str, Series]  # of the servers that are here, by label
 
     @cached_property
     def servers(self) -> tuple[ServerRecord, ...]:
-        """By family, each from its oldest version to its newest."""
-        here = {one.label for one in self.shown}
-        servers = [server for server in self.comparison.header.servers if server.label in here]
+        servers = [server for server in self.comparison.header.servers if server.label in self.series]
         families = [*dict.fromkeys(server.family for server in servers)]
-        return tuple(sorted(servers, key=lambda server: (families.index(server.family), _version(server))))
+        return tuple(
+            sorted(servers, key=lambda server: (families.index(server.family), charts.version(server)))
+        )
 
     @cached_property
     def ratios(self) -> dict[tuple[str, str], dict[int, Ratios]]:
@@ -92,7 +91,6 @@ class Standing:
 
     @property
     def newest(self) -> Iterator[str]:
-        """Say where each family's newest version stands."""
         for family, of in groupby(self.servers, key=lambda server: server.family):
             *_, newest = of
             ratios = [
@@ -111,7 +109,6 @@ class Standing:
 
     @cached_property
     def places(self) -> dict[str, float]:
-        """Each server's place from left to right."""
         families = [server.family for server in self.servers]
         gaps = [0, *(before != family for before, family in pairwise(families))]
         return {
@@ -137,7 +134,6 @@ class Standing:
 
     @property
     def panels(self) -> dict[tuple[str, str], Chart]:
-        """A chart by workload and dataset, all with the same axes."""
         return {key: self._panel(by_threads) for key, by_threads in self.ratios.items()}
 
     def _panel(self, by_threads: dict[int, Ratios]) -> Chart:
@@ -146,11 +142,10 @@ class Standing:
         for one, count in zip(self.others, counts, strict=False):
             points = self._points(by_threads.get(count, {}))
             lines.append(Line(one, tuple((x, ratio.estimate) for x, ratio in points), width=0))
-        series = {one.label: one for one in self.shown}
         for server, ratio in by_threads.get(self.at, {}).items():
             if server in self.places:
                 point, ends = (self.places[server], ratio.estimate), (ratio.low, ratio.high)
-                one = Series(server, 0, series[server].color)
+                one = Series(server, 0, self.series[server].color)
                 lines.append(Line(one, (point,), (ends,), whiskers=True, width=0))
         places = self.places.values()
         return Chart(
@@ -192,10 +187,6 @@ class Standing:
             yield sum(places) / len(places), TITLES.get(family, family)
 
 
-def _version(server: ServerRecord) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", server.version)[:3]))
-
-
 def _short(server: ServerRecord) -> str:
     """A server's name below its family's: its version, mostly."""
     name = server.label.removeprefix(f"{server.family}-")
@@ -203,7 +194,6 @@ def _short(server: ServerRecord) -> str:
 
 
 def _plain(workload: str) -> str:
-    """A workload in a sentence."""
     return workload.removeprefix("oltp_").replace("_", " ")
 
 

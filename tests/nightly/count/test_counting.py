@@ -83,19 +83,21 @@ def test_a_count_that_was_cut_goes_on_with_the_same_values(tmp_path: Path) -> No
         text.replace("starts_min = 1", "starts_min = 2").replace('select"]', 'select", "oltp_read_only"]')
     )
 
-    def measured(cut: bool, earlier: Path | None = None) -> Path:
+    def measured(cut: bool, before: CountDocument | None = None) -> Path:
         def kept(path: Path) -> None:
             if cut:
                 raise KeyboardInterrupt
 
         plan = steps.plan(Selection.read(profile=str(profile), budget="0.01"))
-        return measure.measure(plan, tmp_path, lambda progress: None, earlier=earlier, hold=True, kept=kept)
+        return measure.measure(
+            plan, tmp_path, lambda progress: None, before=before, own=["oltp_point_select"], kept=kept
+        )
 
     with pytest.raises(KeyboardInterrupt):
         measured(cut=True)
     (path,) = COUNTS.find(tmp_path)
     first = COUNTS.read(path)
-    assert measured(cut=False, earlier=path) == path
+    assert measured(cut=False, before=first) == path
     whole = COUNTS.read(path)
     assert (whole.run, whole.seed, whole.started) == (first.run, first.seed, first.started)
     assert {count.start for count in first.counts} == {1}

@@ -205,19 +205,6 @@ def test_intervals_of_cells_and_a_a_cells_rest_on_the_whole_run(heads: int, base
     assert np.median([of_students(cell) for cell in found.aa_controls]) < 0.9
 
 
-def test_a_gate_of_many_blocks_is_narrower_than_one_of_a_single_block() -> None:
-    whole = a_run_of(1, blocks=9)
-    first = whole.header.blocks[0]
-    alone = msgspec.structs.replace(
-        whole,
-        header=msgspec.structs.replace(whole.header, blocks=(first,)),
-        starts=tuple(start for start in whole.starts if start.block == first.key),
-    )
-    one, nine = (compare.compare(document).cells[1] for document in (alone, whole))
-    assert one.per_start == nine.per_start
-    assert of_students(nine) < of_students(one)
-
-
 def test_what_is_judged_is_what_is_shown() -> None:
     document = a_run_of(2, confirming=2)
     policy = document.header.profile.policy

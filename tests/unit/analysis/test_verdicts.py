@@ -211,12 +211,6 @@ def test_an_interval_beyond_the_margin_without_significance_leans() -> None:
     assert floor.cells[1].leaning is None
 
 
-def test_what_another_cell_shows_is_no_floor_of_this_one() -> None:
-    other = an_entry(0.1, threads=8)
-    head = compare.compare(a_document(starts_of(-10)), ledger_entries=[other]).cells[1]
-    assert (head.verdict, head.judged[0].floor) == (Verdict.REGRESSED, None)
-
-
 def test_a_change_that_no_steady_start_confirms_is_no_verdict() -> None:
     again = confirming(starts_of(-10, (-0.3, 0.0, 0.3)))
     head = head_of(a_document(starts_of(-10) + made_unsteady(again, "b", 0, 1, 2)))

@@ -250,19 +250,22 @@ def test_lines_of_another_document_are_not_taken(tmp_path: Path) -> None:
     [
         ("", ": not a run document: no complete line"),
         (GOLDEN[:50], ": not a run document: no complete line"),
-        ("nonsense\n", ":1: not a run document: no format number in its first line"),
-        ("[1]\n", ":1: not a run document: no format number in its first line"),
-        ('{"record":"run"}\n', ":1: not a run document: no format number in its first line"),
+        ("nonsense\n", ": not a run document: JSON is malformed: invalid character (byte 4)"),
+        ("[1]\n", ": not a run document: Expected `object`, got `array`"),
+        (
+            '{"record":"run"}\n',
+            ": not a run document: written in format 1, which only an older shootout reads",
+        ),
         *(
             (
                 HEADER.replace('"format":6', f'"format":{number}'),
-                f": written in format {number}, which only an older shootout reads",
+                f": not a run document: written in format {number}, which only an older shootout reads",
             )
             for number in (-1, 3)
         ),
         (
             HEADER.replace('"format":6', '"format":7'),
-            ": written by a newer shootout (format 7): update shootout to read it",
+            ": not a run document: written by a newer shootout (format 7): update shootout to read it",
         ),
         (HEADER, ":1: changed, or not a line of this document"),
         (
@@ -301,7 +304,7 @@ def test_deep_nesting_is_no_record(tmp_path: Path) -> None:
     path.write_bytes(
         b'{"record":"run","x":' + depth * b"[" + depth * b"]" + b',"digest":"%s"}\n' % (32 * b"0")
     )
-    with pytest.raises(InputError, match=rf"^{path}:1: "):
+    with pytest.raises(InputError, match=rf"^{path}: not a run document: "):
         journal.read(path)
 
 

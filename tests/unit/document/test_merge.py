@@ -238,7 +238,7 @@ def test_what_is_torn_or_foreign_is_named_and_left_out(shards: list[Path], tmp_p
     skipped: list[str] = []
     path = merge.merge([foreign, *shards[:2], torn], tmp_path / "out", skipped.append)
     assert skipped == [
-        f"{foreign}:1: not a run document: no format number in its first line",
+        f"{foreign}: not a run document: written in format 1, which only an older shootout reads",
         f"{torn}:3: changed, or not a line of this document",
     ]
     assert path.read_bytes() == merged(shards[:2], tmp_path / "other").read_bytes()
@@ -411,10 +411,7 @@ def test_shards_beside_the_run_that_they_became_do_not_count_twice(
 
 
 def test_merge_says_what_is_missing(
-    shards: list[Path],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     torn = tmp_path / "torn.jsonl"
@@ -426,9 +423,7 @@ def test_merge_says_what_is_missing(
     missing = [block.cell(HEAD).name for block in BLOCKS[2:]]
     assert f"Not measured, its shard is missing: {', '.join(missing)}\n" in printed.out
     assert f"report        {(tmp_path / 'out' / 'site' / 'index.html').as_uri()}\n" in printed.out
-    assert printed.err.splitlines() == [
-        f"shootout: left out: {torn}: not a run document: no complete line",
-    ]
+    assert printed.err.splitlines() == [f"shootout: left out: {torn}: not a run document: no complete line"]
     alike = saved(tmp_path / "alike", 3, BLOCKS[:1])
     assert cli.main(["merge", str(alike), "--out", "alike"]) == 3
 

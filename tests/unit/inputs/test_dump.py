@@ -222,19 +222,10 @@ def test_what_belongs_to_the_session_is_sent(statement: str, tmp_path: Path) -> 
     ("text", "fault"),
     [
         ("USE a;\nSELECT 1;\nUSE b;\n", "line 3: expected a dump of one database, found another"),
-        (
-            "USE a;\nDROP TABLE IF EXISTS `b`.`t`;\n",
-            "line 2: expected a dump of one database, found another",
-        ),
-        (
-            "SELECT 1;\nsource more.sql\nSELECT 2;",
-            "line 2: .*, found a command of .*: source more.sql",
-        ),
+        ("USE a;\nDROP TABLE IF EXISTS `b`.`t`;\n", "line 2: expected a dump of one database, found another"),
+        ("SELECT 1;\nsource more.sql\nSELECT 2;", "line 2: .*, found a command of .*: source more.sql"),
         ("\\. more.sql", "line 1: .* a command of the mysql client: "),
-        (
-            "SELECT 1;\nmysqldump: Got error: 2013: Lost\n",
-            "line 2: .* is not whole: mysqldump: Got",
-        ),
+        ("SELECT 1;\nmysqldump: Got error: 2013: Lost\n", "line 2: .* is not whole: mysqldump: Got"),
         ("", ": expected a dump, found no statement"),
         ("-- MySQL dump 10.13\n-- Host: x    Database: a\n", ": expected a dump, found no statement"),
         ("USE mysql;\nSELECT 1;", ": expected an application's database, found the server's own, mysql"),
@@ -269,10 +260,7 @@ def test_lines_of_the_client_need_no_delimiter(chunk: int, monkeypatch: pytest.M
         ("CREATE DATABASE /*!32312 IF NOT EXISTS*/ `Küche` /*!40100 DEFAULT CHARACTER SET utf8 */;", "Küche"),
         ("SET NAMES utf8;\nINSERT IGNORE INTO kitchen . pot VALUES (1)", "kitchen"),
         ('CREATE TABLE IF NOT EXISTS "kitchen"."pot" (id INT)', "kitchen"),
-        (
-            "CREATE ALGORITHM=MERGE DEFINER=`a`@`b` SQL SECURITY DEFINER VIEW `kitchen`.`v` AS x",
-            "kitchen",
-        ),
+        ("CREATE ALGORITHM=MERGE DEFINER=`a`@`b` SQL SECURITY DEFINER VIEW `kitchen`.`v` AS x", "kitchen"),
         ("-- Host: localhost    Database: kitchen\r\n-- ----\r\nSELECT 1", "kitchen"),
         ("--\n-- Database: `kitchen`\n--\nSELECT 1", "kitchen"),
         ("-- Host: localhost    Database: \nSELECT 1", ""),
@@ -290,10 +278,7 @@ def test_a_dump_tells_its_databases_name(text: str, name: str, tmp_path: Path) -
     [
         ("INSERT INTO kitchen.pot VALUES (1)", True),
         ("INSERT INTO pot VALUES ('kitchen.pot')", False),
-        (
-            "CREATE TRIGGER a AFTER INSERT ON pot FOR EACH ROW SET @n = (SELECT 1 FROM `kitchen` .pot)",
-            True,
-        ),
+        ("CREATE TRIGGER a AFTER INSERT ON pot FOR EACH ROW SET @n = (SELECT 1 FROM `kitchen` .pot)", True),
         ("CREATE VIEW v AS SELECT 1 FROM the_kitchen.pot JOIN a.kitchen.b", False),
     ],
 )

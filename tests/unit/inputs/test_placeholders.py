@@ -13,16 +13,7 @@ from msgspec.structs import replace
 
 from shootout.inputs import workload
 from shootout.model.plan import DatasetSize, Load
-from shootout.model.program import (
-    Numbers,
-    ProgramColumn,
-    ProgramInteger,
-    ProgramLastName,
-    ProgramLearned,
-    ProgramNuRand,
-    ProgramRangeEnd,
-    ProgramRemote,
-)
+from shootout.model.program import Numbers, ProgramColumn, ProgramLearned
 from shootout.model.workload import (
     Group,
     Integer,
@@ -84,7 +75,7 @@ def test_a_range_may_be_declared_before_its_start() -> None:
     program = compiled(
         a_step("SELECT {end}, {id}"), parameters={"end": RangeEnd(of="id", size=5), "id": RowId()}
     )
-    assert program.parameters == (RowId(), ProgramRangeEnd(of=0, size=5))
+    assert program.parameters == (RowId(), RangeEnd(of=0, size=5))
     assert program.transactions[0].steps[0].statements[0].pieces == ("SELECT ", 1, ", ", 0)
 
 
@@ -98,7 +89,7 @@ def test_sizes_of_the_dataset_are_amounts() -> None:
         parameters={"w": Integer(min=1, max="rows"), "last": RangeEnd(of="w", distance="rows")},
     )
     assert program.transactions[0].steps[0].repeat == 3
-    assert program.parameters == (ProgramInteger(min=1, max=100), ProgramRangeEnd(of=0, size=101))
+    assert program.parameters == (Integer(min=1, max=100), RangeEnd(of=0, size=101))
 
 
 def test_parameters_of_tpcc() -> None:
@@ -116,11 +107,11 @@ def test_parameters_of_tpcc() -> None:
     )
     assert (program.tables, program.rows) == (1, 1)
     assert program.parameters == (
-        ProgramNuRand(a=1023, c=5, min=1, max=3000),
-        ProgramInteger(min=1, max=7, per="transaction"),
-        ProgramNuRand(a=255, c=1, min=0, max=999, per="transaction"),
-        ProgramLastName(of=2, per="transaction"),
-        ProgramRemote(of=1, min=1, max=7, percent=15),
+        NuRand(a=1023, c=5, min=1, max=3000),
+        Integer(min=1, max=7, per="transaction"),
+        NuRand(a=255, c=1, min=0, max=999, per="transaction"),
+        LastName(of=2, per="transaction"),
+        Remote(of=1, min=1, max=7, percent=15),
     )
 
 
@@ -135,8 +126,8 @@ def test_a_group_has_parameters_of_its_own() -> None:
     one, two = program.transactions[0].steps[0].statements
     assert one.pieces == ("SELECT ", 3, "-", 4, "+", 1, " | ", 5, "-", 6, "+", 1)
     assert two.pieces == (*one.pieces, ", ", 0)  # the same throughout the step
-    assert program.parameters[4] == ProgramRangeEnd(of=3, size=5)
-    assert program.parameters[6] == ProgramRangeEnd(of=5, size=5)
+    assert program.parameters[4] == RangeEnd(of=3, size=5)
+    assert program.parameters[6] == RangeEnd(of=5, size=5)
 
 
 def test_options_and_sizes_are_numbers_in_a_statement() -> None:

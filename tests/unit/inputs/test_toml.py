@@ -57,11 +57,7 @@ def test_a_right_file_becomes_its_value(path: Path) -> None:
             PROFILE + "[sampling]\nstarts_mn = 1",
             "sampling: Object contains unknown field `starts_mn`; did you mean 'starts_min'?",
         ),
-        (
-            Profile,
-            PROFILE + "[policy]\nzzz = 1",
-            "policy: Object contains unknown field `zzz`",
-        ),
+        (Profile, PROFILE + "[policy]\nzzz = 1", "policy: Object contains unknown field `zzz`"),
         (Profile, PROFILE + '[sampling]\nstarts_min = "3"', "sampling.starts_min: Expected `int`, got `str`"),
         (Profile, PROFILE + "sampling = 3", "sampling: Expected `object`, got `int`"),
         (Profile, PROFILE.replace("8", "0"), "threads[1]: Expected `int` >= 1"),

@@ -10,15 +10,7 @@ from shootout._engine import Engine
 from shootout.errors import InputError
 from shootout.inputs import workload
 from shootout.model.plan import Dataset, DatasetSize, Load
-from shootout.model.program import (
-    Closed,
-    Open,
-    Program,
-    ProgramInteger,
-    ProgramKind,
-    ProgramRangeEnd,
-    ProgramStatement,
-)
+from shootout.model.program import Closed, Open, Program, ProgramKind, ProgramStatement
 from shootout.model.value import Protocol
 from shootout.model.workload import (
     Check,
@@ -145,7 +137,7 @@ def test_the_parameters_are_sysbenchs() -> None:
     program = workload.compile_program("w", workload.load("oltp_read_write"), DATASET)
     row, k, c, pad, end = program.parameters
     assert row == k == RowId()
-    assert end == ProgramRangeEnd(of=0, size=100)
+    assert end == RangeEnd(of=0, size=100)
     assert isinstance(c, Text)
     assert isinstance(pad, Text)
     assert (c.pattern, len(c.pattern)) == ("-".join(["#" * 11] * 10), 119)
@@ -179,7 +171,7 @@ def test_random_ranges_are_sysbenchs() -> None:
     assert len(set(used)) == 20
     for start, end in zip(used[::2], used[1::2], strict=True):
         assert program.parameters[start] == RowId(own_share=True)
-        assert program.parameters[end] == ProgramRangeEnd(of=start, size=6)  # delta is between them
+        assert program.parameters[end] == RangeEnd(of=start, size=6)  # delta is between them
 
 
 def test_bulk_insert_counts_on_through_its_rows() -> None:
@@ -212,7 +204,7 @@ def test_a_file_of_ones_own(tmp_path: Path) -> None:
     program = workload.compile_program(str(path), workload.load(str(path)), DATASET)
     assert program.distribution == Uniform()
     assert program.transactions[0].weight == 3
-    assert program.parameters == (ProgramInteger(min=-1, max=1),)
+    assert program.parameters == (Integer(min=-1, max=1),)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +253,7 @@ def test_options_fill_in_amounts_and_zero_times_is_not_sent() -> None:
         options={"often": 7, "never": 0, "size": 30},
     )
     assert [step.repeat for step in program.transactions[0].steps] == [7]
-    assert program.parameters[1] == ProgramRangeEnd(of=0, size=30)
+    assert program.parameters[1] == RangeEnd(of=0, size=30)
 
 
 def test_a_parameter_says_how_often() -> None:

@@ -80,11 +80,11 @@ def test_what_has_no_whole_text_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        (b'[{"DIGEST_TEXT": "SELECT ?"}]', "no column COUNT_STAR"),
-        (batch(ROW | {"COUNT_STAR": "many"}), "'many' is no number"),
-        (batch(ROW) + b"SELECT\n", "a row has not the columns"),
-        (b'[1, "DIGEST_TEXT"]', "a row is no object"),
-        (b'[{"DIGEST_TEXT"', "not performance_schema's digests"),
+        (b'[{"DIGEST_TEXT": "SELECT ?"}]', "expected the columns sql_text"),
+        (batch(ROW | {"COUNT_STAR": "many"}), "digests: expected a number, found 'many'"),
+        (batch(ROW) + b"SELECT\n", "a row has 1 columns, expected 6"),
+        (b'[1, "DIGEST_TEXT"]', "JSON without a log"),
+        (b'[{"DIGEST_TEXT"', "cannot be read as an exported log"),
     ],
 )
 def test_other_tables_are_refused(tmp_path: Path, content: bytes, said: str) -> None:

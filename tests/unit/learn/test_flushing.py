@@ -21,11 +21,7 @@ ONCE_A_SECOND = ("innodb_flush_log_at_trx_commit=0", "sync_binlog=1")
             ONCE_A_SECOND,
         ),
         ("v.txt", "| innodb_flush_log_at_trx_commit | 0 |\n| sync_binlog | 1 |\n", ONCE_A_SECOND),
-        (
-            "my.cnf",
-            "[mysqld]\ninnodb-flush-log-at-trx-commit = 0\nsync_binlog=1\nport=1\n",
-            ONCE_A_SECOND,
-        ),
+        ("my.cnf", "[mysqld]\ninnodb-flush-log-at-trx-commit = 0\nsync_binlog=1\nport=1\n", ONCE_A_SECOND),
         ("my.cnf", "[mysqld]\nport = 1\n", ("innodb_flush_log_at_trx_commit=1",)),
         (
             "my.ini",

@@ -70,7 +70,7 @@ def test_a_cut_file_does_not_spoil_the_next(tmp_path: Path) -> None:
         ([SLOW, DIGESTS], "expected one kind of file"),
         ([""], "no statement is in it: it is empty$"),
         (["[1]"], "JSON without a log: expected entries with message"),
-        (["{"], "not the JSON of an exported log"),
+        (["{"], "cannot be read as an exported log"),
         ([SLOW.replace('SELECT "a" FROM t2', "COMMIT")], "no statement is in it"),
     ],
 )

@@ -6,9 +6,9 @@ from msgspec.structs import replace
 
 from shootout.learn.binding import bind
 from shootout.learn.blocks import Block, blocks
+from shootout.learn.places import Statement
 from shootout.learn.ranks import Values
 from shootout.learn.shapes import Learner
-from shootout.learn.statements import Statement
 from shootout.learn.transactions import Builder
 from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.program import Numbers, ProgramColumn
@@ -51,12 +51,7 @@ def built(
         statements.append(Statement(f"s{number}", template, shapes, bound.slots, bound.outputs, labels))
     builder = Builder(statements, learner)
     sequence = LogSequence(
-        statements=tuple(order),
-        count=1,
-        explicit=True,
-        links=links,
-        constants=constants,
-        rows_sent=rows_sent,
+        statements=tuple(order), count=1, explicit=True, links=links, constants=constants, rows_sent=rows_sent
     )
     return builder.transaction(sequence, 1), builder
 

@@ -33,11 +33,6 @@ def test_changes_are_signed_and_as_exact_as_their_interval() -> None:
     assert plain(figures.change(an_interval(1.004, 0.05))) == "0 %"
 
 
-def test_a_time_that_is_none_stays_as_it_is() -> None:
-    assert figures.moment("2026-11-20T02:41:00+00:00") == "20 November 2026, 02:41 UTC"
-    assert figures.moment("<b>soon") == "<b>soon"
-
-
 @pytest.mark.parametrize(
     ("scale", "kind", "expected"),
     [
@@ -80,3 +75,8 @@ def test_a_size_is_shown_in_a_unit_that_does_not_round_it(name: str, value: str,
 def test_long_times_are_in_milliseconds() -> None:
     longer = Interval(estimate=0.00177, low=0.0016, high=0.0019)
     assert plain(figures.difference(longer)) == "+1.77 ms (+1.60 to +1.90)"
+
+
+def test_a_time_that_is_none_stays_as_it_is() -> None:
+    assert figures.moment("2026-11-20T02:41:00+00:00") == "20 November 2026, 02:41 UTC"
+    assert figures.moment("<b>soon") == "<b>soon"

@@ -10,7 +10,7 @@ import pytest
 from msgspec.structs import replace
 
 from shootout import cli
-from shootout.count.commands import count_command
+from shootout.count.evidence import count_command
 from shootout.inputs.options import Selection
 from shootout.model.plan import Build, DatasetSize
 from shootout.model.run import RunHeader
