@@ -174,11 +174,11 @@ def accept(
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
         if far := [each for each in against.cells if each.verdict in changed]:
             raise InputError(
-                f"{wording.far_from_baseline(far)}; nothing is stored\nA baseline of unlike runs is too "
-                "wide to show a loss. --force adds this one; to begin at a new level, delete the file"
+                f"{wording.far_from_baseline(far)}; nothing is stored\nRuns this different make the "
+                "baseline too wide to detect a loss. --force adds this one; for a new level, delete the file"
             )
         if likely := [each for each in against.cells if each.leaning]:
-            warn(f"{wording.far_from_baseline(likely)}; a baseline of unlike runs is too wide to show a loss")
+            warn(f"{wording.far_from_baseline(likely)}; runs this different make a baseline too wide")
     return baselines.accept(folder, baseline.baselines_of_run(comparison, anchor))
 
 

@@ -123,7 +123,7 @@ def _proof(answer: Bisected, path: Path) -> Proof | None:
 
 
 def _timed(folder: Path, last: str) -> tuple[dict[str, Interval], tuple[str, ...]]:
-    """Ratios to the base in the last run, by server, and why `last` is slower, as far as it is explained."""
+    """Each server's ratio to the base in the last run, and why `last` is slower, if that is explained."""
     for run in [*runs(folder).values()][-1:]:
         cells = compare.compare(run).cells
         of_last = [each.cell for each in cells if each.cell.server == last]

@@ -126,7 +126,9 @@ def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each
-    raise InputError(f"{results}: no upgrade of {asked[0]} to {asked[1]} to continue")
+    raise InputError(
+        f"{results}: no upgrade from {asked[0]} to {asked[1]} to continue; leave out --resume to begin one"
+    )
 
 
 CAPABILITY = Upgrade()

@@ -71,7 +71,7 @@ def measure(
 ) -> Path:
     """Count the plan's workloads on its servers; returns the document's file, kept after a few kinds each.
 
-    `before`: a count that was cut short, to go on with if it asked the same. `own`: hold the budget, with the
+    `before`: a count that was cut short, to continue if it asked the same. `own`: hold the budget, with the
     kinds of these workloads, as written, first; what it has no time for in two starts is left out. `kept`
     receives the file each time. `only`: the kinds to count, and those that these need; empty: all.
     Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
@@ -297,7 +297,7 @@ class _Counting:
                     bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
 
     def _shorten_dear(self, kinds: Sequence[Unit], left_s: float, fair_s: float) -> None:
-        """Execute dear kinds once in each start, or leave out what takes longer than is left of this one."""
+        """Execute slow kinds once in each start, or leave out what takes longer than is left of this one."""
         executions = 1 + sum(ROUNDS_IN_HASTE)  # with the one before them
         for unit in kinds:
             once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in self.benches), default=0.0)

@@ -218,7 +218,7 @@ def is_program(statement: bytes) -> bool:
 
 
 def _is_left_out(statement: bytes) -> bool:
-    """Whether it belongs to the server that was dumped, or would go on by itself."""
+    """Whether it belongs to the server that was dumped, or would run by itself."""
     return _LEFT_OUT.match(b" ".join(_words(statement))) is not None
 
 

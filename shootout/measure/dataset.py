@@ -122,7 +122,7 @@ def dumped(dataset: Dataset) -> str:
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
-    """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
+    """Drop the dataset's schema if it exists. Raises MeasureError if it is not shootout's to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 
@@ -385,7 +385,9 @@ class Template(Loaded):
             raise MeasureError(f"{what}: {error.strerror}") from None
         needed = 0 if shared else sum(file.stat().st_blocks * 512 for file in source.rglob("*"))
         if needed > free:
-            raise MeasureError(f"{what}: it needs {needed >> 20} MiB, and {free >> 20} MiB are free")
+            raise MeasureError(
+                f"{what}: it needs {needed >> 20} MiB, and {free >> 20} MiB are free (--data DIR)"
+            )
         for command in (
             ["cp", "-a", "--reflink=auto", str(source), str(target)],
             ["sync", "-f", str(target)],
@@ -433,7 +435,9 @@ def template(
         raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     manifest = cache.manifest(directory)
     if manifest is None:
-        raise MeasureError(f"{directory}: the template changed after it was written")
+        raise MeasureError(
+            f"{directory}: the template has changed since it was written; remove it to load it again"
+        )
     return Template(
         directory=directory,
         checksum=manifest.checksum,

@@ -180,7 +180,7 @@ class Plan:
 
 
 def _encoded(workload: Workload) -> bytes:
-    """Encode a workload; one without statements for sessions as before there were any: series go on."""
+    """Encode a workload; one without statements for sessions as before there were any: series continue."""
     text = msgspec.json.encode(workload)
     return text if workload.session else text.removesuffix(b',"session":[]}') + b"}"
 
@@ -248,7 +248,7 @@ def _servers(
     texts, absent = _present(profile)
     if len(absent) == len(texts):
         raise InputError(
-            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
+            f"profile {selection.profile}: none of its servers is available; expected --servers A,B,…"
         )
     references = tuple(absent.get(text) or reference.parse(text) for text in texts)
     _check_servers(profile, references, remote=selection.remote)
@@ -272,11 +272,11 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
         if not remote and not dsn.parse(server.target).dsn.is_local:
             raise InputError(
                 f"{server.text}: this server is not on this machine, and a run puts full load on it; "
-                "--remote says that it may"
+                "pass --remote to allow it"
             )
         if profile.sampling.stops_idle:
             raise InputError(
-                f"isolation {profile.sampling.isolation}: {server.text} is not ours to stop; "
+                f"isolation {profile.sampling.isolation}: {server.text} is external and cannot be paused; "
                 "expected auto or share"
             )
     if profile.published is not None:
@@ -297,7 +297,7 @@ def _with_settings(
     for name, one in loaded.items():
         for written in one.settings:
             if asked.setdefault(written.partition("=")[0], written) != written:
-                raise InputError(f"workload {name}: another workload of the run has other settings")
+                raise InputError(f"workload {name}: other settings than another workload's; run them apart")
     if not asked:
         return dict(servers)
     layers.combine(profile.settings, "+".join(asked.values()))
@@ -342,7 +342,7 @@ def _workloads(profile: Profile) -> dict[str, str]:
 def _first_port(port: int | None, servers: int) -> int | None:
     last = PORT_MAX - servers + 1
     if port is not None and port > last:
-        raise InputError(f"port {port}: expected a number up to {last}, the last server has one, too")
+        raise InputError(f"port {port}: expected at most {last}, so that every server gets a port")
     return port
 
 

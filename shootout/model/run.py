@@ -19,7 +19,7 @@ COMPARES: Final = "--check-results"
 OTHER_ROWS, NOT_COMPARED = "other-rows", "not-compared"
 
 
-REMARK: Final = "remark"  # warning code of what a capability says of a run before it is measured
+REMARK: Final = "remark"  # warning code of a capability's remark on a run before it is measured
 
 
 class Warning(Value):
@@ -89,7 +89,7 @@ class Runner(Value):
 class SettingRecord(Value):
     """One setting, requested and as the server reports it; None: not requested, or not reported."""
 
-    name: str  # as in settings profiles, or the server's variable if profiles have no name for it
+    name: str  # as in settings files, or the server's variable if these have no name for it
     requested: str | None
     effective: str | None
     differs: bool

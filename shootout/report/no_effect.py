@@ -12,7 +12,7 @@ from shootout.model.verdict import Comparison
 from shootout.settings import differences
 from shootout.settings.setting import normalise, variable
 
-DEFAULTS = "defaults"  # the settings profile that sets nothing
+DEFAULTS = "defaults"  # the settings that set nothing
 _OPTION = re.compile(r"[\w.-]+ *=")
 
 

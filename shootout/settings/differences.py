@@ -42,7 +42,7 @@ def differences(
 ) -> list[VariableDifference]:
     """List what differs between two servers' variables: notable ones first, then by name.
 
-    `requested`: variables that either server's settings profile sets. A renamed variable has its name on the
+    `requested`: variables that either server's settings set. A renamed variable has its name on the
     head. Values that mean the same differ in nothing, such as an empty one and its default.
     """
     notable = {*NOTABLE, *PLANNING, *(name for setting in SETTINGS.values() for name in setting.variables)}

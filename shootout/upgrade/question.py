@@ -73,7 +73,7 @@ def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
     for label, text in zip(earlier.labels, earlier.references, strict=True):
         if not _is_catalogued(text):
             raise InputError(
-                f"{path}: {label} is {text!r}, which is not of the catalogue\nTo start such a program, name "
+                f"{path}: {label} is {text!r}, which is not in the catalogue\nTo start such a program, name "
                 f"both servers: {' '.join(f'{name}=SERVER' for name in earlier.labels)} --again {path}"
             )
     return old, new
@@ -112,7 +112,7 @@ def _copy(source: Path, target: Path) -> None:
         if not target.exists():
             files.replace(target, content)
         elif files.read(target) != content:
-            raise InputError(f"{target}: differs from {source}, which would replace it")
+            raise InputError(f"{target}: differs from {source}, which would replace it; choose another --out")
     except OSError as error:
         raise InputError(f"{source}: cannot be copied: {error.strerror}") from None
 

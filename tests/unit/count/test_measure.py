@@ -161,7 +161,7 @@ def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.M
 
 
 def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
-    """The newest with equal statements, tables, settings and servers goes on."""
+    """The newest with equal statements, tables, settings and servers continues."""
     document = counts.document({"mysql-5.7.22": counts.BASE})
     (server,) = document.servers
     plan: Any = SimpleNamespace(

@@ -533,7 +533,7 @@ def test_only_documents_are_copied(tmp_path: Path) -> None:
 def test_only_users_name_programs(tmp_path: Path) -> None:
     program = f"path:{tmp_path}"
     path = UPGRADES.write(tmp_path, "u", structs.replace(EMPTY, references=(OLD, program)))
-    with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not of the catalogue\n.*{NEW}=SERVER --again"):
+    with pytest.raises(InputError, match=rf"{NEW} is 'path:.* not in the catalogue\n.*{NEW}=SERVER --again"):
         question.servers_again(path, ("", ""))
     with pytest.raises(InputError, match=f"expected {OLD}=SERVER and {NEW}=SERVER, found {NEW} and {OLD}"):
         question.servers_again(path, (NEW, OLD))
