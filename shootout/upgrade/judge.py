@@ -222,7 +222,7 @@ class Findings:
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more or have other plans: the user's, lost, timed, often sent first."""
+        """Workloads with kinds that cost more or have other plans: own, lost, timed, often sent first."""
         if self.counted is None:
             return ()
         costs: Counter[str] = Counter()

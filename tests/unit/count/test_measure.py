@@ -171,6 +171,7 @@ def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
     )  # fmt: skip
     COUNTS.write(tmp_path, document.run, document)
     assert measure.to_continue(plan, tmp_path, print) == document
+    change: dict[str, Any]
     for change in ({"loaded": ()}, {"digests": {}}, {"given": {"--seed": "7"}}, {"servers": {}}):
         with pytest.raises(InputError, match="no count of these statements and servers to continue"):
             measure.to_continue(SimpleNamespace(**vars(plan) | change), tmp_path, print)  # type: ignore[arg-type]
