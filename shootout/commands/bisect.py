@@ -19,7 +19,7 @@ from shootout.capability import Capability
 from shootout.count import instrument as counting
 from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
-from shootout.inputs import acknowledgements, texts
+from shootout.inputs import texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -106,7 +106,7 @@ class Bisect(Capability):
         lost = app.open_regressions(results, args.anchor, request.acknowledged, command.left_out)
         wanted = [each for each in lost if args.regression in ("", each.issue)]
         instruments = (args.instrument,) if args.instrument else (counting.CALLGRIND, None)
-        acknowledged = acknowledgements.load_acknowledged(request.acknowledged)
+        acknowledged = texts.load_acknowledged(request.acknowledged)
         with command.keeping(self, args, acknowledged) as observe:
             ask = partial(_question, link=link)
             budget_min = request.selection.budget or since.BUDGET_MIN

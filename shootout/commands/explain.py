@@ -15,8 +15,8 @@ from shootout.document import journal
 from shootout.errors import Skip, leaving_out
 from shootout.explain import changed_cells, judge, measure, perf
 from shootout.explain.documents import EXPLANATIONS
-from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
+from shootout.inputs.texts import load_acknowledged
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser

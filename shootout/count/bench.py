@@ -266,10 +266,7 @@ class Session:
             self._counter.end()
 
     def plan(self) -> None:
-        """Ask how the server plans each statement; one that it does not log has no plan.
-
-        After the counts: plans are drawn from new statistics.
-        """
+        """Ask how the server plans each statement, after the counts: plans are drawn from new statistics."""
         sent: defaultdict[str, dict[Key, str]] = defaultdict(dict)  # by schema
         prepared: dict[Key, execution_plans.Prepared] = {}
         session: dict[str, tuple[str, ...]] = {}  # by schema

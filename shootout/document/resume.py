@@ -21,10 +21,7 @@ def find(
     skip: Callable[[str], None],
     fits: Callable[[RunHeader], bool] = lambda header: True,
 ) -> RunDocument | None:
-    """Find the newest document of that shard in a folder; `skip` receives why others are left out.
-
-    If its run is complete, an earlier one that fits and was cut short comes first: clocks are wrong at times.
-    """
+    """Find the newest document of a shard; if it is complete, an earlier one that was cut short and fits."""
     found = _newest_first(results, shard, skip)
     newest = next(found, None)
     if newest is None or not is_finished(newest):

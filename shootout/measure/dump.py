@@ -120,5 +120,4 @@ def _cause(error: pymysql.Error, statement: bytes, limit: int) -> str:
 
 
 def _without(mode: bytes, statement: bytes) -> bytes:
-    """The statement without a session mode, and without the comma beside it."""
     return re.sub(rb"\b%b\b\s*,?|,\s*%b\b(?=\s*['\"])" % (mode, mode), b"", statement, flags=re.IGNORECASE)

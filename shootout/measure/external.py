@@ -104,10 +104,7 @@ class ExternalServer:
         return Loaded(checksum=dataset.verify_all(self.server, self.datasets), load_s=load_s, told=told)
 
     def start(self, template: Loaded, home: Path, cpus: Sequence[int]) -> External:
-        """Reconnect, with the datasets as they were loaded; `cpus` have no effect.
-
-        Raises MeasureError if the server is gone or another run uses it.
-        """
+        """Reconnect, with the datasets as they were loaded. Raises MeasureError if the server is gone."""
         self.claim.renew()
         server = self.server.reopen()
         try:
@@ -124,10 +121,7 @@ class ExternalServer:
         return server
 
     def leave(self) -> None:
-        """Drop the schemas; a server that is gone keeps them until the next run there.
-
-        Raises MeasureError if the server refuses.
-        """
+        """Drop the schemas; a server that is gone keeps them until the next run there."""
         self.server.hang_up()  # it may have timed out
         try:
             for tables in self.datasets:

@@ -156,27 +156,19 @@ class Plan:
 
     @property
     def _used(self) -> dict[str, BoundWorkload]:
-        """The workloads of all shards' blocks."""
         return {block.workload: self.workloads[block.workload] for block in self._all_blocks}
 
     @property
     def _all_blocks(self) -> tuple[Block, ...]:
-        """The blocks of all shards."""
         return self.blocks if self.planned is None else self.planned.blocks
 
     def judging(self, cells: Collection[Cell]) -> Plan:
-        """Reduce the plan to these cells and those of the base that they are compared with.
-
-        Raises InputError where none of the cells' servers is here.
-        """
+        """Reduce the plan to these cells and those of the base. Raises InputError if none is here."""
         chosen = self.only(cells).cells
         return self.only({*chosen, *(structs.replace(cell, server=self.base) for cell in chosen)})
 
     def only(self, cells: Collection[Cell]) -> Plan:
-        """Reduce the plan to these cells and the servers they need.
-
-        Raises InputError where none of these servers is here.
-        """
+        """Reduce the plan to these cells and the servers they need. Raises InputError if none is here."""
         needed = {cell.server for cell in cells}
         if needed and needed <= self.absent:
             raise InputError(f"not available here: {', '.join(sorted(needed))}; there is nothing to measure")
@@ -251,7 +243,6 @@ def bind(
 def _servers(
     profile: Profile, selection: Selection, environment: Mapping[str, str], report: Progress
 ) -> tuple[tuple[str, ...], dict[str, PlannedServer]]:
-    """The servers as written, without passwords, and what they are, by label."""
     if not profile.servers:
         raise InputError(f"profile {selection.profile} names no servers; expected --servers A,B,…")
     texts, absent = _present(profile)
@@ -339,7 +330,6 @@ def _check_dumps(datasets: Mapping[str, Dataset], servers: Mapping[str, PlannedS
 
 
 def _workloads(profile: Profile) -> dict[str, str]:
-    """The workloads as written, by name."""
     names: dict[str, str] = {}
     for written in profile.workloads:
         name = workload.name_from(written)
@@ -350,7 +340,6 @@ def _workloads(profile: Profile) -> dict[str, str]:
 
 
 def _first_port(port: int | None, servers: int) -> int | None:
-    """The first server's port, where the last server has one, too."""
     last = PORT_MAX - servers + 1
     if port is not None and port > last:
         raise InputError(f"port {port}: expected at most {last}, so that every server gets a port")

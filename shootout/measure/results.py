@@ -63,10 +63,7 @@ class RowDifference:
 
 
 def checked(plan: Plan, observe: Observe) -> tuple[Plan, list[str]]:
-    """Compare the servers' rows; return the plan with the outcome, for the run document, and that in words.
-
-    Call this from the main thread. Raises InputError for servers that shootout does not start itself.
-    """
+    """Compare the servers' rows; return the plan with the outcome, and that in words. Raises InputError."""
     told: dict[str, list[Warning]] = {}  # of this alone
     try:
         for found in compared(plan, observe):
@@ -100,7 +97,6 @@ def compared(plan: Plan, observe: Observe) -> tuple[RowDifference, ...]:
 
 @contextmanager
 def _started(server: ManagedServer, home: Path, held: ExitStack) -> Iterator[Instance]:
-    """Start the server on a fresh copy of its data, which is discarded."""
     instance = server.start(server.load(held), home, ())
     try:
         yield instance

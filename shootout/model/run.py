@@ -301,7 +301,7 @@ class RunDocument(Value):
 class Progress(Value):
     """The progress of a running measurement, for display."""
 
-    stage: str  # "note", "prepare", "start", "warm-up", "measure", "plans"
+    stage: str  # "note", "prepare", "start", "warm-up", "measure", "plans", "changes"
     detail: str
     block: str = ""
     block_number: int = 0
@@ -310,7 +310,7 @@ class Progress(Value):
     starts: int = 0
     round: int = 0
     rounds: int = 0
-    half_width: float | None = None  # of the block's widest interval so far
+    changes: tuple[str, ...] = ()  # of all cells so far, provisional
     left_s: float | None = None  # estimated time until the run ends
 
 

@@ -42,8 +42,13 @@ def _parts(added: str | None) -> list[str]:
     if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
         return [] if added is None else [added]
     parts: list[str] = []
+    profiles = {file.stem for file in DIRECTORY.glob("*.toml")}
     for text in added.split("+"):
-        if parts and _VARIABLE.match(parts[-1]) and not (_adds(text) or _replaces(text)):
+        if (
+            parts
+            and _VARIABLE.match(parts[-1])
+            and not (_adds(text) or text.startswith(ONLY) or text in profiles)
+        ):
             parts[-1] += f"+{text}"
         else:
             parts.append(text)
@@ -52,10 +57,6 @@ def _parts(added: str | None) -> list[str]:
 
 def _adds(part: str) -> bool:
     return bool(_VARIABLE.match(part)) or (is_file(part) and not part.startswith(ONLY))
-
-
-def _replaces(part: str) -> bool:
-    return part.startswith(ONLY) or part in {file.stem for file in DIRECTORY.glob("*.toml")}
 
 
 def _one_option(text: str) -> SettingsProfile:

@@ -23,6 +23,7 @@ OF_THE_CACHE = (
     "soak --servers mysql-5.7.22 --out {out}",
     "count --base mysql-5.7.22 --head mysql-8.0.12 --out {out}",
     "bisect --over mysql-5.7.22,mysql-8.0.12 --out {out}",
+    "upgrade mysql-5.7.22 mysql-8.0.12 --out {out}",
 )
 OF_RESULTS = (
     "explain --out {shut}",

@@ -134,8 +134,6 @@ class External(Running):
 
     kill = stop
 
-    # --- schemas --------------------------------------------------------------------------------------
-
     def creating(self, schema: str) -> tuple[str, ...]:
         return (
             *super().creating(schema),
@@ -240,7 +238,6 @@ def _code(error: BaseException | None) -> int:
 
 
 def _message(error: pymysql.Error) -> str:
-    """The server's error message, with a hint if TLS is required."""
     message = f"error {error.args[0]}: {error.args[1]}" if len(error.args) == 2 else str(error)
     if _code(error) == SECURE_TRANSPORT_REQUIRED:
         message += "\nThe load engine does not support TLS: use the server's socket (?unix_socket=/PATH)."

@@ -16,10 +16,7 @@ from shootout.servers.sources.fetch.unpack import ArchiveError, Destination, ext
 
 
 def pack(directory: Path, file: Path, commit: str = "") -> None:
-    """Write a tar of the server in `directory`: only the files that it needs, and the commit of its build.
-
-    The same server makes the same bytes. Raises InputError.
-    """
+    """Write a tar of the files that a server needs, with its commit; always the same bytes."""
     if commit and re.fullmatch(layout.HASH, commit) is None:
         raise InputError(f"commit {commit!r}: expected its full hash")
     tree = layout.find(directory.absolute())

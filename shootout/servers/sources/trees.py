@@ -36,10 +36,7 @@ class Tree:
 
     @classmethod
     def inspect(cls, directory: Path, beside: Path | None = None) -> Tree:
-        """Find the server in `directory`; `beside` has libraries for it that the system may lack.
-
-        Raises InputError if there is no server that runs here, MissingLibrariesError if it needs others.
-        """
+        """Find the server in `directory`, with libraries of `beside`. Raises InputError."""
         files = layout.find(directory.absolute())
         launch = libraries.find(files.mysqld, files.top, beside)
         done = libraries.run(files.mysqld, launch, "--no-defaults", "--version")
@@ -116,7 +113,6 @@ class Tree:
 
 
 def _stamp(path: Path) -> tuple[int, ...]:
-    """Read the metadata that changes with a file. Raises InputError."""
     with _readable():
         state = path.stat()
     return state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns
@@ -131,7 +127,6 @@ def _readable() -> Iterator[None]:
 
 
 def _digest(contents: Mapping[str, Path]) -> str:
-    """Hash files and their places by sha256. Raises InputError."""
     whole = hashlib.sha256()
     with _readable():
         for place, path in sorted(contents.items()):

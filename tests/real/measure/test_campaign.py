@@ -16,10 +16,7 @@ from shootout.document import journal
 from shootout.model.run import RunDocument, StartRecord
 from shootout.model.verdict import CellComparison
 from tests.support.runs import SHOOTOUT, Lab, document_in, until
-from tests.unit.measure.test_campaign import (
-    a_plan,
-    rehearsed,
-)
+from tests.unit.measure.test_campaign import a_plan, rehearsed
 
 pytest_plugins = ["tests.support.runs"]
 

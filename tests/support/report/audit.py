@@ -111,7 +111,7 @@ def _counts(run: Run) -> Iterator[str]:
         expected = f"{regressed} of {counted(run.measured, 'cell')}"
         if expected not in headlines.overall(comparison).text:
             yield f"the headline does not say {expected}"
-        if not feeds.badge(comparison).message.endswith(f"{regressed} of {run.measured} regressed"):
+        if not feeds.badge(comparison)[0].endswith(f"{regressed} of {run.measured} regressed"):
             yield f"the badge does not say {regressed} of {run.measured}"
     report = ElementTree.fromstring(junit.write(run_answer.suite(run.document, comparison)))
     failed = {case.get("name") for case in report.iter("testcase") if case.find("failure") is not None}

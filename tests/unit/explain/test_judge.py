@@ -16,7 +16,7 @@ from shootout.explain.functions import Change
 from shootout.model.run import RunDocument, Samples
 from shootout.model.verdict import Interval, StatementTime, Verdict
 from tests.support import builders
-from tests.support.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
+from tests.support.explain.builders import TRANSACTIONS, an_explanation, profiled
 from tests.support.report.compared import plain
 
 EXPLAINED = judge.evaluate(an_explanation(), profiled())
@@ -184,10 +184,6 @@ def test_profiling_that_slows_the_servers_is_said() -> None:
 def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
     hidden = with_samples(lambda samples: {"server_cpu_s": None})
     assert wall_clock.spent(hidden, "base", "head", 0.95) == []
-
-
-def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
-    assert len(EXPLAINED.paths.counts) == STARTS
 
 
 def test_the_cause_is_one_sentence_with_interval_and_share() -> None:

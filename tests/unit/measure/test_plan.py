@@ -166,22 +166,6 @@ def test_every_published_profile_can_be_run_small(name: str) -> None:
     assert len(small.servers) - len(small.absent) >= 2
 
 
-def test_the_showcase_spans_both_families() -> None:
-    made = planned(profile="showcase")
-    assert [label.split(".")[0] for label in made.servers] == ["mysql-5"] * 3 + [
-        "mysql-8", "mysql-9", "mariadb-10", "mariadb-10", "mariadb-11",
-    ]  # fmt: skip
-    assert made.profile.threads == (1, 8, 32)
-
-
-def test_a_workload_file_goes_by_its_name(tmp_path: Path) -> None:
-    mine = tmp_path / "my_reads.toml"
-    mine.write_text((FIXTURES / "workloads" / "oltp_point_select.toml").read_text())
-    made = planned(workloads=f"{mine},oltp_point_select", threads="1")
-    assert [block.workload for block in made.blocks] == ["my_reads", "oltp_point_select"]
-    assert made.workloads["my_reads"].program == made.workloads["oltp_point_select"].program
-
-
 def test_a_workload_says_which_dataset_it_runs_on(tmp_path: Path) -> None:
     steps = '[{ statements = [{ name = "a", sql = "SELECT 1" }] }]'
     profile = tmp_path / "mine.toml"
@@ -225,10 +209,6 @@ def test_own_workloads_have_a_schema_each_and_numbers_only_if_they_read_them(tmp
     assert [dataset.is_loaded for dataset in made["numbered"]] == [False, False, True]
 
 
-def test_seeds_are_new_each_time() -> None:
-    assert len({planned().seed for _ in range(5)}) == 5
-
-
 # --- a part of it ---------------------------------------------------------------------------------
 
 
@@ -260,11 +240,6 @@ def test_the_base_that_is_not_here_is_not_judged_by(tmp_path: Path) -> None:
     (block, _) = made.blocks
     part = made.judging([block.cell(HEAD), block.cell("path:mysql-5.0")])
     assert list(part.servers) == ["path:mysql-5.0", f"{BASE}@defaults", HEAD]
-
-
-def test_all_cells_are_the_whole() -> None:
-    made = planned(seed="1")
-    assert made.only(made.cells) == made.judging(made.cells) == made
 
 
 @pytest.mark.parametrize(

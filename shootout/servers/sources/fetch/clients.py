@@ -31,10 +31,7 @@ def missing(command: str, package: str) -> Lack | None:
 def run(
     command: Sequence[str | Path], cwd: Path | None = None, environment: Mapping[str, str] | None = None
 ) -> tuple[int, str]:
-    """Run a client; returns its exit code and its output, in English.
-
-    Raises MeasureError if it takes longer than TIMEOUT_S.
-    """
+    """Run a client; returns its exit code and its output, in English. Raises MeasureError."""
     with subprocess.Popen(
         command,
         cwd=cwd,
