@@ -51,4 +51,4 @@ def test_the_loss_follows_from_the_noise_of_this_runner(tmp_path: Path) -> None:
     other = structs.replace(entry, run="r2", settings="production")
     ledgers.append(tmp_path / ledgers.FOLDER, runner, [entry, other])
     *_, loss = outset.lines(plan, results=tmp_path)
-    assert loss == "Loss that it can see: 2.5 % in 12 starts, by 1 A/A cell of this runner"
+    assert loss == "Detectable loss: 2.5 % in 12 starts, by 1 A/A cell of this runner"
