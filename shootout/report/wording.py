@@ -156,10 +156,7 @@ def _is_little(part: Cause, c: CellComparison) -> bool:
 
 
 def change_sentence(c: CellComparison) -> str:
-    """Say by how much a cell regressed or improved, and the evidence; empty for other verdicts.
-
-    Every place that names a change says this first.
-    """
+    """Say by how much a cell regressed or improved, and the evidence; empty for other verdicts."""
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return ""
     size, (metric, ratio) = decided_change(c), decisive(c) or ("", None)
@@ -210,10 +207,7 @@ def cause(cause: Cause) -> str:
 
 
 def heads(comparison: Comparison) -> tuple[str, ...]:
-    """The servers compared with a base, in the run's order.
-
-    The run's base is no head, even in a block in which another server stands in for it.
-    """
+    """The servers compared with a base; the run's base is none, even where another stands in for it."""
     compared = [c for c in comparison.cells if c.cell != c.base]
     bases = {c.base.server for c in compared}
     base = next((server.label for server in comparison.header.servers if server.label in bases), None)
