@@ -139,7 +139,7 @@ def _collapsed(document: RunDocument, cell: Cell) -> Said:
 
 
 def _uneven(pair: Pair, effect: stats.Effect, margin: float) -> Said:
-    """A change hidden by trimming, as from a server that stands still in a few slices."""
+    """A change hidden by trimming, as from a server that stalls in a few slices."""
     if len(effect.per_start) < 2:
         return
     base, head = both_steady(pair.base_starts, pair.starts)

@@ -139,7 +139,7 @@ def table(cells: Iterable[CellComparison]) -> Table:
 
 def _row(c: CellComparison, server: str) -> tuple[Field, ...]:
     stands_in = any(warning.code == OTHER_BASE for warning in c.warnings)
-    base, head = (None if of is None else throughput(of.tps.estimate) for of in (c.base_figures, c.figures))
+    base, head = (throughput(of.tps.estimate) if of else None for of in (c.base_figures, c.figures))
     metric, ratio = wording.decisive(c) or (THROUGHPUT, None)
     decided = None if ratio is None else factor(ratio)
     return (

@@ -282,7 +282,7 @@ def test_what_is_not_measured_anew_stays(tmp_path: Path) -> None:
     assert [(cell.threads, cell.runs[-1].run) for cell in stored.cells] == [(4, "r2"), (8, "r1")]
     lines = path.read_text().splitlines()
     assert sum('"threads":' in line for line in lines) == 2  # a line for each cell
-    with pytest.raises(InputError, match=r'server a, flush "2", now "1"; delete the file to begin anew'):
+    with pytest.raises(InputError, match=r'server a, flush "2", now "1"; delete the file to start again'):
         accepted(tmp_path, a_run(10, "r3", flush="1"))
     assert baselines.read(path) == stored
 

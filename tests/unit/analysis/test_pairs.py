@@ -49,7 +49,7 @@ def test_nothing_is_judged_where_no_start_was_steady() -> None:
 
 
 def test_a_standstill_counts() -> None:
-    """A head that stands still in most slices is no less slow for it."""
+    """A head that stalls in most slices is no less slow for it."""
     starts = [
         a_start(n, a_sample("a", (1000,) * 10), a_sample("b", (0,) * 8 + (1000 + n,) * 2))
         for n in range(1, 6)

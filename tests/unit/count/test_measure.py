@@ -153,18 +153,15 @@ def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.M
     monkeypatch.setattr("time.monotonic", lambda: 10.0)
     assert len(measure._next(found.units, 0, 10.0, 5.0)) == 1  # the first, whatever the time
     assert [len(measure._next(found.units, 2, 8.0, ends_s)) for ends_s in (9.0, 10.5, 13.0, 99.0)] == [
-        0,
-        0,
-        3,
-        4,
-    ]
+        0, 0, 3, 4,
+    ]  # fmt: skip
     assert len(measure._next(found.units, 0, 10.0, None)) == len(found.units)
     found._leave_out(found.units[4:], "why")
     assert failed == ["left out: why"] * (len(found.units) - 4)
 
 
 def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
-    """The newest with equal statements, tables, settings and servers goes on."""
+    """The newest with equal statements, tables, settings and servers continues."""
     document = counts.document({"mysql-5.7.22": counts.BASE})
     (server,) = document.servers
     plan: Any = SimpleNamespace(
@@ -174,6 +171,7 @@ def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
     )  # fmt: skip
     COUNTS.write(tmp_path, document.run, document)
     assert measure.to_continue(plan, tmp_path, print) == document
+    change: dict[str, Any]
     for change in ({"loaded": ()}, {"digests": {}}, {"given": {"--seed": "7"}}, {"servers": {}}):
         with pytest.raises(InputError, match="no count of these statements and servers to continue"):
             measure.to_continue(SimpleNamespace(**vars(plan) | change), tmp_path, print)  # type: ignore[arg-type]

@@ -69,6 +69,11 @@ def test_a_size_is_shown_in_a_unit_that_does_not_round_it(name: str, value: str,
     assert figures.setting(value, name) == shown
 
 
+def test_a_file_of_settings_has_its_own_name() -> None:
+    shown = figures.settings("in-memory + /home/me/my.cnf + tmpdir=/var/tmp")
+    assert shown == "in-memory + my.cnf + tmpdir=/var/tmp"
+
+
 def test_long_times_are_in_milliseconds() -> None:
     longer = Interval(estimate=0.00177, low=0.0016, high=0.0019)
     assert plain(figures.difference(longer)) == "+1.77 ms (+1.60 to +1.90)"
