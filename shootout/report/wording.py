@@ -180,7 +180,7 @@ def leading_causes(
 ) -> tuple[str, tuple[str, ...], str]:
     """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
 
-    Explanations come first, after the statement that most of the change is in; without one, the likely
+    Explanations come first, after the kind of statement that explains most; without one, the likely
     causes. All are empty where the evidence is enough.
     """
     if explained := tuple(section.cause for section in sections if section.cause):
