@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -64,6 +64,10 @@ DOTS = (
     "grey band is the margin."
 )
 GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
+MEANS = (
+    "Base and head are means over starts; a change comes from the starts' own changes, so their quotient may "
+    "differ."
+)
 Starts = tuple[tuple[int, Samples], ...]
 
 
@@ -202,22 +206,37 @@ def _metrics(of: Evidence) -> Topic | None:
     said = []
     if detectable is not None:
         said = [f"Four out of five such runs would have flagged a loss of {percents(detectable)} or more."]
+    heads = [_measured(of, each) for each in c.metrics]
+    rows = tuple(map(_metric, c.metrics, heads))
+    printed = [factor(each.ratio) if each.ratio else None for each in c.metrics]
+    quotients = [head / each.base if each.base else 0.0 for each, head in zip(c.metrics, heads, strict=True)]
+    if any(by and str(replace(by, value=q)) != str(by) for by, q in zip(printed, quotients, strict=True)):
+        said.append(MEANS)
     columns = ("metric", "base", "head", "change", "interval", "p")
     caption = "Latencies, and cost per transaction; p is corrected for the number of metrics"
     return Topic(
         "Changes by metric",
         tuple(said),
-        (Table(columns, tuple(map(_metric, c.metrics)), caption, sortable=True),) if c.metrics else (),
+        (Table(columns, rows, caption, sortable=True),) if rows else (),
     )
 
 
-def _metric(each: MetricComparison) -> tuple[Field, ...]:
+def _measured(of: Evidence, metric: MetricComparison) -> float:
+    """The head's mean over starts, which the comparison's estimate is not."""
+    _, starts, figures_ = of.both[-1]
+    source, left_out = metrics.BY_NAME[metric.name].source, figures_.left_out if figures_ else ()
+    values = [source(samples) for start, samples in starts if start not in left_out] if source else []
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else metric.head
+
+
+def _metric(each: MetricComparison, head: float) -> tuple[Field, ...]:
     metric = metrics.BY_NAME[each.name]
     unit, scale = ("µs", 1e6) if each.name == "server_cpu" else UNITS[metric.unit]
     title = f"{metric.title}, background included" if metric.background else metric.title
     judged = None if each.ratio is None else factor(each.ratio)
     return (
-        f"{title}, {unit}" if unit else title, *beside(each.base * scale, each.head * scale, seen=SEEN / 10),
+        f"{title}, {unit}" if unit else title, *beside(each.base * scale, head * scale, seen=SEEN / 10),
         judged, judged and Range(judged), figures.p_value(each.p_value),
     )  # fmt: skip
 
@@ -326,8 +345,10 @@ def _table(of: Evidence, first: str, rows: list[Row], caption: str) -> Table:
 def _costs(of: Evidence) -> Topic | None:
     if of.c.figures is None:
         return None
-    rows = _compared(of, lambda f: {
+    judged = {metric.name for metric in of.c.metrics}
+    rows = _compared(of, lambda f: ({} if "server_cpu" in judged else {
         SERVER_CPU: None if f.server_cpu_s is None else f.server_cpu_s * 1e6,
+    }) | {
         "client CPU, µs": f.client_cpu_s * 1e6,
         "reads": f.reads,
         "writes": f.writes,
