@@ -79,13 +79,9 @@ class Evidence:
     c: CellComparison
 
     @property
-    def cell(self) -> Cell:
-        return self.c.cell
-
-    @property
     def base(self) -> Cell | None:
         """The cell it is compared with; None if it is a base itself."""
-        return None if self.cell == self.c.base or self.c.base not in self.run.cells else self.c.base
+        return None if self.c.cell == self.c.base or self.c.base not in self.run.cells else self.c.base
 
     @cached_property
     def both(self) -> tuple[tuple[Series, Starts, CellFigures | None], ...]:
@@ -93,7 +89,7 @@ class Evidence:
         sides = [(self.base, self.c.base_figures)] if self.base else []
         return tuple(
             (self.run.series[cell.server], self.run.samples(cell), of)
-            for cell, of in (*sides, (self.cell, self.c.figures))
+            for cell, of in (*sides, (self.c.cell, self.c.figures))
         )
 
     @property
@@ -149,12 +145,12 @@ def placed(topics: tuple[Topic, ...]) -> Iterator[tuple[str, Topic]]:
 
 
 def _failure(of: Evidence) -> Topic | None:
-    failures = [(f"Start {failure.start}", failure.reason) for failure in of.run.failures(of.cell)]
+    failures = [(f"Start {failure.start}", failure.reason) for failure in of.run.failures(of.c.cell)]
     if not failures and "\n" in of.c.reason:
         failures = [("Why", of.c.reason)]
     if not failures:
         return None
-    details = tuple(Detail(title, ((of.cell.server, reason),), open=True) for title, reason in failures)
+    details = tuple(Detail(title, ((of.c.cell.server, reason),), open=True) for title, reason in failures)
     return Topic("Failure", details=details)
 
 
@@ -382,7 +378,7 @@ def _counters(of: Evidence) -> Topic | None:
 
 
 def _settings(of: Evidence) -> Topic:
-    here = of.run.servers[of.cell.server]
+    here = of.run.servers[of.c.cell.server]
     base = of.run.servers[of.base.server] if of.base else here
     theirs = {setting.name: setting.effective for setting in base.settings}
     others = [
@@ -399,7 +395,7 @@ def _settings(of: Evidence) -> Topic:
 
 
 def _machine(of: Evidence) -> Topic | None:
-    runner = of.run.document.header.runner_of(of.cell)
+    runner = of.run.document.header.runner_of(of.c.cell)
     if runner is None or len(of.run.machines) == 1:
         return None
     fingerprint = Link(runner.fingerprint, runner_page(runner.fingerprint))
@@ -409,5 +405,5 @@ def _machine(of: Evidence) -> Topic | None:
 def _again(of: Evidence) -> Topic | None:
     if of.c.verdict is Verdict.REGRESSED:
         return None
-    command = commands.measure_again(of.run.document.header, of.c.base.server, of.cell)
+    command = commands.measure_again(of.run.document.header, of.c.base.server, of.c.cell)
     return Topic("Measure it again", commands=(command,))
