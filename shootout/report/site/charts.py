@@ -28,7 +28,7 @@ T = TypeVar("T")
 def looks(runs: Iterable[Sequence[ServerRecord]]) -> dict[str, int]:
     """Number all measured servers of a site; a number has a colour and a pattern. `runs`: the oldest first.
 
-    Those of a run are numbered by family and version, and later runs change no look. Servers of one run have
+    A run numbers its new servers by family and version; later runs change no look. Servers of one run have
     different colours as far as these suffice, grey last.
     """
     found: dict[str, int] = {}
