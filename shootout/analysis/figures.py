@@ -64,7 +64,7 @@ def only(starts: Starts, used: Set[int]) -> Starts:
 def as_compared(figures: CellFigures, compared: Mapping[str, float]) -> CellFigures:
     """The figures with latencies as `compared`: another estimator has other last digits."""
     latencies = {
-        name.replace("latency_", "") + "_s": value
+        f"{name.removeprefix('latency_')}_s": value
         for name, value in compared.items()
         if name.startswith("latency_")
     }
@@ -86,8 +86,8 @@ def server_cpu_s(samples: Sequence[Samples]) -> float | None:
 def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
     """Sum per transaction the counters that were visible in every start: a missing one is not zero."""
     every = [s.counters for s in samples]
-    sums = _sums(every)
-    return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}
+    visible = set.intersection(*map(set, every))
+    return {name: total / transactions for name, total in _sums(every).items() if name in visible}
 
 
 def completed(starts: Starts) -> int:
@@ -114,7 +114,6 @@ def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
 
 
 def _latency(of_starts: tuple[str, ...]) -> Latency:
-    """Latency over all starts, from their merged histograms."""
     all_ = merged(of_starts)
     return Latency(
         count=all_.count,

@@ -41,6 +41,7 @@ from shootout.report import commands, run_answer, wording
 from shootout.report.site import charts
 from shootout.report.site.names import runner_page
 from shootout.report.site.run import Run
+from shootout.settings.differences import called
 
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
@@ -382,12 +383,14 @@ def _settings(of: Evidence) -> Topic:
     base = of.run.servers[of.base.server] if of.base else here
     theirs = {setting.name: setting.effective for setting in base.settings}
     others = [
-        setting.name
+        called(setting.name, here, base)
         for setting in here.settings
         if setting.differs or setting.lacking or theirs.get(setting.name) != setting.effective
     ]
     than = f"the request{' or from the base' if of.base else ''}"
-    said = f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}."
+    said = (
+        f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}: {', '.join(others)}."
+    )
     if not others:
         said = f"All settings are as requested{' and the same as on the base' if of.base else ''}."
     link = Link("All settings side by side", f"{of.run.folder}/settings.html")

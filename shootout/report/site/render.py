@@ -64,7 +64,7 @@ FILTERS: tuple[Callable[..., object], ...] = (
     wording.decisive, figures.duration, figures.factor, wording.first_line, wording.margin,
     figures.memory, figures.moment, figures.p_value, figures.percent, wording.reading, wording.more_minutes,
     circumstances.about, circumstances.settings_of, wording.false_alarms,
-    figures.setting, circumstances.setting_differences, circumstances.setup,
+    figures.setting, figures.settings, circumstances.setting_differences, circumstances.setup,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
     figures.times_range, workload.flush_ms,
 )  # fmt: skip

@@ -163,5 +163,4 @@ def test_each_comparison_has_been_repeated_here_and_its_findings_are_the_runs_ow
     runs = repetitions.runs()
     assert sorted(str(run.header.profile.published) for run in runs) == sorted(NAMES)
     text = repetitions.FINDINGS.read_text("utf-8")
-    for table in repetitions.tables(runs):
-        assert "\n".join(table) in text, "If it is meant: python -m lab.showcase.repetitions"
+    assert "\n".join(repetitions.decided(runs)) in text, "If it is meant: python -m lab.showcase.repetitions"

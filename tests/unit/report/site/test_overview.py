@@ -14,7 +14,7 @@ from shootout.errors import InputError
 from shootout.model.history import ChangePoint
 from shootout.model.run import FailureRecord, RunDocument
 from shootout.model.verdict import Acknowledgement, Verdict
-from shootout.report import commands, judged_runs, next_steps, site
+from shootout.report import judged_runs, next_steps, site
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.overview import Finding, OverviewPage
 from shootout.report.site.run import Run
@@ -30,8 +30,7 @@ from tests.support.report.site.pages import (
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def test_the_overview_is_as_it_was_approved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "LOOKS_FURTHER", "explain")  # wherever that room is
+def test_the_overview_is_as_it_was_approved(tmp_path: Path) -> None:
     index = a_site([builders.a_result()], tmp_path)
     text = index.read_text("utf-8")
     text = "\n".join(line for raw in text.splitlines() if (line := " ".join(raw.split(" ")).strip())) + "\n"

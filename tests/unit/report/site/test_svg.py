@@ -24,7 +24,9 @@ Element = ET.Element
 def a_chart() -> Chart:
     """Throughput of a base and a head at 1, 8 and 32 threads."""
     cells = [c for c in builders.a_comparison().cells if c.cell.workload == "oltp_point_select"]
-    return charts.throughput(cells, (Series(builders.BASE, 0), Series(builders.HEAD, 1)))
+    chart = charts.throughput(cells, (Series(builders.BASE, 0), Series(builders.HEAD, 1)))
+    assert chart
+    return chart
 
 
 def drawn(chart: Chart) -> Element:
