@@ -180,7 +180,6 @@ def _functions(document: CountDocument, workload: str) -> Table:
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
-    """Say which kinds have other plans, more system calls or allocations, or which functions execute more."""
     several = len(heads(comparison)) > 1
     lines = tuple(
         f"{workload}, {kind}{f', {server}' if several else ''}: {'; '.join(texts)}"

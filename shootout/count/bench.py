@@ -301,7 +301,6 @@ class Session:
         stage: str,
         number: int,
     ) -> None:
-        """Do something to every kind that has not failed. A server that has died says why once."""
         bench = self.bench
         for unit in units:
             workload, kind = unit.key
@@ -375,7 +374,6 @@ class Session:
 
     @contextmanager
     def _connected(self, unit: Unit, seed: str) -> Iterator[Send]:
-        """Yields what runs a number of the unit on a new connection."""
         bench, instance = self.bench, self.instance
         bound = bench.plan.workloads[unit.kind.workload]
         schema = Hooks(instance, bound.workload, bound.dataset).schema
@@ -420,7 +418,6 @@ def _connections(instance: Instance) -> int:
 
 
 def _wait_for_rollback(instance: Instance, before: int) -> None:
-    """Until one connection of so many is gone, and with it its locks."""
     ends_s = time.monotonic() + CLOSING_S
     while before and instance.alive() and _connections(instance) >= before and time.monotonic() < ends_s:
         time.sleep(0.05)

@@ -160,7 +160,6 @@ def _ordered(every: Mapping[str, Sequence[Unit]], first: Collection[str] | None)
 
 
 def _chosen(counted: Sequence[Unit], only: Collection[Key]) -> Sequence[Unit]:
-    """A workload's kinds that are wanted, and those that are subtracted from them."""
     parts = {
         unit.key: {(unit.kind.workload, name) for name in (unit.kind.name, *unit.kind.name.split(JOINT))}
         for unit in counted
@@ -322,7 +321,6 @@ def _next(units: Sequence[Unit], at: int, began_s: float, ends_s: float | None) 
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
-    """Do something with a server that has not failed; if it fails now, it is over."""
     if not session.over:
         try:
             work(session)
@@ -380,7 +378,6 @@ def _document(
 
 
 def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocument:
-    """The document with the functions of what was counted last."""
     kinds = {(kind.workload, kind.name): kind for kind in document.kinds}
     names = {name: number for number, name in enumerate(document.functions)}
     profiles = {(each.server, each.workload, each.kind): each for each in document.profiles}

@@ -142,7 +142,6 @@ def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, st
 
 
 def _alike(setting: Setting, base: Mapping[str, str], head: Mapping[str, str]) -> bool:
-    """Whether both servers behave the same; one without its variables may do so anyway."""
     theirs, own = setting.read(base), setting.read(head)
     if theirs is None or own is None:
         value = own if theirs is None else theirs
@@ -176,7 +175,6 @@ def of_records(base: ServerRecord, head: ServerRecord) -> tuple[tuple[str, ...],
 
 
 def _is_absence(name: str, then: SettingRecord | None, now: SettingRecord | None) -> bool:
-    """Whether one server lacks a setting, and behaves as with the other's value anyway."""
     values = [value for value in map(_value, (then, now)) if value is not None]
     return len(values) == 1 and name in SETTINGS and _is_built_in(SETTINGS[name], values[0])
 

@@ -38,7 +38,6 @@ def name_of(run: str, added: str | None = None) -> str:
 
 
 def _parts(added: str | None) -> list[str]:
-    """Split at `+`; within a value it joins only what can be a part."""
     if added is None or os.path.isfile(added):  # noqa: PTH113 (Path's raises an error for a long text)
         return [] if added is None else [added]
     parts: list[str] = []
@@ -60,7 +59,6 @@ def _adds(part: str) -> bool:
 
 
 def _one_option(text: str) -> SettingsProfile:
-    """Make the profile of NAME=VALUE, a variable as my.cnf has it. Raises InputError."""
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:
@@ -69,7 +67,6 @@ def _one_option(text: str) -> SettingsProfile:
 
 
 def _joined(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
-    """Both options; flags of optimizer_switch add to those below, as servers take them."""
     below, above = (
         next((option for option in options if variable(option) == SWITCH), "") for options in (lower, upper)
     )

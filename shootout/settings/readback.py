@@ -102,7 +102,6 @@ def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
 
 
 def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator[SettingRecord]:
-    """Records of all readable settings, of other notable variables, and of those that other servers set."""
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(

@@ -27,7 +27,6 @@ _WITHOUT_POOL = (
 
 
 def _query_cache(values: Sequence[str]) -> str:
-    """The cache's size from its type and size: 0 if it is off."""
     kind, size = (normalise(value) for value in values)
     return "0" if kind == "0" else size
 

@@ -258,7 +258,6 @@ def _plans(found: Findings) -> Topic | None:
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
-    """Say how each plan comes to its rows, or what it does with the tables, if that is what changed."""
     plans = (change.base, change.head)
     said = tuple(map(differing.access, plans))
     if len(set(said)) > 1:

@@ -287,7 +287,6 @@ def _names(text: str, word: str) -> bool:
 
 
 def _quotes(text: str, value: str) -> bool:
-    """Whether a message quotes one of an option's values, which is a word and no switch."""
     return any(
         f"'{word}'" in text
         for word in _modes(value)

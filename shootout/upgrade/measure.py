@@ -217,7 +217,6 @@ class _Session:
     def _count(
         self, plan: Plan, part: Literal["statements", "restoring"], only: Collection[tuple[str, str]] = ()
     ) -> Path:
-        """Count within the part's share, from where a cut left it. Each start is kept."""
         name = getattr(self.document, part)
         before = COUNTS.read(self.results / name) if name else None
         return counting.measure(
@@ -251,7 +250,6 @@ class _Session:
         self._time_settings()
 
     def _time_settings(self) -> None:
-        """Measure a loss in throughput with the old values that act by time, in one block."""
         loss, suspects = judge.read(self.document, self.results).time_suspects
         if loss is None or self.document.timed:
             return
@@ -291,7 +289,6 @@ class _Session:
         return question.settings_file(self.document, self.results, label)
 
     def _workloads(self) -> str:
-        """The user's workload, then those of the profile, the ones whose statements changed most first."""
         chosen = {"workloads": self.document.workloads} if self.document.workloads else {}
         known = [record.written for record in self._plan(PROFILE, **chosen).records]
         changed = judge.read(self.document, self.results).changes_of_workloads
