@@ -119,7 +119,8 @@ def _ratios(folder: Path, base: str, instrument: Callgrind | None) -> dict[str, 
     """Compute each server's ratio to the base in the last document, in the document's order."""
     if instrument is not None:
         documents = [*instrument.counted(folder, base).values()]
-        return {server: count.ratio for each in documents[-1:] for server, count in each.counts.items()}
+        counts = [each for document in documents[-1:] for each in document.counts.values()]
+        return {each.server: each.ratio for each in counts if each.ratio is not None}
     cells = [cell for each in [*runs(folder).values()][-1:] for cell in compare.compare(each).cells]
     return {cell.cell.server: cell.ratio for cell in cells if cell.ratio is not None}
 

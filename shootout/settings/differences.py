@@ -79,9 +79,8 @@ def suspects(
 ) -> list[str]:
     """NAME=VALUE: values that may explain a change, those that the servers themselves point at first.
 
-    Then what only the head has for its plans, and the base's values, those that are known to cost most first.
-    `planned`: plans changed, so what plans depend on comes first. `writes`: the load does; what only writing
-    can feel is left out of one that reads. `head`: its variables; None: only those that differ are known.
+    `planned`: plans changed, so what plans depend on comes next. `writes`: the load does; else what only
+    writing can feel is left out. `head`: its variables; None: only those that differ are known.
     """
     known = [*differences]
     of_base = {each.name: each.base for each in known if each.base is not None}

@@ -43,11 +43,8 @@ def _parts(added: str | None) -> list[str]:
     parts: list[str] = []
     profiles = {file.stem for file in DIRECTORY.glob("*.toml")}
     for text in added.split("+"):
-        if (
-            parts
-            and _VARIABLE.match(parts[-1])
-            and not (_adds(text) or text.startswith(ONLY) or text in profiles)
-        ):
+        is_part = _adds(text) or text.startswith(ONLY) or text in profiles
+        if parts and _VARIABLE.match(parts[-1]) and not is_part:
             parts[-1] += f"+{text}"
         else:
             parts.append(text)
@@ -67,11 +64,10 @@ def _one_option(text: str) -> SettingsProfile:
 
 
 def _joined(lower: dict[str, str], upper: dict[str, str]) -> dict[str, str]:
-    below, above = (
-        next((option for option in options if variable(option) == SWITCH), "") for options in (lower, upper)
-    )
-    if not below or not above:
+    switches = [[option for option in options if variable(option) == SWITCH] for options in (lower, upper)]
+    if not all(switches):
         return lower | upper
+    below, above = (each[0] for each in switches)
     flags = ",".join(value.strip("'\"") for value in (lower[below], upper[above]))
     rest = {option: value for option, value in lower.items() if option != below}
     return rest | upper | {above: flags}

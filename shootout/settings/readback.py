@@ -22,10 +22,8 @@ def compare(
 ) -> tuple[tuple[SettingRecord, ...], tuple[Warning, ...]]:
     """Compare requested settings with the server's variables (empty before it runs).
 
-    Returns a record for each setting and option, and for defaults that may explain differences between
-    servers; and a warning for each that differs or is lacking, and for those that are left out. Options
-    without a variable cannot be checked, but servers refuse unknown options unless they start with
-    `loose-`.
+    Returns a record for each setting and option, and for defaults that may explain differences; and a warning
+    for each that differs, is lacking, or is left out. Options without a variable cannot be checked.
     """
     loose = {
         meant(option, value)[0]

@@ -1,8 +1,7 @@
 """All settings that a profile can name: their meanings, and their options in each version of each family.
 
-A new version, family or setting needs a row here; the first matching row applies. Source: the server's own
-`--verbose --help` for versions in the catalogue (tests/nightly/settings/test_table.py), the manual's change
-history for all others.
+The first matching row applies. Source: the server's own `--verbose --help` for versions in the catalogue
+(tests/nightly/settings/test_table.py), the manual's change history for all others.
 """
 
 from __future__ import annotations

@@ -49,8 +49,7 @@ class Probe:
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
     """Initialise and start an empty server with these options; one that it dies of is left out the next time.
 
-    Only the modes that it lacks are left out of `sql_mode`. A server may ignore what it does not know:
-    `loose`. Call this from the main thread. Raises MeasureError where nothing can be blamed.
+    Of `sql_mode`, only the modes that it lacks. Raises MeasureError where nothing can be blamed.
     """
     given = dict(options)
     refused: dict[str, str] = {}

@@ -1,7 +1,6 @@
 """Answers an upgrade part by part; the document is written after each, so that a cut costs one part.
 
-Settings, the data directory, statements and results need no quiet machine, and come first. Time comes last,
-with the workloads that changed most in their statements first.
+What needs no quiet machine comes first. Time comes last, with the workloads whose statements changed most.
 """
 
 from __future__ import annotations
