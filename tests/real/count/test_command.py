@@ -154,11 +154,3 @@ def test_history_has_a_line_for_each_kind(counted: Counted, lab: Lab) -> None:
     assert done.returncode == 0, done.stderr
     assert ("index_update", "more") in [(each["kind"], each["server"]) for each in json.loads(done.stdout)]
     assert "index_update" in lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results")).stdout
-
-
-def test_a_count_needs_no_page(counted: Counted, lab: Lab, tmp_path: Path) -> None:
-    (tmp_path / "site").touch()
-    done = lab.run(SHOOTOUT, "merge", str(counted.file), "--out", str(tmp_path))
-    assert done.returncode == counted.done.returncode == 1, done.stderr
-    assert done.stderr == f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n"
-    assert "▼ regressed" in done.stdout
