@@ -133,22 +133,6 @@ def test_a_document_is_judged_again(counted: Counted, lab: Lab) -> None:
     assert change["verdict"] == "improved"
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (("--base", BASE, "--head", "dsn:mysql://u@localhost"), "only a program on this machine"),
-        (("--base", BASE), "expected --base REF and --head REF"),
-        ((), "expected --base REF and --head REF"),
-        (("--base", BASE, "--head", "nonsense"), "nonsense"),
-    ],
-)
-def test_bad_input_is_one_message(options: tuple[str, ...], words: str, lab: Lab, tmp_path: Path) -> None:
-    done = lab.run(SHOOTOUT, "count", *options, "--out", str(tmp_path))
-    assert done.returncode == 2
-    assert words in done.stderr
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_history_has_a_line_for_each_kind(counted: Counted, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "history", "--results", str(counted.out / "results"), "--json")
     assert done.returncode == 0, done.stderr

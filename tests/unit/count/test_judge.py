@@ -13,17 +13,12 @@ from shootout.count.values import (
     MIX,
     TRANSACTION,
     CountChange,
-    CountComparison,
     CountFailure,
     KindCount,
 )
 from shootout.errors import InputError
 from shootout.model.verdict import Verdict
 from tests.support.count.builders import BASE, document, times
-
-
-def _exit_code(comparison: CountComparison) -> int:
-    return answer(comparison).exit_code
 
 
 def changes(head: dict[str, list[int]]) -> dict[str, CountChange]:
@@ -46,7 +41,7 @@ def test_verdicts(factor: float, verdict: Verdict, code: int) -> None:
     ratio = found["select"].ratio
     assert ratio is not None
     assert ratio.estimate == pytest.approx(factor, abs=1e-3)
-    assert _exit_code(judge.compare(document({"base": BASE, "head": times(factor)}))) == code
+    assert answer(judge.compare(document({"base": BASE, "head": times(factor)}))).exit_code == code
 
 
 def test_starts_that_disagree_are_inconclusive() -> None:
@@ -123,13 +118,13 @@ def test_a_server_that_crashes_midway_has_failed(workload: str) -> None:
     assert {(each.verdict, each.reason) for each in compared.changes if each.server == "x"} == {
         (Verdict.FAILED, "it crashed")
     }
-    assert _exit_code(compared) == 3
+    assert answer(compared).exit_code == 3
     compared = judge.compare(document({"x": one_start, "head": BASE}, [failure]))
     assert {(each.server, each.verdict, each.reason) for each in compared.changes} == {
         ("x", Verdict.FAILED, "it crashed"),
         ("head", Verdict.UNJUDGED, "its base, x, failed: it crashed"),
     }
-    assert _exit_code(compared) == 3
+    assert answer(compared).exit_code == 3
 
 
 @pytest.mark.parametrize(
@@ -143,18 +138,18 @@ def test_a_refused_kind_costs_only_what_needs_it(lacks: bool, reason: str, of_ba
     missing = [each for each in compared.changes if each.server == "x" and each.ratio is None]
     assert [(each.kind, each.reason) for each in missing] == [("select", reason), (MIX, reason)]
     assert {each.lacks for each in missing} == {lacks}
-    assert _exit_code(compared) == code
+    assert answer(compared).exit_code == code
     compared = judge.compare(document({"x": others, "head": BASE}, [failure]))
     (head,) = (each for each in compared.changes if (each.kind, each.server) == ("select", "head"))
     assert (head.verdict, head.reason) == (Verdict.UNJUDGED, of_base)
-    assert _exit_code(compared) == code
+    assert answer(compared).exit_code == code
 
 
 def test_a_failure_counts_though_enough_starts_are_left() -> None:
     failure = CountFailure(server="head", workload="", reason="it crashed")
     compared = judge.compare(document({"base": BASE, "head": BASE}, [failure]))
     assert Verdict.FAILED not in {each.verdict for each in compared.changes}
-    assert _exit_code(compared) == 3
+    assert answer(compared).exit_code == 3
 
 
 def test_another_base_reverses_the_change() -> None:

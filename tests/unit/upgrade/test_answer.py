@@ -692,19 +692,27 @@ def test_progress_counts_the_budget_down_whatever_a_part_says(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("given", "said"),
     [
-        (["--add-workloads", "{folder}/gone.toml"], "gone.toml: cannot be read: No such file"),
-        (["--workloads", "{folder}/bad.toml"], "bad.toml: the file: Object missing required field"),
-        (["--markdown", "/proc/nothing/a.md"], "/proc/nothing/a.md: cannot be written"),
+        (f"{OLD} {NEW} --add-workloads {{}}/gone.toml", "gone.toml: cannot be read: No such file"),
+        (f"{OLD} {NEW} --workloads {{}}/bad.toml", "bad.toml: the file: Object missing required field"),
+        (f"{OLD} {NEW} --markdown /proc/nothing/a.md", "/proc/nothing/a.md: cannot be written"),
+        (f"dsn:mysql://root@127.0.0.1:1 {NEW}", "expected a server of the catalogue, such as mysql-8.0.33"),
+        (f"{OLD} {NEW} --settings /nowhere/my.cnf", "cannot be read"),
+        (f"{OLD} {NEW} --without tme", "expected some of settings, data"),
+        ("", "expected OLD and NEW, or --again DOC"),
+        ("--again old.json --workloads w", "expected no settings, workloads or count"),
+        ("--again /nowhere/old.json", "/nowhere/old.json: cannot be read"),
+        (f"{OLD} {NEW} --counted /nowhere/count.json", "/nowhere/count.json: cannot be read"),
+        (f"{OLD} {NEW} --resume", f"no upgrade of {OLD} to {NEW} to continue"),
     ],
 )
 def test_a_fault_is_said_before_anything_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], options: list[str], said: str
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], given: str, said: str
 ) -> None:
     (tmp_path / "bad.toml").write_text('title = "a"\n')
-    given = [each.format(folder=tmp_path) for each in options]
-    assert cli.main(["upgrade", OLD, NEW, *given, "--out", str(tmp_path / "out")]) == 2
+    asked = given.format(tmp_path).split()
+    assert cli.main(["upgrade", *asked, "--out", str(tmp_path / "out")]) == 2
     told = capsys.readouterr().err
     assert said in told
     assert len(told.splitlines()) <= 3
