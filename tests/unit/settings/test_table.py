@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from shootout import paths
 from shootout.errors import InputError
 from shootout.model.value import Family, Version
-from shootout.settings import profiles, readback
+from shootout.settings import profiles
 from shootout.settings.profiles import DIRECTORY, SettingsProfile
 from shootout.settings.setting import Scalar, Setting, variable
 from shootout.settings.table import SETTINGS
@@ -112,16 +112,6 @@ def test_what_is_written_is_what_is_read() -> None:
                 if row.options and not row.lacks and name not in ("binary_log", "skip_name_resolve"):
                     variables = {variable(option): text for option, text in row.options_for(value).items()}
                     assert setting.read(variables) == setting.display(value), (name, family, version)
-
-
-@given(units=st.integers(4, 2**20), server=st.sampled_from(SERVERS))
-def test_any_redo_log_is_read_back_as_what_was_asked(units: int, server: tuple[Family, Version]) -> None:
-    asked = units * 2 * 2**20
-    compiled = profiles.compile(SettingsProfile(name="any", settings={"redo_capacity_bytes": asked}), *server)
-    variables = {variable(option): value for option, value in compiled.options.items()}
-    (record,), warnings = readback.compare(compiled, variables)
-    assert record.requested == record.effective == str(asked)
-    assert not warnings
 
 
 some_settings = st.fixed_dictionaries(
