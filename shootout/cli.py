@@ -5,6 +5,7 @@ Only that one is imported, most of what it needs only when it runs: `--version` 
 
 from __future__ import annotations
 
+import argparse
 import signal
 import sys
 import traceback
@@ -73,16 +74,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     args.parser.reject(unknown, given)
                 late.finish()
             with of_places():
-                code: int = args.run(args)
+                code = _run(args, given)
     except (InputError, MeasureError) as error:
         _fail(error)
         return error.exit_code
     except KeyboardInterrupt as interrupt:
-        print("; ".join(["shootout: interrupted", *map(str, interrupt.args)]), file=sys.stderr)
+        print("shootout: interrupted", *interrupt.args, sep="\n", file=sys.stderr)
         return INTERRUPTED
     except Exception:  # a defect: Python's own exit code, 1, would read as "something regressed"
         traceback.print_exc()
         return MeasureError.exit_code
+    return code
+
+
+def _run(args: argparse.Namespace, given: Sequence[str]) -> int:
+    """Run a command; an interruption that says nothing says how to begin again."""
+    args.given = given
+    try:
+        code: int = args.run(args)
+    except KeyboardInterrupt as interrupt:
+        from shootout.report import commands  # noqa: PLC0415 (it imports much)
+
+        raise KeyboardInterrupt(*(interrupt.args or [f"to begin again: {commands.again(given)}"])) from None
     return code
 
 
@@ -114,7 +127,7 @@ def _declare(name: str, parser: Parser) -> None:
             capability.load(name).command(parser)
             return
         module = next(module for module, names in _MODULES.items() if name in names)
-        import_module(f"shootout.commands.{module}").DECLARED[name](parser)
+        getattr(import_module(f"shootout.commands.{module}"), f"declare_{name}")(parser)
 
 
 def _fail(error: Exception) -> None:

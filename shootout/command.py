@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from shootout import parser as arguments_of
 from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.conclusion import Prepared, Request
+from shootout.errors import InputError
 from shootout.inputs.options import (
     ACKNOWLEDGED,
     CHECK_RESULTS,
@@ -33,17 +35,18 @@ from shootout.inputs.options import (
     Selection,
     refuse_gone,
 )
+from shootout.measure import outset as measured
+from shootout.measure.plan import Plan
 from shootout.model.run import Observe
+from shootout.model.verdict import Acknowledgement
 from shootout.parser import Commands, Parser
+from shootout.report import commands
 from shootout.writers import markdown, terminal
 
 # Options of a run that a command with a load of its own takes, too.
 LOADING = (
     "profile", "servers", "workloads", "set", "build", "policy", "seed", "data",
 )  # fmt: skip
-
-
-# --- declaring ------------------------------------------------------------------------------------
 
 
 def declare(parser: Parser, run: Callable[[argparse.Namespace], int]) -> None:
@@ -81,10 +84,7 @@ def below(parser: Parser, heading: str) -> argparse._ActionsContainer:
 
 
 def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = None) -> None:
-    """Declare the options of a run, or those of these names; `profile`: the default.
-
-    Their texts are parsed with the request.
-    """
+    """Declare the options of a run, or those of these names; `profile`: the default."""
     wanted = {option.name for option in MEASURING} if names is None else {*names}
     add_options(parser, (option for option in MEASURING if option.name in wanted), type=str)
     if "set" in wanted:
@@ -92,14 +92,8 @@ def add_measuring(parser: Parser, profile: str, names: Iterable[str] | None = No
     parser.set_defaults(profile=profile)
 
 
-# --- arguments ------------------------------------------------------------------------------------
-
-
 def request(args: argparse.Namespace, **changed: Any) -> Request:
-    """Make the request that options make, parsed by argparse or pytest; `changed` replaces some.
-
-    Raises InputError.
-    """
+    """Make the request that options make; `changed` replaces some. Raises InputError."""
     return Request(
         Selection.from_arguments(args, **changed),
         args.out.resolve(),
@@ -122,7 +116,10 @@ def prepare(args: argparse.Namespace, **changed: str) -> Prepared:
     return app.prepare(request(args, **changed), preparing, left_out)
 
 
-# --- printing -------------------------------------------------------------------------------------
+def outset(plan: Plan, results: Path | None = None, settings: str = "") -> None:
+    """Say within seconds what is compared and for how long, as `lines` of measure.outset does."""
+    for line in measured.lines(plan, preparing, results, settings):
+        print(characters.visible(line), file=sys.stderr)
 
 
 @contextmanager
@@ -130,6 +127,30 @@ def progress() -> Iterator[Observe]:
     """Show progress on standard error; nothing else reaches standard output inside the block."""
     with redirect_stdout(sys.stderr), terminal.Display(Console(stderr=True)) as display:
         yield display.show
+
+
+@contextmanager
+def keeping(
+    which: Capability, args: argparse.Namespace, acknowledged: Sequence[Acknowledgement] = ()
+) -> Iterator[Observe]:
+    """Show progress; an interruption says what is found so far, publishes it, and says how to continue."""
+    out, began_s = args.out.resolve(), time.time()
+    try:
+        with progress() as observe:
+            yield observe
+    except KeyboardInterrupt:
+        said = []
+        with suppress(InputError, KeyboardInterrupt):  # one is enough
+            documents = which.store.find(out / "results") if which.store else ()
+            for path in documents:
+                if path.stat().st_mtime >= began_s:
+                    said = [f"so far: {which.judge(path).headline}"]
+                    if page := app.published(out, acknowledged, left_out):
+                        page = page.parent / which.page(path) if which.folder else page
+                        said.append(f"its page: {page.as_uri()}")
+        resume = hasattr(args, "resume") and bool(said)
+        goes_on = "to continue" if resume else "to begin again"
+        raise KeyboardInterrupt(*said, f"{goes_on}: {commands.again(args.given, resume=resume)}") from None
 
 
 @contextmanager

@@ -96,18 +96,13 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
     confirming = {record.start for record in records if record.confirming}
     names = verdict_metrics(document.header, policy)
     return Pair(
-        cell=aa_cell(block, base),
+        cell=block.cell(f"{base} again"),  # no server has this name
         base=block.cell(base),
         starts=aa_controls,
         base_starts=starts,
         throughput=throughput(starts, aa_controls, policy),
         changes=tuple(_changes(starts, aa_controls, confirming, names, policy)),
     )
-
-
-def aa_cell(block: Block, base: str) -> Cell:
-    """Name the block's A/A cell. No server has its name: it is a second instance of the base."""
-    return block.cell(f"{base} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
@@ -139,21 +134,19 @@ def half_width(starts: Sequence[StartRecord], policy: Policy) -> float:
     """
     if not starts:
         return math.inf
-    return max((_half_width(effect) for effect in _of_heads(starts, policy)), default=0.0)
+    return max((_half_width(effect) for effect in of_heads(starts, policy).values()), default=0.0)
 
 
 def is_narrow(starts: Sequence[StartRecord], policy: Policy, wanted: float) -> bool:
     """Whether each head's interval is as narrow as `wanted`, or as a share of its change."""
-    if not starts:
-        return False
-    effects = _of_heads(starts, policy)
-    return all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
+    effects = of_heads(starts, policy).values()
+    return bool(starts) and all(_half_width(effect) <= max(wanted, _wanted(effect)) for effect in effects)
 
 
 def is_certain(starts: Sequence[StartRecord], policy: Policy, workload: str) -> bool:
     """Whether each head has changed by more than the margin, and is known as well as such a change needs."""
     margin = math.log1p(policy.margin_of(THROUGHPUT, workload))
-    effects = _of_heads(starts, policy) if starts else []
+    effects = of_heads(starts, policy).values()
     return bool(effects) and all(
         effect is not None and abs(effect.estimate) > margin and _half_width(effect) <= _wanted(effect)
         for effect in effects
@@ -164,10 +157,11 @@ def _wanted(effect: stats.Effect | None) -> float:
     return 0.0 if effect is None else OF_CHANGE * abs(effect.estimate)
 
 
-def _of_heads(starts: Sequence[StartRecord], policy: Policy) -> list[stats.Effect | None]:
-    """Each head's change, beside the first server of the newest start."""
-    base, *heads = [of_server(starts, samples.server) for samples in starts[-1].samples] or [{}]
-    return [throughput(base, head, policy) for head in heads]
+def of_heads(starts: Sequence[StartRecord], policy: Policy) -> dict[str, stats.Effect | None]:
+    """Compute each head's change in one block, beside the first server of the newest start."""
+    base, *heads = [samples.server for record in starts[-1:] for samples in record.samples] or [""]
+    theirs = of_server(starts, base)
+    return {head: throughput(theirs, of_server(starts, head), policy) for head in heads}
 
 
 def _half_width(effect: stats.Effect | None) -> float:
@@ -210,8 +204,7 @@ def unsteady(pair: Pair) -> str:
     """Say which servers did not become steady, and in which starts; empty if all did."""
     parts = []
     for server, starts in {pair.base.server: pair.base_starts, pair.cell.server: pair.starts}.items():
-        numbers = [str(start) for start, samples in starts.items() if not samples.steady]
-        if numbers:
+        if numbers := [str(start) for start, samples in starts.items() if not samples.steady]:
             parts.append(f"{server} was not steady in start {', '.join(numbers)}")
     return " and ".join(parts)
 
@@ -259,9 +252,9 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
 
 def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
     """Say why a server that returns more or fewer rows than the base has no result; None if it does not."""
-    first, *others = returned.differing_rows(of_base, of_head) or (None,)
-    if first is None:
+    if not (differing := returned.differing_rows(of_base, of_head)):
         return None
+    first, *others = differing
     more = f", and so do {len(others)} other statements" if others else ""
     return (
         f"it returns other rows than {base}: `{first.kind}` returns or changes {first.head:.4g} rows per "
@@ -270,7 +263,6 @@ def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
 
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
-    """Say why the document has no start of a server in a block, where it did not fail."""
     cell = block.cell(server)
     if document.header.runner_of(cell) is None:
         return "not measured: its shard is missing"

@@ -18,7 +18,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
+    from shootout.report.site.answers import AnswerListPage
 
 
 class Count(Capability):
@@ -45,6 +45,7 @@ class Count(Capability):
             raise InputError("expected --base REF and --head REF, or --servers A,B,…")
         prepared = command.prepare(args, **given)
         plan, results = prepared.plan, prepared.results
+        command.outset(plan)
         before = measure.to_continue(plan, results, command.left_out) if plan.resume else None
         try:
             with command.progress() as observe:
@@ -57,7 +58,7 @@ class Count(Capability):
         """Judge a count; its base is by default its first server."""
         return answer.answer(judge.compare(COUNTS.read(path), base))
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
         """Make the pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
         every = ((each.document.run, answer.answer(each)) for each in counted)

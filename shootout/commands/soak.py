@@ -55,13 +55,8 @@ class Soak(Capability):
 
     def _run(self, args: argparse.Namespace) -> int:
         prepared = command.prepare(args)
-        with command.progress() as observe:
-            try:
-                path = measure.measure(
-                    prepared.plan, prepared.results, 60 * args.minutes, args.turns, observe
-                )
-            except KeyboardInterrupt:
-                raise KeyboardInterrupt("what was measured is kept, and `shootout site` shows it") from None
+        with command.keeping(self, args, prepared.acknowledged) as observe:
+            path = measure.measure(prepared.plan, prepared.results, 60 * args.minutes, args.turns, observe)
         return command.conclude(self, path, prepared, args)
 
     def judge(self, path: Path, base: str | None = None) -> Answer:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -78,14 +77,11 @@ class Upgrade(Capability):
         way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
         written = (UPGRADES.path_of(out / "results", document.upgrade), out / "site", args.markdown, way.data)
         question.require(document, measure.PROFILE, [path for path in written if path])
+        command.outset(question.plan(document, measure.PROFILE), settings=document.settings)
         for said in question.does_not_fit(document, args.without):
             command.warn(said)
-        try:
-            with command.progress() as observe:
-                path = measure.measure(way, document, out, observe, command.preparing)
-        except KeyboardInterrupt:
-            app.published(out, (), command.left_out)
-            raise KeyboardInterrupt(f"to continue: {_again(args)}") from None
+        with command.keeping(self, args) as observe:
+            path = measure.measure(way, document, out, observe, command.preparing)
         judged = self.judge(path)
         if args.markdown is not None:
             files.write(args.markdown, markdown.write(judged))
@@ -100,18 +96,6 @@ class Upgrade(Capability):
         """List all upgrades."""
         for each in UPGRADES.newest_first(results, skip):
             yield each.upgrade, answer.answer(judge.read(each, results))
-
-
-def _again(args: argparse.Namespace) -> str:
-    """The command that goes on with an upgrade, from anywhere."""
-    given: dict[str, object] = {
-        "--settings": args.settings, "--add-workloads": args.workload, "--workloads": args.workloads,
-        "--counted": args.counted, "--data": args.data, "--without": ",".join(args.without),
-        "--budget": f"{args.budget:g}", "--markdown": args.markdown, "--out": args.out,
-    }  # fmt: skip
-    options = [text for flag, value in given.items() if value for text in (flag, str(value))]
-    servers = [args.again and "--again", args.again and str(args.again), args.old, args.new]
-    return shlex.join(["shootout", "upgrade", *filter(None, servers), *options, "--resume"])
 
 
 def _document(args: argparse.Namespace, results: Path) -> UpgradeDocument:
@@ -142,7 +126,9 @@ def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each
-    raise InputError(f"{results}: no upgrade of {asked[0]} to {asked[1]} to continue")
+    raise InputError(
+        f"{results}: no upgrade from {asked[0]} to {asked[1]} to continue; leave out --resume to begin one"
+    )
 
 
 CAPABILITY = Upgrade()

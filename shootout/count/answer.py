@@ -166,10 +166,8 @@ def _functions(document: CountDocument, workload: str) -> Table:
                 costs_of = (Figure(own, places=0), Figure(whole, places=0))
                 rows.append((each.kind, each.server, document.functions[name], *costs_of))
     columns = ("kind", "server", "function", "its own", "with what it calls")
-    return Table(
-        columns, tuple(rows), "Instructions for each statement, by function", sortable=True,
-        folded="Functions with most instructions", page_only=True,
-    )  # fmt: skip
+    caption = "Functions with most instructions for each statement"
+    return Table(columns, tuple(rows), caption, sortable=True, page_only=True)
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
@@ -216,7 +214,7 @@ def _lacking(failures: Sequence[CountFailure]) -> str:
 def _servers(document: CountDocument) -> Topic:
     comments = (f" ({wording.comment(each.comment)})" * bool(each.comment) for each in document.servers)
     facts = [
-        (each.label, f"{each.version}, settings {each.settings_name}{comment}")
+        (each.label, f"{each.version}, settings {figures.settings(each.settings_name)}{comment}")
         for each, comment in zip(document.servers, comments, strict=True)
     ]
     options = ", ".join(f"{name} = {value}" for name, value in document.options.items())

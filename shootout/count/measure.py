@@ -294,7 +294,7 @@ class _Counting:
                     bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
 
     def _shorten_dear(self, kinds: Sequence[Unit], left_s: float, fair_s: float) -> None:
-        """Execute dear kinds once in each start, or leave out what takes longer than is left of this one."""
+        """Execute slow kinds once in each start, or leave out what takes longer than is left of this one."""
         executions = 1 + sum(ROUNDS_IN_HASTE)  # with the one before them
         for unit in kinds:
             once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in self.benches), default=0.0)

@@ -19,7 +19,7 @@ from shootout.model.program import Program, ProgramResult, ProgramStatement, Pro
 STATEMENTS = 50  # in a repetition, at most
 INSTRUCTIONS = 3_000_000  # in a repetition, about
 SIZES = (1, 2, 5, 10, 25, 50)  # of repetitions: so coarse that they seldom depend on what was tried
-WRITES_MIN = 10  # in a repetition: what pages do, which writes come upon, needs many to even out
+WRITES_MIN = 10  # in a repetition: what pages do, which writes find, needs many to even out
 WRITES_INSTRUCTIONS = 100_000_000  # in a repetition, about: one that writes many rows evens out by itself
 PRIMING = 10  # repetitions before anything is counted, as far as they take no more than …
 PRIMING_INSTRUCTIONS = 500_000_000

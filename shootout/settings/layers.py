@@ -59,7 +59,7 @@ def _one_option(text: str) -> SettingsProfile:
     name, _, value = text.partition("=")
     options = placing.checked(f"@{text}", {name.strip(): value.strip()})
     if not options:
-        raise InputError(f"@{text}: {name} places or joins servers, and that shootout does itself")
+        raise InputError(f"@{text}: {name} is managed by shootout and cannot be set")
     return SettingsProfile(name=text, options=options)
 
 

@@ -106,7 +106,7 @@ def load(name_or_file: str) -> SettingsProfile:
             versions={version: placing.checked(file, options) for version, options in found.versions.items()},
             left_out=found.left_out,
         )  # fmt: skip
-    file = toml.find(name_or_file, DIRECTORY, "settings profile")
+    file = toml.find(name_or_file, DIRECTORY, "settings")
     written = toml.load(file, SettingsFile)
     if {POOL, POOL_OF_DATA} <= written.settings.keys():
         raise InputError(f"{file}: settings: buffer_pool_bytes and buffer_pool_of_data exclude each other")
@@ -160,9 +160,9 @@ def compile(
             if name not in profile.lacking:
                 server = f"{family} {'.'.join(map(str, version))}"
                 raise InputError(
-                    f"setting {name} of profile {profile.name}: {server} cannot be given "
+                    f"settings {profile.name}: {name}: {server} cannot be given "
                     f"{setting.display(value)}: {row.lacks}\n"
-                    f'If the profile can do without it, declare it as lacking: [lacking] {name} = "why"'
+                    f'If the settings can do without it, declare it as lacking: [lacking] {name} = "why"'
                 )
             note = "; ".join(filter(None, (row.lacks, profile.lacking[name])))
         options |= written
@@ -197,7 +197,7 @@ def _pool_bytes(profile: SettingsProfile, datasets: Sequence[Dataset]) -> tuple[
     data_bytes = sum(dataset.nominal_bytes for dataset in datasets)
     wanted = share * data_bytes
     if wanted < POOL_MIN_BYTES:
-        where = f"setting buffer_pool_of_data of profile {profile.name}"
+        where = f"settings {profile.name}: buffer_pool_of_data"
         if data_bytes == 0:
             raise InputError(f"{where}: the run has no dataset of known size")
         raise InputError(

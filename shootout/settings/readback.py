@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Mapping, Set
 from shootout.model.run import SettingRecord, Warning
 from shootout.settings.profiles import Compiled, Request
 from shootout.settings.setting import Setting, meant, normalise, variable
-from shootout.settings.table import NOTABLE, SETTINGS
+from shootout.settings.table import NOTABLE, SETTINGS, title
 
 LOG_WARNINGS_MAX = 8  # more would bury all other warnings
 
@@ -116,14 +116,13 @@ def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator
 
 
 def _warning(record: SettingRecord) -> Warning | None:
+    name = title(record.name, record.variables)
     if record.lacking:
         instead = f"; it has {record.effective}" if record.effective is not None else ""
-        text = (
-            f"{record.name}: requested {record.requested}, which this version lacks ({record.note}){instead}."
-        )
+        text = f"{name}: requested {record.requested}, which this version lacks ({record.note}){instead}."
         return Warning(code="settings-lacking", text=text)
     if record.differs:
         has = "nothing" if record.effective is None else record.effective
-        text = f"{record.name}: requested {record.requested}, the server has {has}."
+        text = f"{name}: requested {record.requested}, the server has {has}."
         return Warning(code="settings-differ", text=text)
     return None

@@ -304,3 +304,9 @@ RENAMED = {
     "sql_big_tables": "big_tables", "sql_low_priority_updates": "low_priority_updates",
     "sql_max_join_size": "max_join_size", "tx_read_only": "transaction_read_only",
 }  # fmt: skip
+
+
+def title(name: str, variables: Sequence[str] = ()) -> str:
+    """Name a setting as a server does: by these variables, or by those that it is first known by."""
+    readings = SETTINGS[name].readings if name in SETTINGS else ()
+    return " and ".join(variables or (readings[0].variables if readings else (name,)))

@@ -125,7 +125,7 @@ class Findings:
 
     @cached_property
     def plans(self) -> Mapping[tuple[str, str], PlanChange]:
-        """Those that changed."""
+        """The plans that changed."""
         return {place: change for place, change in self.compared.items() if change.changed}
 
     def plan(self, change: CountChange) -> str:
@@ -222,7 +222,7 @@ class Findings:
         return tuple(fate for fate in self.document.options if fate.told or not is_kept(fate))
 
     def workloads_to_restore(self, kinds_max: float, timed: Collection[str]) -> tuple[str, ...]:
-        """Workloads with kinds that cost more or are replanned: one's own, lost, timed, often sent first."""
+        """Workloads with kinds that cost more or have other plans: own, lost, timed, often sent first."""
         if self.counted is None:
             return ()
         costs: Counter[str] = Counter()

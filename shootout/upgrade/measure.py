@@ -238,7 +238,9 @@ class _Session:
             if minutes < PART_MIN and legs[number].endswith(LARGE):
                 return  # the answer says that it was not tested
             if minutes < PART_MIN:
-                raise InputError(f"the budget of {self.document.budget_min:g} minutes is spent; give it more")
+                raise InputError(
+                    f"the budget of {self.document.budget_min:g} minutes is spent; --budget extends it"
+                )
             plan = self._plan(
                 PROFILE, servers=",".join(f"{self._server(at)}{legs[number]}" for at in (0, 1)),
                 workloads=self._workloads(), budget=f"{minutes:.2f}",

@@ -14,6 +14,7 @@ from shootout.count.documents import COUNTS
 from shootout.document import journal
 from shootout.errors import InputError
 from shootout.inputs.options import Selection
+from shootout.measure.plan import Plan
 from shootout.paths import cache_folder
 from shootout.runner import fitting
 from shootout.servers.sources import catalogue, reference
@@ -72,7 +73,7 @@ def servers_again(path: Path, given: tuple[str, str]) -> tuple[str, str]:
     for label, text in zip(earlier.labels, earlier.references, strict=True):
         if not _is_catalogued(text):
             raise InputError(
-                f"{path}: {label} is {text!r}, which is not of the catalogue\nTo start such a program, name "
+                f"{path}: {label} is {text!r}, which is not in the catalogue\nTo start such a program, name "
                 f"both servers: {' '.join(f'{name}=SERVER' for name in earlier.labels)} --again {path}"
             )
     return old, new
@@ -111,7 +112,7 @@ def _copy(source: Path, target: Path) -> None:
         if not target.exists():
             files.replace(target, content)
         elif files.read(target) != content:
-            raise InputError(f"{target}: differs from {source}, which would replace it")
+            raise InputError(f"{target}: differs from {source}, which would replace it; choose another --out")
     except OSError as error:
         raise InputError(f"{source}: cannot be copied: {error.strerror}") from None
 
@@ -143,13 +144,18 @@ def require(document: UpgradeDocument, profile: str, written: Sequence[Path]) ->
             files.require_writable(path)
     for text in document.references:
         _require_server(text)
-    workloads = [document.workloads] if document.workloads else []
-    if given := ",".join(filter(None, (document.workload, *workloads))):
-        labels, texts = document.labels, document.references
-        servers = ",".join(
-            f"{label}={reference.parse(text).text}" for label, text in zip(labels, texts, strict=True)
-        )
-        steps.plan(Selection.read(profile=profile, servers=servers, workloads=given))
+    if document.workload or document.workloads:
+        plan(document, profile)
+
+
+def plan(document: UpgradeDocument, profile: str) -> Plan:
+    """Plan to measure its servers with its own workloads, if it has any. Raises InputError."""
+    pairs = zip(document.labels, document.references, strict=True)
+    servers = ",".join(f"{label}={reference.parse(text).text}" for label, text in pairs)
+    given = ",".join(filter(None, (document.workload, document.workloads)))
+    chosen = {"workloads": given} if given else {}
+    budget = f"{document.budget_min:g}"
+    return steps.plan(Selection.read(profile=profile, servers=servers, budget=budget, **chosen))
 
 
 def _require_server(text: str) -> None:

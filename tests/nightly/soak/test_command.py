@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import shlex
 import signal
 import time
 from pathlib import Path
@@ -40,23 +40,13 @@ def test_a_server_that_stands_still_is_a_stall_and_an_interruption_loses_nothing
         until(lambda: lines() >= before + 4 or running.process.poll() is not None)
         running.process.send_signal(signal.SIGINT)
         assert running.ended() == 130, running.err.read_text()
-    assert "what was measured is kept" in running.err.read_text()
+    told = running.err.read_text().split("shootout: interrupted\n")[1]
+    (page,) = (tmp_path / "site" / "soaks").glob("2*.html")
+    again = shlex.join(["shootout", *command[1:]])
+    assert told.splitlines()[1:] == [f"its page: {page.as_uri()}", f"to begin again: {again}"]
     (path,) = SOAKS.find(tmp_path / "results")
     document = SOAKS.read(path)
     (curve,) = curves.curves(document.header, document.slices).values()
     assert max(each.lasts_s for each in document.slices) > STOPPED_S - 1
     assert curve.tps.min() < curves.STALL * curve.tps.max()
     assert lab.left() == ([], [])
-
-
-def test_a_soak_needs_no_page(lab: Lab, tmp_path: Path) -> None:
-    (tmp_path / "site").touch()
-    done = lab.run(
-        SHOOTOUT, "soak", "--profile", str(lab.profile), *LOAD, "--servers", BASE,
-        "--minutes", "0.05", "--json", "--out", str(tmp_path),
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    assert f"shootout: left out: {tmp_path}/site: cannot write the site: File exists\n" in done.stderr
-    printed = json.loads(done.stdout)
-    assert SOAKS.read(Path(printed["document"])).slices
-    assert "page" not in printed

@@ -36,7 +36,7 @@ def test_an_upgrade_says_what_changes_and_goes_on_where_it_was_cut(lab: Lab, tmp
     assert document.done == ("settings", "data", "statements", "results"), document.left_out
     assert set(document.left_out) == {"restoring", "time"}
     assert document.data is not None
-    assert not document.data.started  # before 8.0.16, mysql_upgrade has to mend the system tables
+    assert not document.data.started  # before 8.0.16, mysql_upgrade has to repair the system tables
     assert "system tables" in " ".join(document.data.told)
     assert document.results == ()
     (changed, *_) = (change for change in printed["statements"] if change["kind"] == "point_select")

@@ -26,7 +26,7 @@ innodb_log_file_size = 16M
 
 
 def test_an_upgrade_says_what_becomes_of_the_settings_and_what_changes(lab: Lab, tmp_path: Path) -> None:
-    """The nightly test has the other parts, and goes on where it was cut."""
+    """The nightly test has the other parts, and continues where it was cut."""
     cnf, markdown = tmp_path / "my.cnf", tmp_path / "upgrade.md"
     cnf.write_text(CNF)
     asked = (SHOOTOUT, "upgrade", BASE, HEAD, "--settings", str(cnf), "--workloads", "oltp_point_select")

@@ -92,3 +92,10 @@ def test_a_run_goes_on_with_its_keys() -> None:
 def test_a_run_is_judged_with_another_base(header: RunHeader) -> None:
     args = parsed(commands.judge_with_base(header, "a b"))
     assert (args.documents, args.base) == ([f"{header.run}.jsonl"], "a b")
+
+
+def test_a_command_is_repeated_without_passwords() -> None:
+    given = ["soak", "--servers", "a=dsn:mysql://root:s3:c@t@h:1,b=mysql-5.7.22", "--resume"]
+    said = "shootout soak --servers a=dsn:mysql://root@h:1,b=mysql-5.7.22"
+    assert commands.again(given) == said
+    assert commands.again(given, resume=True) == f"{said} --resume"
