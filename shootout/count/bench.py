@@ -109,9 +109,7 @@ class ServerCounts:
     beside: set[str] = field(default_factory=set)  # functions of other threads
     failures: list[CountFailure] = field(default_factory=list)
     costs: dict[Key, int] = field(default_factory=dict)  # instructions of one execution, about
-    seconds: dict[Key, float] = field(
-        default_factory=dict
-    )  # that the first execution of an expensive kind took
+    seconds: dict[Key, float] = field(default_factory=dict)  # of the first execution, if it is expensive
     plans: dict[str, tuple[ExecutionPlan, ...]] = field(default_factory=dict)  # by workload
     once: set[Key] = field(default_factory=set)  # kinds that are executed once in each start
 

@@ -30,9 +30,7 @@ _ALWAYS = re.compile(
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
-_UPGRADE = re.compile(
-    r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE
-)  # the program that repairs system tables
+_UPGRADE = re.compile(r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE)  # it repairs system tables
 _TUPLE = re.compile(r"""\(\d+, (?P<mark>['"])(?P<said>.*)(?P=mark)\)""")  # an error of a client
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
