@@ -40,7 +40,7 @@ _OPTIONS = {  # mount options: the replacement, and why
     ),
 }
 
-# What is examined, if its code does not say it, and its effect on results.
+# The names of checks, where the code is none, and their effect on results.
 _WHAT = {
     "virtual": "virtualisation",
     "cpu-governor": "CPU frequency governor",
