@@ -51,7 +51,7 @@ class Count(Capability):
             with command.progress() as observe:
                 path = measure.measure(plan, results, observe, before=before)
         except KeyboardInterrupt:
-            raise KeyboardInterrupt("whole starts are kept, and --resume goes on") from None
+            raise KeyboardInterrupt("what was counted is kept, and --resume continues") from None
         return command.conclude(self, path, prepared, args)
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
