@@ -222,7 +222,6 @@ class Session:
                 block_number=bench.units.index(unit) + 1,
                 blocks=len(bench.units),
                 start=self.start,
-                starts=bench.plan.profile.sampling.starts_min,
             )
 
             def show(round_: int, rounds: int = 0, progress: Progress = progress) -> None:
