@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from msgspec.structs import replace
 
@@ -22,9 +22,6 @@ from shootout.upgrade import answer, checks, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
 from shootout.writers import markdown
-
-if TYPE_CHECKING:
-    pass
 
 BUDGET = Option(
     "minutes for everything (default: 45)",
