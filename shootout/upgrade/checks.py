@@ -21,6 +21,7 @@ COUNTED_MIN = 20.0  # below, some of the catalogue's statements are left out
 
 def require(document: UpgradeDocument, profile: str, written: Sequence[Path]) -> None:
     """Raise InputError for a server, a workload or a file to write with which parts could only fail."""
+    cache_folder()  # may be out of reach
     for path in written:
         with files.writing(path):
             files.require_writable(path)
