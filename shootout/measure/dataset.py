@@ -394,11 +394,7 @@ def template(
     cache_dir: Path,
     held: ExitStack | None = None,
 ) -> Template:
-    """Take the datasets on one server build from the cache, or load them under these my.cnf options.
-
-    Options that do not affect data files share a template, which stays until `held` is closed. Raises
-    MeasureError if it cannot be made.
-    """
+    """Take the datasets on one server build from the cache, or load them. Raises MeasureError."""
     every = tuple(sorted(set(with_rows(datasets)), key=lambda dataset: dataset.key))
     made_of = [(dataset.key, dataset.seed, _statements(dataset)) for dataset in every]
     facts = (FORMAT, program.digest, sorted(profiles.in_files(options).items()), made_of)
