@@ -1,8 +1,8 @@
 """The site after three years of weekly runs, 78 000 results, in time, memory, page sizes: `make bench-site`.
 
-It measures `site.build` as `shootout site` calls it. The noise is recorded: ratios of single starts
-and samples of the runs in reports/showcase. Old runs are what they are in a real folder: documents that were
-judged when they were measured, of which only the verdicts are read. The newest have their samples.
+It measures `site.build` as `shootout site` calls it, on samples of the runs in reports/showcase. Old runs are
+what they are in a real folder: documents that were judged when they were measured, of which only the verdicts
+are read. The newest have their samples.
 
 Exits with 1 if a limit is exceeded. Needs Chromium, and 300 MB of disk for a while. It works in reports/ and
 removes its files. On ext4 without a journal, wait five minutes before the next run: until then the file
@@ -24,7 +24,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import cache, partial
 from pathlib import Path
@@ -36,13 +35,12 @@ from rich.table import Table
 from lab import browser
 from lab.showcase import record
 from shootout import app
-from shootout.analysis import compare, ledger
-from shootout.analysis.thresholds import RULE
+from shootout.analysis import ledger
 from shootout.document import journal, judgements, ledgers
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Block
 from shootout.model.run import EndRecord, RunDocument, RunHeader, Samples, StartRecord
-from shootout.model.verdict import CellComparison, Comparison, Interval, MetricVerdict, Verdict
+from shootout.model.verdict import CellComparison, Comparison, Interval
 from shootout.paths import REPORTS, ROOT
 
 WEEKS = 156
@@ -53,6 +51,7 @@ WORKLOADS = (
 )  # fmt: skip
 THREADS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 STARTS = 4
+NOISE = 0.01  # by which starts differ, as logarithms
 FIRST = datetime(2023, 11, 25, 2, 41, tzinfo=UTC)
 
 BUILD_S, BUILD_BYTES = 25.0, 10**9
@@ -81,16 +80,15 @@ def _measure(folder: Path, weeks: int) -> int:
     began_s = time.monotonic()
     judging_s = generate(results, weeks)
     print(f"{weeks} runs made in {time.monotonic() - began_s:.0f} s", file=sys.stderr)
-    built = _built(results, out)
+    seconds, memory = _built(results, out)
     sizes = {path: path.stat().st_size for path in out.rglob("*.html")}
     largest = max(sizes, key=lambda path: sizes[path])
-    interactive_s = _interactive(out / "index.html")
     rows = [
-        ("build, s", built.seconds, BUILD_S),
-        ("memory of its largest process, MB", built.bytes / 1e6, BUILD_BYTES / 1e6),
+        ("build, s", seconds, BUILD_S),
+        ("memory of its largest process, MB", memory / 1e6, BUILD_BYTES / 1e6),
         ("judging a new run, s (not in the build)", judging_s, JUDGING_S),
         ("overview, kB of HTML", sizes[out / "index.html"] / 1e3, OVERVIEW_BYTES / 1e3),
-        ("overview interactive, s", interactive_s, INTERACTIVE_S),
+        ("overview interactive, s", _interactive(out / "index.html"), INTERACTIVE_S),
         (f"largest page, kB ({largest.relative_to(out)})", sizes[largest] / 1e3, PAGE_BYTES / 1e3),
     ]
     table = Table("", "measured", "at most", box=None)
@@ -101,19 +99,13 @@ def _measure(folder: Path, weeks: int) -> int:
     return int(any(value > most for _, value, most in rows))
 
 
-@dataclass(frozen=True)
-class Built:
-    seconds: float
-    bytes: int
-
-
-def _built(results: Path, out: Path) -> Built:
-    """Build in a separate process, as the command line does; imports are not counted."""
+def _built(results: Path, out: Path) -> tuple[float, int]:
+    """Seconds and bytes of a build in a separate process, as the command line does; without imports."""
     os.sync()  # otherwise the writeback of earlier files would count, too
     command = [sys.executable, "-m", "benchmarks.site", "--build", str(results), str(out)]
     done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     seconds, kibibytes = done.stdout.split()
-    return Built(float(seconds), int(kibibytes) * 1024)
+    return float(seconds), int(kibibytes) * 1024
 
 
 def _build(results: Path, out: Path) -> int:
@@ -137,58 +129,45 @@ def _interactive(index: Path) -> float:
 # --- three years of runs --------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Recorded:
-    """The recorded data that the runs are generated from."""
-
-    documents: tuple[RunDocument, ...]
-    noise: tuple[float, ...]  # deviations of single starts from their cells' means, as logarithms
-    cell: CellComparison  # a judged cell
-
-
 @cache
-def recorded() -> Recorded:
+def recorded() -> tuple[RunDocument, ...]:
     """Read the showcase's documents."""
-    noise: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
-        documents = tuple(map(journal.read, record.unpacked(Path(folder))))
-    compared = [cell for each in documents for cell in compare.compare(each).cells if cell.ratio]
-    for cell in compared:
-        logs = [math.log(ratio) for ratio in cell.per_start]
-        noise += [value - sum(logs) / len(logs) for value in logs] if len(logs) > 2 else []
-    return Recorded(documents, tuple(noise), compared[-1])
+        return tuple(map(journal.read, record.unpacked(Path(folder))))
 
 
 def generate(results: Path, weeks: int) -> float:
-    """Generate that many runs, the two newest with samples; returns the longest judging time in seconds."""
-    judging_s = 0.0
-    for week in range(weeks):
-        judging_s = max(judging_s, generate_one(results, week, whole=week >= weeks - 2))
+    """Generate that many runs, the newest two with samples; returns the longest judging time in seconds."""
+    results.mkdir(parents=True, exist_ok=True)
+    judging_s, newest = 0.0, weeks - 1
+    for week in (newest, newest - 1):
+        path = _written(results, _header(week), tuple(_starts(_header(week), week)))
+        began_s = time.perf_counter()
+        judged = app.judge_run(path, (), partial(print, file=sys.stderr)).comparison
+        judging_s = max(judging_s, time.perf_counter() - began_s)
+    for week in range(newest - 1):
+        comparison = _earlier(judged, _header(week), week)
+        path = _written(results, comparison.header, ())
+        ledgers.append(results / ledgers.FOLDER, comparison.header.runner.fingerprint, _entries(comparison))
+        judgements.store(path, comparison, ledgers.Ledgers(results))
     return judging_s
 
 
-def generate_one(results: Path, week: int, *, whole: bool) -> float:
-    """Make one run; returns the seconds that judging it took, 0 where its verdicts were made up."""
-    header = _header(week)
+def _written(results: Path, header: RunHeader, starts: tuple[StartRecord, ...]) -> Path:
     path = results / journal.new_name(header.run)
-    results.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(
+        journal.encoded(RunDocument(header=header, starts=starts, failures=(), end=_end(header.seed)))
+    )
+    return path
+
+
+def _end(week: int) -> EndRecord:
     finished = (FIRST + timedelta(weeks=week, hours=6)).isoformat()
-    end = EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
-    starts = tuple(_starts(header, week)) if whole else ()
-    read = RunDocument(header=header, starts=starts, failures=(), end=end)
-    path.write_bytes(journal.encoded(read))
-    if whole:
-        began_s = time.perf_counter()
-        app.judge_run(path, (), partial(print, file=sys.stderr))
-        return time.perf_counter() - began_s
-    comparison = _comparison(header, end, week)
-    ledgers.append(results / ledgers.FOLDER, header.runner.fingerprint, _entries(comparison))
-    judgements.store(path, comparison, ledgers.Ledgers(results))
-    return 0.0
+    return EndRecord(finished=finished, elapsed_s=6 * 3600.0, interrupted=False)
 
 
 def _header(week: int) -> RunHeader:
-    documents = recorded().documents
+    documents = recorded()
     known = {record.label: record for each in documents for record in each.header.servers}
     some = next(iter(known.values()))
     servers = tuple(replace(known.get(label, some), label=label, reference=label) for label in SERVERS)
@@ -210,9 +189,9 @@ def _header(week: int) -> RunHeader:
     )  # fmt: skip
 
 
-def level(block: Block, server: str, week: int) -> float:
+def level(workload: str, threads: int, server: str, week: int) -> float:
     """The logarithm of a server's ratio to the base; some servers become slower at some point."""
-    dice = random.Random(f"{block.key} {server}")
+    dice = random.Random(f"{workload} {threads} {server}")
     own = dice.gauss(-0.08, 0.06)
     changed = dice.random() < 0.15
     since, by = dice.randrange(20, WEEKS), dice.uniform(-0.08, -0.02)
@@ -221,23 +200,28 @@ def level(block: Block, server: str, week: int) -> float:
 
 def _starts(header: RunHeader, week: int) -> Iterator[StartRecord]:
     """Recorded samples with throughput shifted to the server's level."""
-    documents, noise = recorded().documents, recorded().noise
     dice = random.Random(f"starts {week}")
-    pool = [record for each in documents for record in each.starts if len(record.samples) > 1]
+    pool = [record for each in recorded() for record in each.starts if len(record.samples) > 1]
     for block in header.blocks:
         fitting = [record for record in pool if record.block.startswith(block.workload)] or pool
         for start in range(1, STARTS + 1):
             record = dice.choice(fitting)
             base = record.samples[0]
             samples = tuple(
-                _moved(base, server, level(block, server, week) + dice.choice(noise) if number else 0.0)
+                _moved(
+                    base,
+                    server,
+                    level(block.workload, block.threads, server, week) + dice.gauss(0, NOISE)
+                    if number
+                    else 0.0,
+                )
                 for number, server in enumerate(SERVERS)
             )
             rounds = len(base.transactions)
             order = tuple(tuple(dice.sample(range(len(SERVERS)), len(SERVERS))) for _ in range(rounds))
             yield StartRecord(
                 block=block.key, start=start, order=order, samples=samples,
-                aa_control=_moved(base, SERVERS[0], dice.choice(noise)),
+                aa_control=_moved(base, SERVERS[0], dice.gauss(0, NOISE)),
             )  # fmt: skip
 
 
@@ -247,55 +231,22 @@ def _moved(samples: Samples, server: str, by: float) -> Samples:
     return replace(samples, server=server, steady=True, transactions=transactions)
 
 
-def _comparison(header: RunHeader, end: EndRecord, week: int) -> Comparison:
-    """A generated judgement: recorded noise around each server's level, judged by the margin alone."""
+def _earlier(judged: Comparison, header: RunHeader, week: int) -> Comparison:
+    """An earlier week's judgement: noise around each server's level, with the verdicts of `judged`."""
     dice = random.Random(f"comparison {week}")
-    some = recorded().cell
-    cells = []
-    for block in header.blocks:
-        base = replace(
-            some, cell=block.cells[0], base=block.cells[0], verdict=Verdict.UNJUDGED, ratio=None,
-            p_value=None, per_start=(), reason="the base", warnings=(), judged=(),
-        )  # fmt: skip
-        cells.append(base)
-        for cell in block.cells[1:]:
-            cells.append(
-                _cell(replace(some, cell=cell, base=base.cell), level(block, cell.server, week), dice)
-            )
-    aa_controls = []
-    for block in header.blocks:
-        aa_control = replace(block.cells[0], server=f"{SERVERS[0]} again")
-        aa_controls.append(_cell(replace(some, cell=aa_control, base=block.cells[0]), 0.0, dice))
-    return Comparison(
-        rule=RULE,
-        header=header,
-        end=end,
-        policy=header.profile.policy,
-        cells=tuple(cells),
-        aa_controls=tuple(aa_controls),
-    )
 
+    def moved(c: CellComparison) -> CellComparison:
+        if c.ratio is None:
+            return c
+        by = level(c.cell.workload, c.cell.threads, c.cell.server, week) + dice.gauss(0, NOISE)
+        factor = math.exp(by) / c.ratio.estimate
+        low, middle, high = (factor * each for each in (c.ratio.low, c.ratio.estimate, c.ratio.high))
+        per_start = tuple(factor * each for each in c.per_start)
+        return replace(c, ratio=Interval(estimate=middle, low=low, high=high), per_start=per_start)
 
-def _cell(some: CellComparison, at: float, dice: random.Random) -> CellComparison:
-    logs = [at + dice.choice(recorded().noise) for _ in range(STARTS)]
-    mean = sum(logs) / STARTS
-    deviation = math.sqrt(sum((value - mean) ** 2 for value in logs) / (STARTS - 1))
-    half = 3.182 * deviation / math.sqrt(STARTS)
-    ratio = Interval(estimate=math.exp(mean), low=math.exp(mean - half), high=math.exp(mean + half))
-    margin = 0.02
-    if mean < -margin and ratio.high < 1:
-        verdict = Verdict.REGRESSED
-    elif mean > margin and ratio.low > 1:
-        verdict = Verdict.IMPROVED
-    else:
-        verdict = Verdict.INCONCLUSIVE if half > margin else Verdict.EQUIVALENT
-    judged = MetricVerdict(
-        metric="throughput", verdict=verdict, ratio=ratio, p_value=0.01, margin=margin, spread=deviation,
-        floor=None, detectable=0.03, confirmed=None,
-    )  # fmt: skip
     return replace(
-        some, verdict=verdict, ratio=ratio, p_value=0.01, per_start=tuple(map(math.exp, logs)),
-        reason=f"{100 * (ratio.estimate - 1):+.1f} %, in {STARTS} starts", warnings=(), judged=(judged,),
+        judged, header=header, end=_end(week), cells=tuple(map(moved, judged.cells)),
+        aa_controls=tuple(map(moved, judged.aa_controls)),
     )  # fmt: skip
 
 

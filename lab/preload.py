@@ -12,7 +12,6 @@ from typing import NamedTuple
 from shootout.servers.sources import installations, reference
 from shootout.servers.sources.trees import Tree
 
-FUNCTION = "extra_work [extra]"  # as profiles name it
 LIBRARY = "extra.so"
 
 SIZE = "SHOOTOUT_EXTRA"  # names the file that says how much, unless that is compiled in
@@ -24,12 +23,10 @@ SOURCE = r"""
 #include <sys/mman.h>
 #include <sys/socket.h>
 
-struct extra { long pairs, calls, ticks; };
-
 #ifdef PAIRS
-static struct extra own = {PAIRS, 0, 0}, *volatile extra = &own;
+static volatile long own = PAIRS, *pairs = &own;
 #else
-static struct extra *volatile extra;
+static volatile long *pairs;
 #endif
 static ssize_t (*real)(int, void *, size_t, int);
 static __thread ssize_t rest; /* of the command, whose header and body come apart or at once */
@@ -37,21 +34,15 @@ static __thread ssize_t rest; /* of the command, whose header and body come apar
 __attribute__((constructor)) static void begin(void) {
     real = (ssize_t(*)(int, void *, size_t, int))dlsym(RTLD_NEXT, "recv");
 #ifndef PAIRS
-    int file = open(getenv("SHOOTOUT_EXTRA"), O_RDWR);
-    extra = mmap(0, sizeof *extra, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    int file = open(getenv("SHOOTOUT_EXTRA"), O_RDONLY);
+    pairs = mmap(0, sizeof *pairs, PROT_READ, MAP_SHARED, file, 0);
 #endif
 }
 
 long ticks(void) { return __builtin_ia32_rdtsc(); }
 
-__attribute__((noinline)) void extra_work(long pairs) {
-    long left = pairs, began = ticks();
+__attribute__((noinline)) void extra_work(long left) {
     __asm__ volatile("1: dec %0\n jnz 1b" : "+r"(left) : : "cc"); /* two instructions each time */
-    long spent = ticks() - began;
-    if (spent < 20 * pairs) { /* else another thread had the CPU meanwhile */
-        __atomic_fetch_add(&extra->calls, 1, __ATOMIC_RELAXED);
-        __atomic_fetch_add(&extra->ticks, spent, __ATOMIC_RELAXED);
-    }
 }
 
 ssize_t recv(int socket, void *buffer, size_t length, int flags) {
@@ -61,8 +52,8 @@ ssize_t recv(int socket, void *buffer, size_t length, int flags) {
     if (rest <= 0 && got >= 4) {
         unsigned char *header = buffer;
         rest = 4 + header[0] + (header[1] << 8) + (header[2] << 16);
-        if (extra->pairs > 0)
-            extra_work(extra->pairs);
+        if (*pairs > 0)
+            extra_work(*pairs);
     }
     rest -= got;
     return got;
@@ -74,15 +65,6 @@ _PROGRAM = """#!/bin/sh
 export LD_PRELOAD="$(dirname "$0")/../lib/{library}"
 exec {program} "$@"
 """
-
-
-def compiled(folder: Path) -> Path:
-    """Compile the library, which reads the size from a file."""
-    folder.mkdir(parents=True, exist_ok=True)
-    source, library = folder / "extra.c", folder.absolute() / LIBRARY
-    source.write_text(SOURCE, "utf-8")
-    subprocess.run(["cc", *COMPILE, library, source, "-ldl"], check=True)
-    return library
 
 
 def program(server: str, variables: Mapping[str, str] | None = None) -> tuple[str, Path]:
@@ -99,33 +81,28 @@ def program(server: str, variables: Mapping[str, str] | None = None) -> tuple[st
 def tree(folder: Path, server: str) -> Size:
     """Make a server for `path:FOLDER`; returns how much longer it works, which is nothing at first."""
     size = Size(folder.absolute() / "size")
-    (folder / "bin").mkdir(parents=True, exist_ok=True)
-    compiled(folder / "lib")
+    for name in ("bin", "lib"):
+        (folder / name).mkdir(parents=True)
+    source = folder / "lib" / "extra.c"
+    source.write_text(SOURCE, "utf-8")
+    subprocess.run(["cc", *COMPILE, source.with_name(LIBRARY), source, "-ldl"], check=True)
     size.write(0)
     text, share = program(server, {SIZE: str(size.file)})
     (folder / "bin" / "mysqld").write_text(text, "utf-8")
     (folder / "bin" / "mysqld").chmod(0o755)
-    if not (folder / "share").exists():
-        (folder / "share").symlink_to(share)
+    (folder / "share").symlink_to(share)
     return size
 
 
 class Size(NamedTuple):
-    """The file with the pairs of instructions for each command, and what they have taken."""
+    """The file with the pairs of instructions for each command."""
 
     file: Path
 
     def write(self, pairs: int) -> None:
-        """Set the pairs, in running servers, too, and forget what they have taken."""
-        text = b"".join(each.to_bytes(8, "little") for each in (pairs, 0, 0))
+        """Set the pairs, in running servers, too."""
         with self.file.open("r+b" if self.file.exists() else "wb") as file:
-            file.write(text)
-
-    @property
-    def taken_s(self) -> float:
-        """Seconds for each command so far."""
-        _, calls, ticks = (int.from_bytes(self.file.read_bytes()[at : at + 8], "little") for at in (0, 8, 16))
-        return ticks / calls / _ticks_per_s(self.file.parent / "lib" / LIBRARY)
+            file.write(pairs.to_bytes(8, "little"))
 
 
 def pairs(seconds: float, server: Path) -> int:

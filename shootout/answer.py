@@ -8,14 +8,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import compress
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from shootout import figures
 from shootout.chart import Chart, Series
-from shootout.figures import MULTIPLE, NONE, counted, is_multiple
+from shootout.figures import MULTIPLE, NONE, counted
 from shootout.model.verdict import Interval, Verdict
-from shootout.numbers import SPACE, grouped, number, percent_places, significant
+from shootout.numbers import SPACE, number, percent_places, significant
 
 SYMBOLS = {
     Verdict.REGRESSED: "▼",
@@ -66,13 +67,12 @@ class Figure:
     def _end(self, value: float) -> str:
         if self.form == "times":
             return f"×{number(value, self.places)}"
-        if self.form in ("number", "signed"):
-            text = number(value, self.places)
-            return f"+{text}" if self.form == "signed" and value > 0 and text.strip("0.") else text
-        change = 100 * (value - 1)
-        places = self.places if self.places is not None else 1 if abs(change) < 100 else 0
-        rounded = round(change, places)
-        return f"{'+' if rounded > 0 else ''}{grouped(rounded, places) if rounded else '0'}"
+        if self.form == "change":
+            change = 100 * (value - 1)
+            places = self.places if self.places is not None else 1 if abs(change) < 100 else 0
+            return figures.signed_to(round(change, places), places)
+        text = number(value, self.places)
+        return f"+{text}" if self.form == "signed" and value > 0 and text.strip("0.") else text
 
 
 def change(ratio: Interval | float, places: int | None = None) -> Figure:
@@ -85,11 +85,8 @@ def change(ratio: Interval | float, places: int | None = None) -> Figure:
 
 def factor(ratio: Interval | float, places: int | None = None) -> Figure:
     """Show a ratio as a change; as a multiple from 3 on."""
-    if not isinstance(ratio, Interval):
-        return Figure(ratio, form="times") if ratio >= MULTIPLE else change(ratio, places)
-    if not is_multiple(ratio):
-        return change(ratio, places)
-    return Figure(ratio.estimate, form="times", low=ratio.low, high=ratio.high)
+    shown = change(ratio, places)
+    return replace(shown, places=None, form="times") if shown.value >= MULTIPLE else shown
 
 
 def throughput(tps: float) -> Figure:
@@ -103,11 +100,10 @@ def beside(
     """Show two figures with so many digits that their change shows, if it is at least `seen`."""
     if base and head and seen <= abs(head / base - 1) < 0.01:
         digits = max(digits, 2 - math.floor(math.log10(abs(head / base - 1))))
-    return _figure(base, digits), _figure(head, digits)
-
-
-def _figure(value: float | None, digits: int) -> Figure | None:
-    return None if value is None else Figure(value, places=significant(value, digits))
+    of_base, of_head = (
+        None if value is None else Figure(value, places=significant(value, digits)) for value in (base, head)
+    )
+    return of_base, of_head
 
 
 @dataclass(frozen=True)
@@ -116,12 +112,18 @@ class Range:
 
     of: Figure
 
+    def __str__(self) -> str:
+        return self.of.range
+
 
 @dataclass(frozen=True)
 class Whole:
     """A figure with its interval, in one column."""
 
     of: Figure
+
+    def __str__(self) -> str:
+        return self.of.whole
 
 
 @dataclass(frozen=True)
@@ -159,14 +161,7 @@ Field = str | Figure | Range | Whole | Mark | Link | None  # None: there is no f
 
 def text(value: Field) -> str:
     """Return a field of a table in plain text."""
-    match value:
-        case None:
-            return NONE
-        case Range(of):
-            return of.range
-        case Whole(of):
-            return of.whole
-    return str(value)
+    return NONE if value is None else str(value)
 
 
 @dataclass(frozen=True)
@@ -184,10 +179,8 @@ class Table:
     @property
     def numeric(self) -> tuple[bool, ...]:
         """The columns that have figures."""
-        return tuple(
-            any(isinstance(row[place], Figure | Range | Whole) for row in self.rows)
-            for place in range(len(self.columns))
-        )
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.columns)
+        return tuple(any(isinstance(each, Figure | Range | Whole) for each in column) for column in columns)
 
     @property
     def first(self) -> tuple[tuple[Field, ...], ...]:
@@ -203,9 +196,9 @@ class Table:
 
 def filled(table: Table) -> Table:
     """Drop the columns that no row fills."""
-    kept = [place for place in range(len(table.columns)) if any(row[place] is not None for row in table.rows)]
-    rows = tuple(tuple(row[place] for place in kept) for row in table.rows)
-    return replace(table, columns=tuple(table.columns[place] for place in kept), rows=rows)
+    kept = [any(value is not None for value in column) for column in zip(*table.rows, strict=True)]
+    rows = tuple(tuple(compress(row, kept)) for row in table.rows)
+    return replace(table, columns=tuple(compress(table.columns, kept)), rows=rows)
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,12 @@ from msgspec import structs
 from shootout import capability, files, steps
 from shootout.analysis import baseline, claims, history, ledger
 from shootout.conclusion import Conclusion, Prepared, Request
-from shootout.coverage.remarks import remarks
+from shootout.coverage.documents import remarks
 from shootout.document import baselines, ledgers, merge
 from shootout.errors import InputError, Skip, leaving_out
 from shootout.explain import changed_cells, perf
 from shootout.inputs import matrix
-from shootout.inputs.acknowledgements import load_acknowledged
+from shootout.inputs.texts import load_acknowledged
 from shootout.measure import campaign
 from shootout.model.history import Baseline, HistorySeries, Regression
 from shootout.model.plan import Build, Cell, Policy, ServerReference
@@ -171,11 +171,11 @@ def accept(
         changed = (Verdict.REGRESSED, Verdict.IMPROVED)
         if far := [each for each in against.cells if each.verdict in changed]:
             raise InputError(
-                f"{wording.far_from_baseline(far)}; nothing is stored\nA baseline of unlike runs is too "
-                "wide to show a loss. --force adds this one; to begin at a new level, delete the file"
+                f"{wording.far_from_baseline(far)}; nothing is stored\nRuns this different make the "
+                "baseline too wide to detect a loss. --force adds this one; for a new level, delete the file"
             )
         if likely := [each for each in against.cells if each.leaning]:
-            warn(f"{wording.far_from_baseline(likely)}; a baseline of unlike runs is too wide to show a loss")
+            warn(f"{wording.far_from_baseline(likely)}; runs this different make a baseline too wide")
     return baselines.accept(folder, baseline.baselines_of_run(comparison, anchor))
 
 

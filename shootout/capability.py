@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from shootout.document.store import Store
     from shootout.model.verdict import Comparison
     from shootout.parser import Parser
-    from shootout.report.site.page import Listing
+    from shootout.report.site.answers import AnswerListPage
 
 NAMES: tuple[str, ...] = ("upgrade", "explain", "count", "bisect", "learn", "soak", "coverage")
 
@@ -54,17 +54,20 @@ class Capability:
         """List its documents in a folder, the newest first, by id; `runs` are those of the folder."""
         return ()
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
         """Make the pages of its documents in a folder, beside those of these runs; None without any."""
         return self.listed(self.answers(results, runs, skip))
 
-    def listed(self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()) -> Listing | None:
+    def listed(
+        self, answers: Iterable[tuple[str, Answer]], topics: tuple[Topic, ...] = ()
+    ) -> AnswerListPage | None:
         """Make the pages of these answers, by id, and their list; `topics`: below it. None without any."""
         from shootout.report.site import answers as pages  # noqa: PLC0415 (--help needs no pages)
 
         every = tuple(pages.AnswerPage(each, self.title, self.folder, name) for name, each in answers)
-        front = pages.AnswerListPage(self.title, self.about, self.columns, every, topics, folder=self.folder)
-        return pages.listing(front)
+        if not every:
+            return None
+        return pages.AnswerListPage(self.title, self.about, self.columns, every, self.folder, topics)
 
 
 def about(name: str) -> str:

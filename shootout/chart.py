@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 MARKERS = ("circle", "diamond", "square", "triangle-up", "cross", "x", "star", "pentagon")
-DASHES = ("dot", "solid", "dash", "longdash", "dashdot", "solid", "dash", "longdash")
+DASHES = ("dot", "solid", "dash", "longdash", "dashdot")
 NAME_MAX = 60  # characters of a name in a readout
 
 Point = tuple[float, float | None]  # None interrupts the line
@@ -18,11 +18,11 @@ Point = tuple[float, float | None]  # None interrupts the line
 
 @dataclass(frozen=True)
 class Series:
-    """Appearance of one server in all charts of a run; number 0 is the base."""
+    """Appearance of one server in all charts: its number has a colour, a symbol and a pattern."""
 
     label: str
     number: int
-    shade: str = ""  # a colour that overrides the one chosen by number
+    shade: str = ""  # a colour that overrides the number's
 
     @property
     def color(self) -> str:
@@ -35,14 +35,12 @@ class Series:
 
     @property
     def dash(self) -> str:
-        """The line's pattern; servers that share a shade stand side by side, so it tells them apart."""
-        return DASHES[self.number % len(DASHES)]
+        """The line's pattern; it differs between five servers of the same colour."""
+        return DASHES[(self.number + self.number // len(MARKERS)) % len(DASHES)]
 
 
 @dataclass(frozen=True)
 class Axis:
-    """One axis of a chart."""
-
     title: str = ""
     log: bool = False
     from_zero: bool = False
@@ -89,8 +87,6 @@ class Band:
 
 @dataclass(frozen=True)
 class Chart:
-    """A chart and the texts that it shows under the pointer."""
-
     x: Axis
     y: Axis
     lines: tuple[Line, ...]

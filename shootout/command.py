@@ -133,7 +133,7 @@ def progress() -> Iterator[Observe]:
 def keeping(
     which: Capability, args: argparse.Namespace, acknowledged: Sequence[Acknowledgement] = ()
 ) -> Iterator[Observe]:
-    """Show progress; an interruption says what is found so far, publishes it, and says how to go on."""
+    """Show progress; an interruption says what is found so far, publishes it, and says how to continue."""
     out, began_s = args.out.resolve(), time.time()
     try:
         with progress() as observe:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from shootout.model.plan import Dataset
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import Interval
-from shootout.numbers import SPACE, grouped, number, percent_places
+from shootout.numbers import SPACE, number, percent_places
 
 NONE = "\N{EN DASH}"  # no number
 NOT_VISIBLE = "not visible"  # to the machine that measured
@@ -28,13 +28,7 @@ def percent(ratio: float, places: int | None = None) -> str:
     change = (ratio - 1) * 100
     if places is None:
         places = 1 if abs(change) < 100 else 0
-    return _percent(round(change, places), places) if change else f"0{SPACE}%"
-
-
-@lru_cache(4096)  # a site has a hundred thousand changes, with few distinct values
-def _percent(rounded: float, places: int) -> str:
-    sign = "+" if rounded > 0 else ""
-    return f"{sign}{grouped(rounded, places)}{SPACE}%"
+    return f"{signed_to(change, places)}{SPACE}%"
 
 
 def is_multiple(ratio: Interval) -> bool:
@@ -54,8 +48,7 @@ def change_range(ratio: Interval) -> str:
     if is_multiple(ratio):
         return f"×{number(ratio.low)} to ×{number(ratio.high)}"
     places = percent_places(ratio.low, ratio.high)
-    low, high = (signed_to((end - 1) * 100, places) for end in (ratio.low, ratio.high))
-    return f"{low} to {high}{SPACE}%"
+    return " to ".join(signed_to((end - 1) * 100, places) for end in (ratio.low, ratio.high)) + f"{SPACE}%"
 
 
 def factor(ratio: Interval) -> str:
@@ -75,11 +68,6 @@ def times_range(ratio: Interval) -> str:
     return f"{number(ratio.low)} to {number(ratio.high)}"
 
 
-def signed(value: float) -> str:
-    """Format a difference with its sign, to three significant digits."""
-    return number(value) if value <= 0 else f"+{number(value)}"
-
-
 def rounded(value: float) -> str:
     """Format a difference with its sign, without decimals."""
     return signed_to(value, 0)
@@ -94,17 +82,20 @@ def amount(value: float, unit: str) -> str:
     """Format a value in its metric's unit (metrics.Metric); short times in ms or µs."""
     if unit != "s":
         return f"{number(value)}{SPACE}{unit}".rstrip()
-    scale, name = (1e6, "µs") if abs(value) < 1e-3 else (1e3, "ms")
+    scale, name = _short(value)
     return f"{number(value * scale)}{SPACE}{name}"
 
 
 def difference(seconds: Interval) -> str:
     """Format a difference of times with its interval."""
-    scale, unit = (1e6, "µs") if abs(seconds.estimate) < 1e-3 else (1e3, "ms")
-    estimate, low, high = (
-        signed(round(scale * end, 6)) for end in (seconds.estimate, seconds.low, seconds.high)
-    )
+    scale, unit = _short(seconds.estimate)
+    ends = (round(scale * end, 6) for end in (seconds.estimate, seconds.low, seconds.high))
+    estimate, low, high = (f"{'+' if end > 0 else ''}{number(end)}" for end in ends)
     return f"{estimate}{SPACE}{unit} ({low} to {high})"
+
+
+def _short(seconds: float) -> tuple[float, str]:
+    return (1e6, "µs") if abs(seconds) < 1e-3 else (1e3, "ms")
 
 
 @lru_cache(1024)  # all history pages list the same runs

@@ -37,7 +37,7 @@ def replace(path: Path, content: bytes) -> None:
 
 
 def opened(path: Path, largest: float = _UNPACKED_MAX) -> BinaryIO:
-    """Open a regular file of at most so many bytes. Raises OSError, for a pipe at once."""
+    """Open a regular file of at most so many bytes. Raises OSError, at once for a pipe or a device."""
     file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     about = os.fstat(file)
     try:
@@ -92,6 +92,21 @@ def write(file: Path, text: str) -> None:
 
 
 @contextmanager
+def reading(path: Path, kind: str = "") -> Iterator[None]:
+    """Raise InputError where `path` cannot be read or unpacked, or is not of this kind: `a baseline`."""
+    try:
+        yield
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except lzma.LZMAError as error:
+        raise InputError(f"{path}: cannot be unpacked: {error}") from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{path}: not {kind}: {error}") from None
+
+
+@contextmanager
 def writing(file: Path) -> Iterator[None]:
     """Raise InputError where `file` cannot be written."""
     try:
@@ -101,11 +116,7 @@ def writing(file: Path) -> Iterator[None]:
 
 
 def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:
-    """Append a line at offset `at` and sync it to disk; at 0 it may create the file.
-
-    First removes anything beyond `at`: a line torn by a crash. Raises OSError, and then leaves no part of the
-    line.
-    """
+    """Append a line at offset `at`, and drop what a crash left there. Raises OSError, leaving no part."""
     file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     try:
         os.ftruncate(file, at)
@@ -119,13 +130,9 @@ def append(path: Path, line: bytes, at: int, *, sync: bool = True) -> None:
         raise
     finally:
         os.close(file)
-    if sync and not at:
-        _sync(path.parent)  # so that the file's name survives a power cut, too
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    if sync and not at:  # so that the file's name survives a power cut, too
+        folder = os.open(path.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)

@@ -21,15 +21,15 @@ REPORTS = ROOT / "reports" if IS_CHECKOUT else Path("reports")
 
 
 def cache_folder() -> Path:
-    """Return the user's cache folder for shootout. Raises InputError if it cannot be read."""
+    """Return the user's cache folder: servers, loaded datasets, instances. Raises InputError."""
     try:
         folder = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shootout"
         with suppress(FileNotFoundError, NotADirectoryError):
             os.scandir(folder).close()
     except RuntimeError as error:
-        raise InputError(f"{error}; name another place by XDG_CACHE_HOME") from None
+        raise InputError(f"{error}; choose another place with XDG_CACHE_HOME") from None
     except OSError as error:
-        message = f"{folder}: cannot be read: {error.strerror}; name another place by XDG_CACHE_HOME"
+        message = f"{folder}: cannot be read: {error.strerror}; choose another place with XDG_CACHE_HOME"
         raise InputError(message) from None
     return folder
 

@@ -9,10 +9,9 @@ from pathlib import Path
 from shootout.analysis import acknowledgements, baseline
 from shootout.document import baselines
 from shootout.errors import Skip
-from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import Selection
-from shootout.inputs.resolve import resolve
-from shootout.inputs.scaled import Capacity
+from shootout.inputs.resolve import Capacity, resolve
+from shootout.inputs.texts import load_acknowledged
 from shootout.measure.plan import Plan, bind
 from shootout.model.verdict import Comparison
 from shootout.report import judged_runs

@@ -17,6 +17,7 @@ in reports/showcase/verdict/, without latencies and counters; --recorded judges 
 from __future__ import annotations
 
 import argparse
+import lzma
 import math
 import os
 import subprocess
@@ -30,7 +31,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from benchmarks.verdict import campaign
+from lab.showcase import record
 from lab.verdict import judging, simulated
 from shootout.analysis import stats
 from shootout.document import journal
@@ -63,8 +64,9 @@ budget_s = 7200.0
 [policy]
 confirm_starts = 0 # the last starts of every block serve as confirmation
 """
-AA_COPIES, AA_RUNS, PAUSED_RUNS = 5, 5, 3
+AA_COPIES = 5
 READING, WRITING = '"oltp_point_select", "oltp_read_only"', '"oltp_update_index", "oltp_read_write"'
+AGAINST_THEMSELVES = {"aa": (f"{READING}, {WRITING}", "share", 5), "paused": (WRITING, "pause", 3)}
 POWER = """
 description = "Heads that are slower by known shares"
 workloads = ["oltp_point_select", "oltp_read_only", "oltp_update_index", "oltp_read_write"]
@@ -86,8 +88,8 @@ DEDICATED = (0.004, 0.009)  # standard deviations of a dedicated machine's resul
 
 def main() -> None:
     parts: dict[str, Callable[[Records], Iterator[str]]] = {
-        "aa": lambda records: false_alarms(aa_documents(records)),
-        "paused": lambda records: false_alarms(paused_documents(records)),
+        "aa": lambda records: false_alarms(against_themselves(records, "aa")),
+        "paused": lambda records: false_alarms(against_themselves(records, "paused")),
         "power": power,
         "replay": replay,
         "gate": new_runner,
@@ -116,12 +118,23 @@ class Records:
 
     def run(self, name: str, profile: str, servers: Sequence[str], seed: int) -> RunDocument:
         """The document of a run."""
-        published = RECORDED / f"{name}.jsonl.xz"
+        published, folder = RECORDED / f"{name}.jsonl.xz", FOLDER / name
         if self.recorded:
             return journal.read(published)
-        found = campaign.measured(FOLDER / name, profile, servers, seed)
+        found = _whole(folder)
+        if found is None:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / "profile.toml").write_text(profile)
+            command = [sys.executable, "-m", "shootout.cli", "run", "--profile", str(folder / "profile.toml")]
+            command += ["--servers", ",".join(servers), "--seed", str(seed), "--out", str(folder)]
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, check=False)
+            found = _whole(folder)
+            if found is None:
+                raise SystemExit(f"`{' '.join(command)}` ended with exit code {done.returncode}")
         if self.publish:
-            campaign.save(published, found)
+            published.parent.mkdir(parents=True, exist_ok=True)
+            short = record.placeless(judging.bare(found))
+            published.write_bytes(lzma.compress(journal.encoded(short)))
         return found
 
     def has(self, name: str) -> bool:
@@ -138,21 +151,19 @@ class Records:
         return published if self.recorded else measured
 
 
+def _whole(folder: Path) -> RunDocument | None:
+    """Find the folder's complete run."""
+    every = map(journal.read, journal.find(folder / "results"))
+    return next((run for run in every if run.end is not None and not run.end.interrupted), None)
+
+
 # --- a server against itself ----------------------------------------------------------------------
 
 
-def aa_documents(records: Records) -> Iterator[RunDocument]:
-    profile = AA.format(workloads=f"{READING}, {WRITING}", isolation="share")
-    yield from against_themselves(records, "aa", profile, AA_RUNS)
-
-
-def paused_documents(records: Records) -> Iterator[RunDocument]:
-    profile = AA.format(workloads=WRITING, isolation="pause")
-    yield from against_themselves(records, "paused", profile, PAUSED_RUNS)
-
-
-def against_themselves(records: Records, name: str, profile: str, runs: int) -> Iterator[RunDocument]:
+def against_themselves(records: Records, name: str) -> Iterator[RunDocument]:
     """A/A runs, of another server each."""
+    workloads, isolation, runs = AGAINST_THEMSELVES[name]
+    profile = AA.format(workloads=workloads, isolation=isolation)
     for number in range(runs):
         server = SERVERS[number % len(SERVERS)]
         if records.has(f"{name}-{number + 1}"):
@@ -161,11 +172,7 @@ def against_themselves(records: Records, name: str, profile: str, runs: int) -> 
 
 def false_alarms(documents: Iterable[RunDocument]) -> Iterator[str]:
     """Count how often a server was called slower or faster than itself."""
-    gates = [
-        judging.with_starts(gate, 7 - CONFIRMING, CONFIRMING)
-        for document in documents
-        for gate in judging.heads(document)
-    ]
+    gates = [_confirmed(gate) for document in documents for gate in judging.heads(document)]
     for title, confirming in (("before confirmation", False), ("after it", True)):
         found = [cell for gate in gates for cell in judging.cells(gate, POLICY, confirming=confirming)]
         alarms = [cell for cell in found if cell.verdict in judging.CHANGED]
@@ -184,12 +191,15 @@ def variances(gates: Sequence[RunDocument]) -> Iterator[str]:
     """List what limits the width of intervals: standard deviations of the log-ratio."""
     yield ""
     yield from head("", "threads", "one round", "all rounds of a start", "the restart", "a start")
-    for (workload, threads), budgets in sorted(judging.budgets(gates).items()):
-        single, of_rounds, of_start = (
-            float(np.mean([getattr(each, name) for each in budgets])) for name in ("round", "rounds", "start")
-        )
+    found: dict[tuple[str, int], list[tuple[float, float, float]]] = {}
+    for gate in gates:
+        for block in gate.header.blocks:
+            if each := judging.variances(gate, block):
+                found.setdefault((block.workload, block.threads), []).append(each)
+    for (workload, threads), every in sorted(found.items()):
+        single, of_rounds, of_start = np.mean(every, axis=0).tolist()
         columns = (single, of_rounds, max(of_start, 0.0), max(of_rounds + of_start, 0.0))
-        yield row(workload, threads, *map(_deviation, columns))
+        yield row(workload, threads, *(f"{100 * math.sqrt(variance):.1f} %" for variance in columns))
 
 
 # --- losses of known size -------------------------------------------------------------------------
@@ -268,7 +278,7 @@ def stopped(log: Path) -> dict[str, float]:
 
 def replay(records: Records) -> Iterator[str]:
     """A/A cells with a loss added, at their own noise and at a dedicated machine's."""
-    gates = [gate for document in aa_documents(records) for gate in judging.heads(document)]
+    gates = [gate for document in against_themselves(records, "aa") for gate in judging.heads(document)]
     yield from head("loss", "as recorded", *(f"starts differ by {100 * noise:g} %" for noise in DEDICATED))
     for loss in LOSSES:
         rates = []
@@ -277,9 +287,7 @@ def replay(records: Records) -> Iterator[str]:
                 cell.verdict is Verdict.REGRESSED
                 for gate in gates
                 for cell in judging.cells(
-                    judging.with_starts(judging.slower(gate, loss, noise), 5, CONFIRMING),
-                    POLICY,
-                    confirming=True,
+                    _confirmed(judging.slower(gate, loss, noise)), POLICY, confirming=True
                 )
             ]
             rates.append(share(hits))
@@ -289,8 +297,8 @@ def replay(records: Records) -> Iterator[str]:
 def new_runner(records: Records) -> Iterator[str]:
     """Count the regressions that fail the gate of a runner whose false-alarm rate is not known."""
     yield from head("", "cells", "regressed", "fail the gate")
-    aa = [gate for document in aa_documents(records) for gate in judging.heads(document)]
-    paused = [gate for document in paused_documents(records) for gate in judging.heads(document)]
+    aa = [gate for document in against_themselves(records, "aa") for gate in judging.heads(document)]
+    paused = [gate for document in against_themselves(records, "paused") for gate in judging.heads(document)]
     yield _failing("a server against itself", [*map(_confirmed, aa), *map(_confirmed, paused)])
     for loss in WRITTEN:
         slower = (_confirmed(judging.slower(gate, loss)) for gate in aa)
@@ -341,10 +349,6 @@ def share(hits: Sequence[bool] | Iterable[bool]) -> str:
     values = list(hits)
     found = stats.wilson(sum(values), len(values), POLICY.confidence)
     return f"{100 * found.estimate:.0f} % ({percent(found.low, found.high)}, {len(values)} cells)"
-
-
-def _deviation(variance: float) -> str:
-    return f"{100 * math.sqrt(variance):.1f} %"
 
 
 if __name__ == "__main__":

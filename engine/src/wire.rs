@@ -501,10 +501,8 @@ mod tests {
 
     fn packets(payloads: &[&[u8]]) -> Vec<u8> {
         let mut stream = Vec::new();
-        for (index, payload) in payloads.iter().enumerate() {
-            stream.extend_from_slice(&(payload.len() as u32).to_le_bytes()[..3]);
-            stream.push((index + 1) as u8);
-            stream.extend_from_slice(payload);
+        for (payload, sequence) in payloads.iter().zip(1..) {
+            crate::packet::write(sequence, payload, &mut stream);
         }
         stream
     }
@@ -533,14 +531,6 @@ mod tests {
     }
 
     #[test]
-    fn a_packet_out_of_order_is_refused() {
-        let mut stream = packets(&[OK]);
-        assert!(read(&stream).is_ok());
-        stream[3] += 1;
-        assert_eq!(read(&stream), Err(Malformed("packets out of order")));
-    }
-
-    #[test]
     fn an_error_is_read_with_and_without_its_state() {
         let refused = |message: &str| Ok(Outcome::Refused { code: 1040, message: message.into() });
         assert_eq!(refusal(b"\xFF\x10\x04#08004Too many"), refused("Too many"));
@@ -548,11 +538,6 @@ mod tests {
         assert_eq!(refusal(b"\xFF\x10\x04"), refused(""));
         assert_eq!(refusal(b"\xFF\x10\x04#0800"), refused("#0800"));
         assert!(refusal(b"\xFF\x10").is_err());
-    }
-
-    #[test]
-    fn ok_ends_a_reply() {
-        assert_eq!(read(&packets(&[OK])), Ok(Some(Outcome::Done)));
     }
 
     #[test]
@@ -881,26 +866,6 @@ mod tests {
             let (outcome, read, _) = read_in_pieces(request, wanted, &[&stream]);
             prop_assert_eq!(outcome, Ok(Some(Outcome::Done)));
             prop_assert_eq!(read.unwrap(), &row[..wanted]);
-        }
-
-        #[test]
-        fn splitting_the_stream_changes_nothing(
-            rows in prop::collection::vec(prop::collection::vec(0u8..0xFB, 1..700), 0..6),
-            cuts in prop::collection::vec(0usize..5000, 0..12),
-        ) {
-            let mut payloads: Vec<&[u8]> = vec![&[1], COLUMN, END];
-            payloads.extend(rows.iter().map(Vec::as_slice));
-            payloads.push(END);
-            let stream = packets(&payloads);
-            let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % stream.len()).collect();
-            cuts.sort_unstable();
-            let (mut reply, mut from, mut outcome) = (Reply::default(), 0, None);
-            for cut in cuts.into_iter().chain([stream.len()]) {
-                prop_assert_eq!(&outcome, &None);
-                outcome = reply.feed(&stream[from..cut]).unwrap();
-                from = cut;
-            }
-            prop_assert_eq!(outcome, Some(Outcome::Done));
         }
     }
 }

@@ -1,4 +1,7 @@
-"""A client process of the engine: reads a Job from standard input, prints its peak memory."""
+"""A client process of the engine, which prints its peak memory.
+
+It reads its program from standard input, and is given address, user, password, schema and connections.
+"""
 
 from __future__ import annotations
 
@@ -7,25 +10,11 @@ import re
 import sys
 from pathlib import Path
 
-import msgspec
-
 import shootout.measure.campaign  # noqa: F401  # for the memory of a run's process
 from shootout._engine import Engine
-from shootout.model.value import Value
 from shootout.servers.processes import children
 
 TIMEOUT_S = 60.0
-
-
-class Job(Value):
-    """A server, and a program to run there for a second."""
-
-    program: bytes
-    address: str
-    user: str
-    password: str
-    schema: str
-    connections: int
 
 
 def most_memory(pid: int) -> int:
@@ -37,10 +26,10 @@ def most_memory(pid: int) -> int:
 
 
 def main() -> None:
-    job = msgspec.json.decode(sys.stdin.buffer.read(), type=Job)
+    address, user, password, schema, connections = sys.argv[1:]
     children.allow_files()
-    engine = Engine(job.program, 1)
-    server = engine.connect(job.address, job.user, job.password, job.schema, job.connections, TIMEOUT_S)
+    engine = Engine(sys.stdin.buffer.read(), 1)
+    server = engine.connect(address, user, password, schema, int(connections), TIMEOUT_S)
     engine.slice(server, 0.1, 1.0, TIMEOUT_S)
     print(most_memory(os.getpid()))
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rich.table import Table
 
-from lab.engine.values import Memory, Point, Report, Turn, mean
+from lab.engine.values import Point, Report, mean
 from shootout.model.verdict import Interval
 from shootout.numbers import number
 
@@ -56,9 +56,6 @@ def targets(report: Report) -> Iterator[Target]:
     if report.loading is not None:
         faster = report.loading.ratio
         yield Target("loading ≥ 3 × sysbench's rows/s", faster.estimate >= 3, _interval(faster))
-    if report.restore is not None:
-        worst_s = max(report.restore.seconds)
-        yield Target("restoring ≤ 5 s", worst_s <= 5, f"{worst_s:.1f} s at most")
 
 
 def point_rows(points: tuple[Point, ...]) -> Table:
@@ -76,45 +73,9 @@ def point_rows(points: tuple[Point, ...]) -> Table:
     return table
 
 
-def memory_rows(memories: tuple[Memory, ...]) -> Table:
-    """Peak memory of whole processes."""
-    table = Table("memory", "connections", "MB", "sysbench", box=None)
-    for memory in memories:
-        sizes = (f"{size / 1e6:.0f}" for size in (memory.ours_bytes, memory.sysbench_bytes))
-        table.add_row(memory.protocol, str(memory.connections), *sizes)
-    return table
-
-
-def other_lines(report: Report) -> Iterator[str]:
-    """Loading, restoring and the cursor."""
-    if loading := report.loading:
-        ours, theirs = (loading.rows * len(s) / sum(s) for s in (loading.ours_s, loading.sysbench_s))
-        yield f"loading {number(loading.rows)} rows: {number(ours)} rows/s, sysbench {number(theirs)}, " + (
-            f"ratio {_interval(loading.ratio)}"
-        )
-    if restore := report.restore:
-        times = ", ".join(f"{seconds:.1f}" for seconds in restore.seconds)
-        yield f"restoring {number(restore.rows)} rows: {times} s"
-    if cursor := report.cursor:
-        same = [p for p in report.points if (p.workload, p.protocol, p.connections) == _CURSOR]
-        others = "".join(f"; {name} {_turns(turns)}" for p in same for name, turns in _both(p))
-        yield f"a PyMySQL cursor's loop, point selects: {_turns((cursor,))}{others}"
-
-
-_CURSOR = ("oltp_point_select", "text", 1)
-
-
-def _both(point: Point) -> tuple[tuple[str, tuple[Turn, ...]], ...]:
-    return ("the engine", point.ours), ("sysbench", point.sysbench)
-
-
-def _turns(turns: tuple[Turn, ...]) -> str:
-    return f"{number(mean(turns, 'tps'))} tps at {number(1e6 * mean(turns, 'client_cpu_s'))} µs of CPU"
-
-
 def _figures(point: Point) -> Iterator[str]:
     for field, scale, ratio in (("tps", 1.0, point.throughput), ("client_cpu_s", 1e6, point.client_cpu)):
-        yield from (number(scale * mean(turns, field)) for _, turns in _both(point))
+        yield from (number(scale * mean(turns, field)) for turns in (point.ours, point.sysbench))
         yield _interval(ratio)
 
 

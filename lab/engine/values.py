@@ -65,13 +65,6 @@ class Loading(Value):
     ratio: Interval  # of rows/s, ours over sysbench's
 
 
-class Restore(Value):
-    """From the cached data directory to a server that answers."""
-
-    rows: int
-    seconds: tuple[float, ...]
-
-
 class Report(Value):
     """All measurements; those left out are empty."""
 
@@ -81,8 +74,6 @@ class Report(Value):
     points: tuple[Point, ...] = ()
     memory: tuple[Memory, ...] = ()
     loading: Loading | None = None
-    restore: Restore | None = None
-    cursor: Turn | None = None  # a plain loop over a PyMySQL cursor: one connection, point selects, text
 
 
 def loading(rows: int, ours_s: Sequence[float], sysbench_s: Sequence[float]) -> Loading:

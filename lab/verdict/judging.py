@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from msgspec import structs
@@ -12,7 +12,6 @@ from shootout._engine import Histogram
 from shootout.analysis import compare, gate, pairs, stats
 from shootout.model.plan import Block, Policy
 from shootout.model.run import RunDocument, Samples, StartRecord
-from shootout.model.value import Value
 from shootout.model.verdict import NO_ALARMS, CellComparison, Verdict
 
 CHANGED = (Verdict.REGRESSED, Verdict.IMPROVED)
@@ -107,42 +106,23 @@ def slower(document: RunDocument, loss: float, noise: float | None = None) -> Ru
     return structs.replace(document, starts=starts)
 
 
-class Budget(Value):
-    """The components of a cell's variance over starts, for log-ratios."""
+def variances(document: RunDocument, block: Block) -> tuple[float, float, float] | None:
+    """Variances of a pair's log-ratio in one block; None with fewer than two starts.
 
-    round: float  # one round, within a start
-    inflation: float  # of a start's mean, by autocorrelation of its rounds
-    rounds: float  # the rounds' part in a start's mean
-    start: float  # the restart's own part; a small one may be estimated below zero
-
-
-def budget(document: RunDocument, block: Block) -> Budget | None:
-    """A pair's budget in one block; None with fewer than two starts.
-
-    The starts' means vary by the restart plus the mean over rounds (one-way random effects: Searle, Casella
-    and McCulloch, "Variance Components", chapter 3).
+    They are a round's within a start, the rounds' part in a start's mean, and the restart's, which may be
+    estimated below zero: the starts' means vary by the restart plus the mean over rounds (one-way random
+    effects: Searle, Casella and McCulloch, "Variance Components", chapter 3).
     """
     (_, head) = pairs.of_block(document, block, document.header.profile.policy, block.servers[0])
-    starts = [
-        rounds for rounds in pairs.log_ratios(head.base_starts, head.starts).values() if len(rounds) > 1
-    ]
+    every = pairs.log_ratios(head.base_starts, head.starts).values()
+    starts = [rounds for rounds in every if len(rounds) > 1]
     if len(starts) < 2:
         return None
     single = float(np.mean([np.var(rounds, ddof=1) for rounds in starts]))
     inflation = float(np.mean([stats.inefficiency(rounds) for rounds in starts]))
     of_rounds = single * inflation / float(np.mean([len(rounds) for rounds in starts]))
     means = float(np.var([np.mean(rounds) for rounds in starts], ddof=1))
-    return Budget(round=single, inflation=inflation, rounds=of_rounds, start=means - of_rounds)
-
-
-def budgets(gates: Iterable[RunDocument]) -> dict[tuple[str, int], list[Budget]]:
-    """The budgets of all blocks, by workload and threads."""
-    found: dict[tuple[str, int], list[Budget]] = {}
-    for document in gates:
-        for block in document.header.blocks:
-            if (each := budget(document, block)) is not None:
-                found.setdefault((block.workload, block.threads), []).append(each)
-    return found
+    return single, of_rounds, means - of_rounds
 
 
 def bare(document: RunDocument) -> RunDocument:

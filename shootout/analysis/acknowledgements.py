@@ -37,7 +37,8 @@ def of_cell(cell: CellComparison, acknowledged: Sequence[Acknowledgement], start
     warnings = []
     for metric in regressed:
         matching = [each for each in acknowledged if _matches(each, cell.cell, metric.metric)]
-        holding = [each for each in matching if _holds(each, _worsening(metric), day)]
+        loss = worsening(metric.metric, metric.ratio.estimate)
+        holding = [each for each in matching if _holds(each, loss, day)]
         valid += holding[:1]
         warnings += [] if holding else [*_rejections(matching, metric, day)]
     known = valid[0] if len(valid) == len(regressed) else None
@@ -51,9 +52,9 @@ def of_change(
 
     `at_most` limits this step, not the whole distance from the anchor.
     """
-    day, worsening = _day(started), 1 - change.after / change.before
+    day, loss = _day(started), worsening(THROUGHPUT, change.after / change.before)
     matching = (each for each in acknowledged if _matches(each, series, THROUGHPUT))
-    return next((each for each in matching if _holds(each, worsening, day)), None)
+    return next((each for each in matching if _holds(each, loss, day)), None)
 
 
 def _matches(known: Acknowledgement, of: Cell | HistorySeries, metric: str) -> bool:
@@ -62,8 +63,8 @@ def _matches(known: Acknowledgement, of: Cell | HistorySeries, metric: str) -> b
     return fits and known.metric == metric and known.threads in (None, of.threads)
 
 
-def _holds(known: Acknowledgement, worsening: float, day: date) -> bool:
-    return day <= known.expires and worsening <= known.at_most
+def _holds(known: Acknowledgement, loss: float, day: date) -> bool:
+    return day <= known.expires and loss <= known.at_most
 
 
 def _rejections(matching: Iterable[Acknowledgement], metric: MetricVerdict, day: date) -> Iterator[Warning]:
@@ -72,15 +73,15 @@ def _rejections(matching: Iterable[Acknowledgement], metric: MetricVerdict, day:
             text = f"Acknowledged by {known.owner} only until {known.expires} ({known.reason})"
             yield Warning(code=EXPIRED, text=text)
         else:
-            size = f"{100 * _worsening(metric):.1f} % instead of at most {100 * known.at_most:g} %"
+            loss = worsening(metric.metric, metric.ratio.estimate)
+            size = f"{100 * loss:.1f} % instead of at most {100 * known.at_most:g} %"
             text = f"Larger than {known.owner} acknowledged: {size} ({known.reason})"
             yield Warning(code=EXCEEDED, text=text)
 
 
-def _worsening(metric: MetricVerdict) -> float:
-    """Compute how much worse the metric became, as a share of the base."""
-    change = metric.ratio.estimate - 1
-    return -change if metric.metric == THROUGHPUT else change
+def worsening(metric: str, ratio: float) -> float:
+    """Compute how much worse a metric is than the base's, as a fraction; negative: better."""
+    return 1 - ratio if metric == THROUGHPUT else ratio - 1
 
 
 def _day(started: str) -> date:

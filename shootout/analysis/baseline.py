@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 import numpy as np
@@ -16,12 +16,13 @@ from msgspec import structs
 
 from shootout.analysis import stats, verdicts, warnings
 from shootout.analysis.pairs import Change
-from shootout.document import compatibility, fingerprint
+from shootout.document import compatibility
 from shootout.document.baselines import RunnerWorkload
 from shootout.errors import InputError
+from shootout.figures import counted
 from shootout.model.history import Baseline, BaselineCell, BaselineRun, BaselineServer
 from shootout.model.plan import THROUGHPUT, Cell
-from shootout.model.run import RunHeader, Runner, ServerRecord
+from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import CellComparison, Comparison, Verdict
 
 NOT_YET = "accept one with `shootout baseline accept`"
@@ -39,7 +40,9 @@ def baselines_of_run(comparison: Comparison, anchor: str | None = None) -> tuple
     header = comparison.header
     made = []
     for runner, record in itertools.product(header.runners, header.workloads):
-        first = anchor or next(_available(header, runner), "")
+        parts = (part for part in header.parts or (header,) if part.runner.fingerprint == runner.fingerprint)
+        here = (server.label for part in parts for server in part.servers if not server.absent)
+        first = anchor or next(here, "")
         usable = [
             cell
             for cell in comparison.cells
@@ -100,17 +103,9 @@ def compare(comparison: Comparison, stored: Mapping[RunnerWorkload, Baseline]) -
 # --- what is stored -------------------------------------------------------------------------------
 
 
-def _available(header: RunHeader, runner: Runner) -> Iterator[str]:
-    """The labels of the servers that this runner has."""
-    for part in header.parts or (header,):
-        if part.runner.fingerprint == runner.fingerprint:
-            yield from (each.label for each in part.servers if not each.absent)
-
-
 def _baseline(
     header: RunHeader, of_workload: Sequence[CellComparison], cells: tuple[BaselineCell, ...] = ()
 ) -> Baseline:
-    """A baseline of one workload and runner, with the conditions of these cells."""
     cell, *_ = of_workload
     part, workload = header.part(cell.cell), cell.cell.workload
     records = {record.label: record for record in part.servers}
@@ -124,7 +119,7 @@ def _baseline(
         digest=header.digests.get(workload, ""),
         servers={label: _server(records[label]) for label in labels if label in records},
         cells=cells,
-        machine=fingerprint.facts(part.runner),
+        machine=compatibility.facts(part.runner),
     )
 
 
@@ -186,7 +181,6 @@ def _difference(now: Sequence[float], then: Sequence[BaselineRun], confidence: f
 
 
 def _without_verdict(cell: CellComparison) -> CellComparison:
-    """Remove what only applies against the anchor."""
     warnings = tuple(each for each in cell.warnings if each.code not in _VERDICT_WARNINGS)
     return structs.replace(cell, warnings=warnings, metrics=(), statements=(), causes=())
 
@@ -196,11 +190,7 @@ def advising(then: BaselineCell) -> str:
     if len(then.runs) >= RUNS_MIN:
         return ""
     why = f"days differ, and {RUNS_MIN} accepted runs show by how much"
-    return f"a baseline of {_runs(then)} only advises: {why}"
-
-
-def _runs(then: BaselineCell) -> str:
-    return "1 run" if len(then.runs) == 1 else f"{len(then.runs)} runs"
+    return f"a baseline of {counted(len(then.runs), 'run')} only advises: {why}"
 
 
 def _compared(
@@ -224,8 +214,8 @@ def _compared(
         reason += f"; {advises}"
     return structs.replace(
         measured,
-        warnings=(*measured.warnings, *warnings.of_change(judged)),
-        base=structs.replace(cell.cell, server=f"its baseline ({_runs(then)})"),
+        warnings=(*measured.warnings, *warnings.made(warnings.of_change(judged))),
+        base=structs.replace(cell.cell, server=f"its baseline ({counted(len(then.runs), 'run')})"),
         verdict=judged.verdict,
         reason=reason,
         ratio=judged.ratio,

@@ -6,7 +6,6 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from shootout.analysis import metrics
-from shootout.analysis.metrics import Starts
 from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import Decision
 from shootout.model.plan import THROUGHPUT, Policy
@@ -41,7 +40,9 @@ def of_cell(
         return ()
     changed = decision.verdict in _CHANGED
     # A CPU second of one transaction delays every transaction under way (Little's law).
-    waiting = max(1.0, transaction_s * _tps(pair.base_starts) / cpus)
+    samples = pair.base_starts.values()
+    tps = sum(sum(s.transactions) for s in samples) / sum(sum(s.window_s) for s in samples)
+    waiting = max(1.0, transaction_s * tps / cpus)
     parts = {
         metric.name: (metric.cpu_s * waiting + metric.wait_s) / transaction_s
         for metric in metrics.METRICS
@@ -89,9 +90,3 @@ def _statements(statements: Sequence[StatementTime], transaction_s: float, margi
                 difference=by,
                 share=by.estimate / transaction_s,
             )
-
-
-def _tps(starts: Starts) -> float:
-    """A server's throughput."""
-    samples = starts.values()
-    return sum(sum(s.transactions) for s in samples) / sum(sum(s.window_s) for s in samples)

@@ -27,11 +27,6 @@ class _UntestedError(Exception):
     """The reason why a claim cannot be tested."""
 
 
-def evaluate(claim: Claim, document: RunDocument, policy: Policy) -> ClaimResult:
-    """Test one claim of the comparison that the run repeats. Raises InputError for an unknown comparison."""
-    return _evaluate(claim, published.load(document.header.profile.published or ""), document, policy)
-
-
 def evaluate_all(document: RunDocument, policy: Policy) -> tuple[ClaimResult, ...]:
     """Test every claim of the comparison that the run repeats, in published order; empty if it repeats none.
 
@@ -41,10 +36,14 @@ def evaluate_all(document: RunDocument, policy: Policy) -> tuple[ClaimResult, ..
     if name is None:
         return ()
     publication = published.load(name)
-    return tuple(_evaluate(claim, publication, document, policy) for claim in publication.claims)
+    return tuple(evaluate(claim, document, policy, publication) for claim in publication.claims)
 
 
-def _evaluate(claim: Claim, publication: Published, document: RunDocument, policy: Policy) -> ClaimResult:
+def evaluate(
+    claim: Claim, document: RunDocument, policy: Policy, publication: Published | None = None
+) -> ClaimResult:
+    """Test one claim of the comparison that the run repeats. Raises InputError for an unknown comparison."""
+    publication = publication or published.load(document.header.profile.published or "")
     ratio, reason = None, "; ".join(_stand_ins(claim, publication, document))
     try:
         log_ratios = _log_ratios(claim, publication, document)
@@ -63,7 +62,6 @@ def _evaluate(claim: Claim, publication: Published, document: RunDocument, polic
 
 
 def _stand_ins(claim: Claim, publication: Published, document: RunDocument) -> Iterator[str]:
-    """Name the servers that were measured in place of those that the claim names."""
     for name in dict.fromkeys((claim.head.server, claim.base.server)):
         server = publication.server(name)
         record = published.record_of(server, document.header)
@@ -86,16 +84,10 @@ def published_ratio(claim: Claim, publication: Published) -> Interval | None:
 def _outcome(claim: Claim, ratio: Interval | None) -> Outcome:
     if ratio is None:
         return Outcome.INCONCLUSIVE
-    bounds = (
-        -math.inf if claim.low is None else claim.low,
-        math.inf if claim.high is None else claim.high,
-    )
-    match place(ratio, bounds, unchanged=bounds):
-        case "within":
-            return Outcome.HOLDS
-        case "unclear":
-            return Outcome.INCONCLUSIVE
-    return Outcome.FAILS
+    low, high = claim.low, claim.high
+    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
+    known = {"within": Outcome.HOLDS, "unclear": Outcome.INCONCLUSIVE}
+    return known.get(place(ratio, bounds, unchanged=bounds), Outcome.FAILS)
 
 
 def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> list[float]:
@@ -104,9 +96,14 @@ def _log_ratios(claim: Claim, publication: Published, document: RunDocument) -> 
     head, base = (_curve(point, publication, document) for point in points)
     of_head, of_base = _counts(claim.head, head, base), _counts(claim.base, base, head)
     workloads = [point.workload or publication.workload for point in points]
-    if workloads[0] != workloads[1] or of_head != of_base:
-        blocks = {(workloads[0], n) for n in of_head} | {(workloads[1], n) for n in of_base}
-        _require_one_machine(blocks, document)
+    blocks = {(workloads[0], n) for n in of_head} | {(workloads[1], n) for n in of_base}
+    runners = {
+        document.header.part(block.cells[0]).runner.fingerprint
+        for block in document.header.blocks
+        if (block.workload, block.threads) in blocks
+    }
+    if len(runners) > 1 and (workloads[0] != workloads[1] or of_head != of_base):
+        raise _UntestedError("measured by two machines")
     measured = [*(head[threads] for threads in of_head), *(base[threads] for threads in of_base)]
     starts = sorted(set.intersection(*map(set, measured)))
     if len(starts) < STARTS_MIN:
@@ -154,14 +151,6 @@ def _counts(point: DataPoint, curve: Curve, other: Curve) -> tuple[int, ...]:
                 return shared
     where = threads_text(point.threads)
     raise _UntestedError(f"{point.server}: not measured at {where}, or not steady")
-
-
-def _require_one_machine(blocks: set[tuple[str, int]], document: RunDocument) -> None:
-    """Raise _UntestedError if several machines measured these blocks, given by workload and threads."""
-    header = document.header
-    own = (block.cells[0] for block in header.blocks if (block.workload, block.threads) in blocks)
-    if len({header.part(cell).runner.fingerprint for cell in own}) > 1:
-        raise _UntestedError("measured by two machines")
 
 
 def _mean_log(curve: Curve, counts: tuple[int, ...], start: int) -> float:

@@ -47,11 +47,7 @@ def fails_gate(
     state = gate.judge_rate(ledger.false_alarms(earlier, policy, comparisons), policy)
     margins = BEYOND_DOUBT.get(state, BEYOND_DOUBT["provisional"])
     compared = (decisions.as_cell(decided, policy) for decided in cells)
-    started = document.header.started
-    known = (acknowledgements.of_cell(cell, acknowledged, started) for cell in compared)
-    return any(
-        metric.p_value < CONFIRMED * (1 - policy.confidence) and gate.regressed_beyond(metric, margins)
-        for cell in known
-        if cell.acknowledged is None
-        for metric in cell.judged
-    )
+    known = (acknowledgements.of_cell(cell, acknowledged, document.header.started) for cell in compared)
+    open_ = [metric for cell in known if cell.acknowledged is None for metric in cell.judged]
+    limit = CONFIRMED * (1 - policy.confidence)
+    return any(metric.p_value < limit and gate.regressed_beyond(metric, margins) for metric in open_)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Mapping
 
 from shootout.analysis import stats
 from shootout.analysis.pairs import Pair, log_ratios
@@ -13,58 +12,43 @@ from shootout.model.verdict import CurveComparison
 THREADS_MIN = 2
 
 
-class _Curve(NamedTuple):
-    workload: str
-    dataset: str
-    server: str
-    base: str
-    pairs: Mapping[int, Pair]  # by threads, ascending
-
-
 def compare(pairs: Iterable[Pair], policy: Policy) -> tuple[CurveComparison, ...]:
     """Compare every server's curve with its base's, if two starts cover all its thread counts.
 
     The p-value is that of no difference in level or tilt, after Bonferroni for the two and Hommel over the
     curves.
     """
-    covered = [
-        (curve, effects) for curve in _curves(pairs) if (effects := _effects(curve, policy)) is not None
-    ]
-    p_values = stats.hommel([min(1.0, 2 * min(e.p_value for e in effects)) for _, effects in covered])
-    return tuple(
-        CurveComparison(
-            workload=curve.workload,
-            dataset=curve.dataset,
-            server=curve.server,
-            base=curve.base,
-            threads=tuple(curve.pairs),
-            level=level.ratio,
-            tilt=tilt.ratio,
-            p_value=p_value,
-        )
-        for (curve, (level, tilt)), p_value in zip(covered, p_values, strict=True)
-    )
-
-
-def _curves(pairs: Iterable[Pair]) -> Iterator[_Curve]:
     by_curve: dict[tuple[str, str, str, str], dict[int, Pair]] = {}
     for pair in pairs:
         if pair.throughput is not None and pair.cell != pair.base:
             key = (pair.cell.workload, pair.cell.dataset, pair.cell.server, pair.base.server)
             by_curve.setdefault(key, {})[pair.cell.threads] = pair
-    for key, by_threads in by_curve.items():
-        if len(by_threads) >= THREADS_MIN:
-            yield _Curve(*key, dict(sorted(by_threads.items())))
+    covered = [
+        (key, tuple(sorted(curve)), effects)
+        for key, curve in by_curve.items()
+        if len(curve) >= THREADS_MIN and (effects := _effects(curve, policy)) is not None
+    ]
+    p_values = stats.hommel([min(1.0, 2 * min(e.p_value for e in effects)) for _, _, effects in covered])
+    return tuple(
+        CurveComparison(
+            workload=workload, dataset=dataset, server=server, base=base, threads=threads,
+            level=level.ratio, tilt=tilt.ratio, p_value=p_value,
+        )
+        for ((workload, dataset, server, base), threads, (level, tilt)), p_value in zip(
+            covered, p_values, strict=True
+        )
+    )  # fmt: skip
 
 
-def _effects(curve: _Curve, policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
+def _effects(curve: Mapping[int, Pair], policy: Policy) -> tuple[stats.Effect, stats.Effect] | None:
     """Level and tilt over the starts in which all thread counts were measured and steady; at least two."""
-    by_start = [log_ratios(pair.base_starts, pair.starts) for pair in curve.pairs.values()]
     ratios = [
-        dict(zip(logs, stats.contributions([*logs.values()], policy.trim), strict=True)) for logs in by_start
+        dict(zip(log_ratios(pair.base_starts, pair.starts), pair.throughput.per_start, strict=True))
+        for _, pair in sorted(curve.items())
+        if pair.throughput is not None
     ]
     starts = sorted(set.intersection(*map(set, ratios)))
     if len(starts) < 2:
         return None
     per_start = [[of_threads[start] for of_threads in ratios] for start in starts]
-    return stats.curve_effects(per_start, tuple(curve.pairs), policy.confidence)
+    return stats.curve_effects(per_start, sorted(curve), policy.confidence)

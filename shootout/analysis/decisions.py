@@ -10,7 +10,7 @@ from shootout.analysis import ledger, pairs, shrinkage, stats, verdicts
 from shootout.analysis.pairs import Pair
 from shootout.analysis.verdicts import CellMetric, Decision
 from shootout.model.history import LedgerEntry
-from shootout.model.plan import Policy
+from shootout.model.plan import Cell, Policy
 from shootout.model.run import RunDocument, RunHeader
 from shootout.model.verdict import CellComparison
 
@@ -43,7 +43,11 @@ def of_run(
         ],
         policy.confidence,
     )
-    p_values = _adjusted([*cells, *aa_controls])
+    every = (*cells, *aa_controls)
+    alone: dict[CellMetric, float] = {
+        (pair.cell, change.metric): change.effect.p_value for pair in every for change in pair.changes
+    }
+    p_values = dict(zip(alone, stats.hommel([*alone.values()]), strict=True))
     known = [*earlier]
     decided_aa = _decided(header, aa_controls, policy, p_values, known)
     known += [
@@ -72,13 +76,6 @@ def as_cell(decided: Decided, policy: Policy) -> CellComparison:
     )
 
 
-def _adjusted(pairs_: Iterable[Pair]) -> dict[CellMetric, float]:
-    """The p-values of all metrics of verdicts, after Hommel over all of them."""
-    changes = {(pair.cell, change.metric): change for pair in pairs_ for change in pair.changes}
-    adjusted = stats.hommel([change.effect.p_value for change in changes.values()])
-    return dict(zip(changes, adjusted, strict=True))
-
-
 def _decided(
     header: RunHeader,
     pairs_: Iterable[Pair],
@@ -86,11 +83,9 @@ def _decided(
     p_values: Mapping[CellMetric, float],
     known: Iterable[LedgerEntry],
 ) -> tuple[Decided, ...]:
-    """Decide on each cell, with the A/A cells of its kind that are known."""
     by_kind = ledger.by_kind(known)
-    decided = []
-    for pair in pairs_:
-        runner = header.part(pair.cell).runner.fingerprint
-        noise = ledger.noise(by_kind.get(ledger.kind(pair.cell), ()), runner)
-        decided.append(Decided(pair, verdicts.of_cell(pair, policy, p_values, noise)))
-    return tuple(decided)
+
+    def noise(cell: Cell) -> Mapping[str, ledger.Noise]:
+        return ledger.noise(by_kind.get(ledger.kind(cell), ()), header.part(cell).runner.fingerprint)
+
+    return tuple(Decided(pair, verdicts.of_cell(pair, policy, p_values, noise(pair.cell))) for pair in pairs_)

@@ -64,14 +64,13 @@ def only(starts: Starts, used: Set[int]) -> Starts:
 def as_compared(figures: CellFigures, compared: Mapping[str, float]) -> CellFigures:
     """The figures with latencies and CPU time as `compared`: another estimator has other last digits."""
     latencies = {
-        name.replace("latency_", "") + "_s": value
+        f"{name.removeprefix('latency_')}_s": value
         for name, value in compared.items()
         if name.startswith("latency_")
     }
     latency = structs.replace(figures.latency, **latencies)
-    return structs.replace(
-        figures, latency=latency, server_cpu_s=compared.get("server_cpu", figures.server_cpu_s)
-    )
+    cpu_s = compared.get("server_cpu", figures.server_cpu_s)
+    return structs.replace(figures, latency=latency, server_cpu_s=cpu_s)
 
 
 def tps(starts: Starts, policy: Policy) -> Interval:
@@ -89,8 +88,8 @@ def server_cpu_s(samples: Sequence[Samples]) -> float | None:
 def _counters(samples: Sequence[Samples], transactions: int) -> dict[str, float]:
     """Sum per transaction the counters that were visible in every start: a missing one is not zero."""
     every = [s.counters for s in samples]
-    sums = _sums(every)
-    return {name: sums[name] / transactions for name in sums if all(name in counters for counters in every)}
+    visible = set.intersection(*map(set, every))
+    return {name: total / transactions for name, total in _sums(every).items() if name in visible}
 
 
 def completed(starts: Starts) -> int:
@@ -117,7 +116,6 @@ def _statements(every: Sequence[Samples]) -> dict[str, Latency]:
 
 
 def _latency(of_starts: tuple[str, ...]) -> Latency:
-    """Latency over all starts, from their merged histograms."""
     all_ = merged(of_starts)
     return Latency(
         count=all_.count,

@@ -169,7 +169,6 @@ def false_alarms(entries: Iterable[LedgerEntry], policy: Policy, comparisons: in
         and bool(entry.confirm_starts) == bool(policy.confirm_starts)
     ]
     alarms = sum(verdict in (Verdict.REGRESSED, Verdict.IMPROVED) for verdict in verdicts)
-    of_cells = stats.wilson(alarms, len(verdicts), policy.confidence)
-    ends = structs.asdict(of_cells).items()
+    ends = structs.asdict(stats.wilson(alarms, len(verdicts), policy.confidence)).items()
     share = Interval(**{name: 1 - (1 - each) ** comparisons for name, each in ends})
     return FalseAlarms(alarms=alarms, cells=len(verdicts), comparisons=comparisons, share=share)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import NamedTuple
@@ -58,14 +58,13 @@ def _round_cpu_s(samples: Samples) -> Sequence[float]:
     ]
 
 
-def _counted(names: Iterable[str], samples: Samples) -> float | None:
-    """The sum of the counters that the server has, per transaction."""
-    counts = [samples.counters[name] for name in names if name in samples.counters]
-    return sum(counts) / max(1, sum(samples.completed)) if counts else None
+def _counted(name: str, samples: Samples) -> float | None:
+    count = samples.counters.get(name)
+    return None if count is None else count / max(1, sum(samples.completed))
 
 
-def _counter(*names: str) -> Callable[[Samples], float | None]:
-    return partial(_counted, names)
+def _counter(name: str) -> Callable[[Samples], float | None]:
+    return partial(_counted, name)
 
 
 _FLUSHES_MIN = 100  # in a start; fewer are not what transactions wait for
@@ -86,9 +85,9 @@ def _rows_read(samples: Samples) -> float | None:
     Not Handler_read_*: it holds the rows of SHOW GLOBAL STATUS, 342 to 736 of them at each reading.
     """
     if "Rows_read" in samples.counters:
-        return _counted(["Rows_read"], samples)
+        return _counted("Rows_read", samples)
     # Where InnoDB did nothing, the tables are another engine's.
-    return _counted(_INNODB_ROWS[:1], samples) if any(map(samples.counters.get, _INNODB_ROWS)) else None
+    return _counted(_INNODB_ROWS[0], samples) if any(map(samples.counters.get, _INNODB_ROWS)) else None
 
 
 METRICS = (
@@ -135,8 +134,7 @@ def log_ratio(name: str, base: Starts, head: Starts, trim: float, confidence: fl
 
     Raises ValueError for latencies that cannot be read.
     """
-    metric = [BY_NAME[name]] if name in BY_NAME else []
-    change = _changes(metric, base, head, trim, confidence).get(name)
+    change = _changes([BY_NAME[name]], base, head, trim, confidence).get(name)
     return None if change is None else change.ratio
 
 
@@ -161,11 +159,11 @@ def statement_times(base: Starts, head: Starts, confidence: float) -> tuple[Stat
     if len(starts) < STARTS_MIN:
         return ()
     times = [(_times_s(base[start]), _times_s(head[start])) for start in starts]
-    counts = [[_transactions(side[start]) for start in starts] for side in (base, head)]
+    weights = [[_transactions(side[start]) for start in starts] for side in (base, head)]
     statements = []
     for kind in dict.fromkeys(kind for both in times for one in both for kind in one):
         pairs = [(of_base.get(kind, 0.0), of_head.get(kind, 0.0)) for of_base, of_head in times]
-        base_s, head_s = map(_mean, zip(*pairs, strict=True), counts)
+        base_s, head_s = map(_mean, zip(*pairs, strict=True), weights)
         by = _moved(_change(pairs, confidence).difference.interval, head_s - base_s)
         statements.append(StatementTime(kind=kind, base_s=base_s, head_s=head_s, difference_s=by))
     return tuple(sorted(statements, key=lambda statement: -abs(statement.difference_s.estimate)))
@@ -256,7 +254,6 @@ def _pairs(
 
 
 def _times_s(samples: Samples) -> dict[str, float]:
-    """Seconds of a mean transaction by kind of statement."""
     transactions = _transactions(samples)
     times = samples.times or {
         kind: (latencies.count, latencies.mean_s)
@@ -275,13 +272,11 @@ def _log_ratio(base: float, head: float) -> float:
 
 
 def _change(pairs: Sequence[tuple[float, float]], confidence: float) -> _Change:
-    """The change over starts; each gave one pair of values."""
     base, head = ([*side] for side in zip(*pairs, strict=True))
     positive = min(map(min, pairs)) > 0  # a counter that was reset meanwhile has decreased
-    logs = [_log_ratio(*pair) for pair in pairs] if positive else None
     return _Change(
         base=sum(base) / len(pairs),
         head=sum(head) / len(pairs),
         difference=stats.over_starts([of_head - of_base for of_base, of_head in pairs], confidence),
-        ratio=None if logs is None else stats.over_starts(logs, confidence),
+        ratio=stats.over_starts([_log_ratio(*pair) for pair in pairs], confidence) if positive else None,
     )

@@ -96,18 +96,13 @@ def of_aa_control(document: RunDocument, block: Block, policy: Policy) -> Pair |
     confirming = {record.start for record in records if record.confirming}
     names = verdict_metrics(document.header, policy)
     return Pair(
-        cell=aa_cell(block, base),
+        cell=block.cell(f"{base} again"),  # no server has this name
         base=block.cell(base),
         starts=aa_controls,
         base_starts=starts,
         throughput=throughput(starts, aa_controls, policy),
         changes=tuple(_changes(starts, aa_controls, confirming, names, policy)),
     )
-
-
-def aa_cell(block: Block, base: str) -> Cell:
-    """Name the block's A/A cell. No server has its name: it is a second instance of the base."""
-    return block.cell(f"{base} again")
 
 
 def verdict_metrics(header: RunHeader, policy: Policy) -> tuple[Metric, ...]:
@@ -209,8 +204,7 @@ def unsteady(pair: Pair) -> str:
     """Say which servers did not become steady, and in which starts; empty if all did."""
     parts = []
     for server, starts in {pair.base.server: pair.base_starts, pair.cell.server: pair.starts}.items():
-        numbers = [str(start) for start, samples in starts.items() if not samples.steady]
-        if numbers:
+        if numbers := [str(start) for start, samples in starts.items() if not samples.steady]:
             parts.append(f"{server} was not steady in start {', '.join(numbers)}")
     return " and ".join(parts)
 
@@ -258,9 +252,9 @@ def _failure(document: RunDocument, block: Block, server: str, starts: Starts) -
 
 def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
     """Say why a server that returns more or fewer rows than the base has no result; None if it does not."""
-    first, *others = returned.differing_rows(of_base, of_head) or (None,)
-    if first is None:
+    if not (differing := returned.differing_rows(of_base, of_head)):
         return None
+    first, *others = differing
     more = f", and so do {len(others)} other statements" if others else ""
     return (
         f"it returns other rows than {base}: `{first.kind}` returns or changes {first.head:.4g} rows per "
@@ -269,7 +263,6 @@ def _other_rows(base: str, of_base: Starts, of_head: Starts) -> str | None:
 
 
 def _unmeasured(document: RunDocument, block: Block, server: str) -> str:
-    """Say why the document has no start of a server in a block, where it did not fail."""
     cell = block.cell(server)
     if document.header.runner_of(cell) is None:
         return "not measured: its shard is missing"

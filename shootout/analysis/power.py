@@ -28,6 +28,5 @@ def detectable(noise: Noise, bar: float, policy: Policy, comparisons: int) -> fl
 
 
 def _least(noise: Noise, bar: float, policy: Policy, comparisons: int) -> float:
-    """The smallest estimate that is flagged."""
     chance = (CONFIRMED if policy.confirm_starts else 1) * (1 - policy.confidence) / comparisons
     return max(bar, noise.reach(1 - chance))

@@ -25,8 +25,6 @@ LIKELY = 0.85  # of these draws: the noise is no better known than by a few star
 
 
 class Remaining(NamedTuple):
-    """The cells that more starts would decide."""
-
     cells: int  # undecided, by their throughput
     decided: int  # of them, by the minutes
     minutes: float
@@ -38,7 +36,7 @@ def remaining(comparison: Comparison) -> Remaining | None:
     for cell in comparison.cells:
         blocks[cell.cell.workload, cell.cell.threads].append(cell)
     undecided = [cell for cell in comparison.cells if _is_undecided(cell)]
-    done = sum(_starts(block) * len(block) for block in blocks.values())
+    done = sum(max(len(cell.per_start) for cell in block) * len(block) for block in blocks.values())
     # After the starts that confirm its changes a run takes no others.
     confirmed = any(metric.confirmed is not None for cell in comparison.cells for metric in cell.judged)
     every = (*comparison.cells, *comparison.aa_controls)
@@ -89,10 +87,6 @@ def starts_needed(
         if (within | changed).mean() >= LIKELY:
             return starts
     return None
-
-
-def _starts(block: list[CellComparison]) -> int:
-    return max(len(cell.per_start) for cell in block)
 
 
 def _is_undecided(cell: CellComparison) -> bool:

@@ -151,11 +151,8 @@ def _ratio(effect: Effect) -> float:
 
 
 def _with(pair: Pair, throughput: Effect | None) -> Pair:
-    """The pair with this effect on throughput."""
     if throughput is None:
         return pair
-    changes = (
-        change._replace(effect=throughput) if change.metric == THROUGHPUT else change
-        for change in pair.changes
-    )
-    return pair._replace(throughput=throughput, changes=tuple(changes))
+    changed = ((change, change.metric == THROUGHPUT) for change in pair.changes)
+    changes = tuple(change._replace(effect=throughput) if is_it else change for change, is_it in changed)
+    return pair._replace(throughput=throughput, changes=changes)

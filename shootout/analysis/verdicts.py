@@ -11,6 +11,7 @@ from shootout.analysis import metrics, power, shrinkage, stats
 from shootout.analysis.ledger import Noise
 from shootout.analysis.pairs import Change, Pair, unsteady
 from shootout.analysis.thresholds import CONFIRMED, DETECTABLE_MAX, WORTH_CONFIRMING
+from shootout.figures import counted
 from shootout.model.plan import THROUGHPUT, Cell, Policy
 from shootout.model.run import LACKS
 from shootout.model.verdict import Interval, MetricVerdict, Verdict
@@ -63,7 +64,6 @@ def of_cell(
 
 
 def _without_changes(pair: Pair) -> Decision:
-    """Decide on a cell in which no metric could be compared."""
     if why := unsteady(pair):
         return Decision(Verdict.INCONCLUSIVE, f"no verdict on unsteady samples: {why}")
     if pair.throughput is None:
@@ -80,30 +80,21 @@ def of_metric(
 ) -> tuple[MetricVerdict, str]:
     """Decide on one metric of a cell, and say why. `floor`: its A/A noise floor, None if unknown."""
     margin = policy.margin_of(change.metric, cell.workload)
-    bar = _bar(margin, floor, policy)
-    criteria = _Criteria(margin, bar, p_values[cell, change.metric], len(p_values))
-    verdict, why, confirmed = _rule(change, policy, criteria)
+    bar, p_value = _bar(margin, floor, policy), p_values[cell, change.metric]
+    comparisons = len(p_values)
+    verdict, why, confirmed = _rule(change, policy, margin, bar=bar, p_value=p_value, comparisons=comparisons)
     result = MetricVerdict(
         metric=change.metric,
         verdict=verdict,
         ratio=ratio(change.metric, change.effect),
-        p_value=criteria.p_value,
+        p_value=p_value,
         margin=margin,
         spread=change.effect.spread,
         floor=floor,
-        detectable=_detectable(change, policy, bar, criteria.comparisons),
+        detectable=_detectable(change, policy, bar, comparisons),
         confirmed=confirmed,
     )
     return result, f"{change_text(change.metric, change.effect, policy.confidence)}{why}"
-
-
-class _Criteria(NamedTuple):
-    """Criteria that a change must pass to count."""
-
-    margin: float
-    bar: float  # of the logarithm: the margin, or more if noise alone reaches it
-    p_value: float  # of no change, adjusted for all comparisons
-    comparisons: int
 
 
 def worth_confirming(metric: MetricVerdict, policy: Policy) -> bool:
@@ -113,12 +104,15 @@ def worth_confirming(metric: MetricVerdict, policy: Policy) -> bool:
 
 
 def _bar(margin: float, floor: float | None, policy: Policy) -> float:
+    """The least change that counts, as a logarithm: the margin, or more if noise alone reaches it."""
     return max(math.log1p(margin), policy.floor_factor * (floor or 0.0))
 
 
-def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict, str, bool | None]:
-    """The first verdict that applies, why, and whether fresh starts confirmed it."""
-    effect, fresh, p_value, bar = change.effect, change.fresh, criteria.p_value, criteria.bar
+def _rule(
+    change: Change, policy: Policy, share: float, *, bar: float, p_value: float, comparisons: int
+) -> tuple[Verdict, str, bool | None]:
+    """The first verdict that applies, why, and whether fresh starts confirmed it; `share`: the margin."""
+    effect, fresh = change.effect, change.fresh
     if len(effect.per_start) < 2:
         return Verdict.INCONCLUSIVE, "; a verdict needs at least two starts", None
     limit = (1 if fresh is None else CONFIRMED) * (1 - policy.confidence)
@@ -128,11 +122,11 @@ def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict,
         verdict = Verdict.REGRESSED if effect.estimate < 0 else Verdict.IMPROVED
         if fresh is None:
             return verdict, "", None
-        return verdict, f", the last {_starts(fresh)} to confirm it", True
-    margin, margin_text = math.log1p(criteria.margin), _share(criteria.margin)
+        return verdict, f", the last {counted(fresh, 'start')} to confirm it", True
+    margin, margin_text = math.log1p(share), _share(share)
     if -margin <= effect.low and effect.high <= margin:
         within = f", all within the margin of {margin_text}"
-        if change.metric == THROUGHPUT and unlike(effect, criteria.margin):
+        if change.metric == THROUGHPUT and unlike(effect, share):
             return Verdict.INCONCLUSIVE, f"{within}; but not all starts are alike", None
         return Verdict.EQUIVALENT, within, None
     if effect.low <= 0 <= effect.high:
@@ -142,7 +136,7 @@ def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict,
     elif abs(effect.estimate) < bar:
         why = f"not above {policy.floor_factor:g} times the A/A noise floor"
     else:
-        among = f"among {criteria.comparisons} comparisons"
+        among = f"among {comparisons} comparisons"
         asked = "" if fresh is None else f", {limit:g} is asked of fresh starts"
         why = f"not significant {among} (p = {p_value:.2g} after Hommel{asked})"
     return Verdict.INCONCLUSIVE, f": {why}", None
@@ -150,8 +144,8 @@ def _rule(change: Change, policy: Policy, criteria: _Criteria) -> tuple[Verdict,
 
 def unlike(effect: stats.Effect, margin: float) -> dict[int, float]:
     """Starts that differ from the others beyond chance and by the margin or more, as `shrinkage.unlike`."""
-    unlike = shrinkage.unlike(effect)
-    return {place: apart for place, apart in unlike.items() if abs(apart) >= math.log1p(margin)}
+    every = shrinkage.unlike(effect).items()
+    return {place: apart for place, apart in every if abs(apart) >= math.log1p(margin)}
 
 
 def _floor(change: Change, policy: Policy, noise: Mapping[str, Noise]) -> float | None:
@@ -180,9 +174,8 @@ def leaning(pair: Pair, decision: Decision, policy: Policy) -> Literal["slower",
     metric = next((metric for metric in decision.metrics if metric.metric == THROUGHPUT), None)
     if decision.verdict is not Verdict.INCONCLUSIVE or metric is None or metric.confirmed is False:
         return None
-    if pair.throughput is None or len(pair.throughput.per_start) < 2:
-        return None
-    if abs(math.log(metric.ratio.estimate)) < _bar(metric.margin, metric.floor, policy):
+    few = pair.throughput is None or len(pair.throughput.per_start) < 2
+    if few or abs(math.log(metric.ratio.estimate)) < _bar(metric.margin, metric.floor, policy):
         return None
     if metric.ratio.high < 1 / (1 + metric.margin):
         return "slower"
@@ -209,7 +202,7 @@ def change_text(metric: str, effect: stats.Effect, confidence: float) -> str:
     else:
         bounds = f"{told(interval.low)} to {told(interval.high)}"
     change = f"{title}{told(interval.estimate)}, {_share(confidence)} interval {bounds}"
-    return f"{change}, in {_starts(len(effect.per_start))}"
+    return f"{change}, in {counted(len(effect.per_start), 'start')}"
 
 
 def ratio(metric: str, effect: stats.Effect) -> Interval:
@@ -217,10 +210,5 @@ def ratio(metric: str, effect: stats.Effect) -> Interval:
     return (effect if metric == THROUGHPUT else stats.mirrored(effect)).ratio
 
 
-def _starts(count: int) -> str:
-    return f"{count} starts" if count > 1 else "1 start"
-
-
 def _share(part: float) -> str:
-    """A share in percent, without trailing zeros."""
     return f"{100 * part:g} %"

@@ -1,8 +1,9 @@
-"""Judge a bisection by its documents and builds. Pure."""
+"""Judge a bisection by its documents and builds, and choose what to measure next. Pure."""
 
 from __future__ import annotations
 
 import itertools
+import math
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,8 @@ SAME_PROGRAM = (
     "or commits that do not touch the server"
 )
 SAME = Interval.exactly(1.0)
+FIRST, MOST = 8, 32  # starts of a batch; a revision that stays undecided gets as many as it has had
+TOGETHER_MAX = 7  # revisions beside the base
 
 
 class Attempt(NamedTuple):
@@ -176,3 +179,38 @@ def equal(bisection: Bisection) -> list[Pair]:
 def building_s(bisection: Bisection) -> float:
     """Time for builds."""
     return sum(build.seconds for build in bisection.builds.values())
+
+
+class Costs(NamedTuple):
+    """Seconds."""
+
+    build_s: float  # one revision
+    start_s: float  # one server in one start
+    batch_s: float  # a batch of no starts
+
+
+class Batch(NamedTuple):
+    """Revisions to measure together, the base among them, in so many starts."""
+
+    revisions: tuple[int, ...]
+    starts: int
+
+
+def next_batch(found: Found, costs: Costs | None) -> Batch | None:
+    """The next batch, of one revision without costs; None if there is nothing to measure."""
+    numbers = found.halving.next_revisions(lambda among: _together(among, costs) if costs else 1)
+    if not numbers:
+        return None
+    labels = [found.bisection.revisions[number].label for number in numbers]
+    made = min(found.measured.starts[label] for label in labels)
+    return Batch((0, *numbers), min(max(FIRST, made), MOST))
+
+
+def _together(among: int, costs: Costs) -> int:
+    """The number of revisions that narrows a history most for its cost: k leave one part in k + 1."""
+
+    def cost(count: int) -> float:
+        starts_s = FIRST * costs.start_s * (count + 1)
+        return (costs.batch_s + count * costs.build_s + starts_s) / math.log(count + 1)
+
+    return min(range(1, min(among, TOGETHER_MAX) + 1), key=cost)

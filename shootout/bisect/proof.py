@@ -13,12 +13,14 @@ from msgspec import structs
 
 from shootout.analysis import compare
 from shootout.bisect.documents import BISECTIONS, runs
-from shootout.bisect.measure import run_of, try_to_build
+from shootout.bisect.judge import Found
+from shootout.bisect.measure import measured, run_of, try_to_build
 from shootout.bisect.values import WITHOUT, Bisected, BuildRecord, Proof, RevisionFinding
 from shootout.conclusion import Conclusion
+from shootout.count import instrument as counting
 from shootout.count.instrument import Callgrind
 from shootout.document import journal
-from shootout.errors import Skip
+from shootout.errors import InputError, Skip
 from shootout.explain import changed_cells
 from shootout.measure import campaign
 from shootout.measure.plan import Plan
@@ -84,44 +86,51 @@ def prove(
     BISECTIONS.write_to(path, structs.replace(answer.bisection, builds=proven))
 
 
-def read(answer: Bisected, path: Path, instrument: Callgrind | None) -> Proof | None:
-    """Read the proof of a step; None if none was looked for. Raises InputError."""
+def read(path: Path) -> Bisected:
+    """Judge a bisection, with its proof. Raises InputError."""
+    bisection = BISECTIONS.read(path)
+    answer = Found(bisection, measured(bisection, path.parent)).answer
+    return structs.replace(answer, proof=_proof(answer, path))
+
+
+def every(results: Path, skip: Skip) -> Iterator[Bisected]:
+    """Judge the bisections of a folder, the newest first; `skip` receives why one cannot be read."""
+    for path in reversed(BISECTIONS.find(results)):
+        try:
+            yield read(path)
+        except InputError as error:
+            skip(str(error))
+
+
+def _proof(answer: Bisected, path: Path) -> Proof | None:
+    """The proof of a step; None if none was looked for."""
     record = answer.bisection.builds.get(WITHOUT)
     if record is None or answer.kind != "step":
         return None
     folder, base = path.parent / FOLDER, before(answer).revision.label
-    ratios = _ratios(folder, base, instrument)
+    if answer.bisection.is_exact:
+        documents = [*counting.CALLGRIND.counted(folder, base).values()]
+        ratios = {server: count.ratio for each in documents[-1:] for server, count in each.counts.items()}
+        differences = counting.CALLGRIND.differences(folder, base, answer.last)
+    else:
+        ratios, differences = _timed(folder, answer.last)
     newest = next((server for server in reversed(ratios) if server not in (base, WITHOUT)), "")
     lacks = "" if WITHOUT in ratios else "the commit without it could not be measured"
     return Proof(
-        before=base,
-        newest=newest,
-        ratio=ratios.get(newest),
-        without=ratios.get(WITHOUT),
-        reason=record.reason or lacks,
-        differences=(
-            instrument.differences(folder, base, answer.last)
-            if instrument
-            else tuple(_causes(folder, answer.last))
-        ),
-    )
+        before=base, newest=newest, ratio=ratios.get(newest), without=ratios.get(WITHOUT),
+        reason=record.reason or lacks, differences=differences,
+    )  # fmt: skip
 
 
-def _causes(folder: Path, server: str) -> Iterator[str]:
-    """Say why a server is slower, as far as the last run is explained."""
+def _timed(folder: Path, last: str) -> tuple[dict[str, Interval | None], tuple[str, ...]]:
+    """Ratios to the base in the last run, by server, and why `last` is slower, if that is explained."""
     for run in [*runs(folder).values()][-1:]:
-        cells = [each.cell for each in compare.compare(run).cells if each.cell.server == server]
-        known = changed_cells.sections(folder, run.header.run, cells, lambda reason: None)
-        yield from (each.cause for sections in known.values() for each in sections if each.cause)
-
-
-def _ratios(folder: Path, base: str, instrument: Callgrind | None) -> dict[str, Interval]:
-    """Compute each server's ratio to the base in the last document, in the document's order."""
-    if instrument is not None:
-        documents = [*instrument.counted(folder, base).values()]
-        return {server: count.ratio for each in documents[-1:] for server, count in each.counts.items()}
-    cells = [cell for each in [*runs(folder).values()][-1:] for cell in compare.compare(each).cells]
-    return {cell.cell.server: cell.ratio for cell in cells if cell.ratio is not None}
+        cells = compare.compare(run).cells
+        of_last = [each.cell for each in cells if each.cell.server == last]
+        known = changed_cells.sections(folder, run.header.run, of_last, lambda reason: None)
+        causes = (each.cause for sections in known.values() for each in sections if each.cause)
+        return {each.cell.server: each.ratio for each in cells if each.ratio}, tuple(causes)
+    return {}, ()
 
 
 def place(answer: Bisected) -> tuple[int, int]:

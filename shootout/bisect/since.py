@@ -1,12 +1,13 @@
 """Bisections that the history asks for: of regressions that it confirms, of servers built from commits.
 
-Earlier findings lie in the results. A bisection is known by its two ends: it goes on in the next week,
+Earlier findings lie in the results. A bisection is known by its two ends: it continues in the next week,
 on another machine, too, and regressions that began between the same commits share it.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -17,9 +18,10 @@ from typing import Any
 from msgspec import structs
 
 from shootout import steps
-from shootout.bisect import answers, issue, measure, proof
+from shootout.bisect import answer as words
+from shootout.bisect import measure, proof
 from shootout.bisect.documents import BISECTIONS
-from shootout.bisect.values import FORMAT, TIME, WITHOUT, Bisected, Bisection
+from shootout.bisect.values import FORMAT, TIME, WITHOUT, Bisected, Revision
 from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.inputs.options import Selection, renewed
@@ -29,13 +31,15 @@ from shootout.model.run import Observe
 from shootout.report.github.issues import Origin
 from shootout.servers.sources import builds
 from shootout.servers.sources.fetch.packages import no_progress
+from shootout.writers.markdown import escaped, folded, span, table_lines
 
 BUDGET_MIN = 60.0
 # Keys of a profile that counts share with runs.
 STATEMENTS = ("dataset.engine", "options.", "distribution.", "load.protocol")
-# Options, and keys, that no run gives; each week has its own seeds, but a bisection goes on.
+# Options, and keys, that no run gives; each week has its own seeds, but a bisection continues.
 OTHERS = ("servers", "seed", "build", "budget", "resume", "shard")
 OTHER_KEYS = ("dataset.seed", "build.")
+_PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")
 
 Ask = Callable[[Plan, Sequence[builds.Commit], Callgrind | None], measure.Question]
 
@@ -55,17 +59,13 @@ def cases(regressions: Sequence[Regression]) -> list[Regression]:
     return [*found.values()]
 
 
-def stored(results: Path, regression: Regression, skip: Skip) -> Iterator[Bisection]:
-    """Read the bisections between its commits, the newest first."""
-    for bisection in BISECTIONS.newest_first(results, skip):
-        if (bisection.revisions[0].commit, bisection.revisions[-1].commit) == ends(regression):
-            yield bisection
-
-
 def known(results: Path, regression: Regression) -> Bisected | None:
     """Find what bisections between its commits say: of the newest that found a loss, or of the newest."""
-    found = stored(results, regression, lambda reason: None)
-    read = [answers.read(BISECTIONS.path_of(results, bisection.id)) for bisection in found]
+    read = [
+        proof.read(BISECTIONS.path_of(results, each.id))
+        for each in BISECTIONS.newest_first(results, lambda reason: None)
+        if (each.revisions[0].commit, each.revisions[-1].commit) == ends(regression)
+    ]
     return next((answer for answer in read if answer.is_worse), read[0] if read else None)
 
 
@@ -73,9 +73,9 @@ def origin(results: Path, regression: Regression) -> Origin | None:
     """Find the commit that a regression began with, by the bisections of its two runs. Raises InputError."""
     good, bad = ends(regression)
     if good and good == bad:
-        return issue.elsewhere(regression)
+        return Origin(confirmed=False, lines=(f"**{escaped(not_in_server(regression))}**",))
     answer = known(results, regression) if good and bad else None
-    return issue.origin(answer, regression) if answer else None
+    return _origin(answer, regression) if answer else None
 
 
 @dataclass(frozen=True)
@@ -135,11 +135,11 @@ class Search:
                 plan = self._planned(regression, instrument, servers)
                 question = self.ask(plan, commits, instrument)
                 path, _ = measure.begun(question, self.results, lambda progress: None)
-                left_s = answers.read(path).spent_s + ends_s - time.monotonic()
+                left_s = proof.read(path).spent_s + ends_s - time.monotonic()
                 sampling = structs.replace(plan.profile.sampling, budget_s=left_s)
-                profile = structs.replace(plan.profile, sampling=sampling)
-                question = replace(question, plan=replace(plan, profile=profile))
-                answer = answers.read(measure.bisect(question, self.results, self.observe))
+                plan = replace(plan, profile=structs.replace(plan.profile, sampling=sampling))
+                question = replace(question, plan=plan)
+                answer = proof.read(measure.bisect(question, self.results, self.observe))
                 if is_last or answer.is_worse or not answer.bisection.finished:
                     break
             except (InputError, MeasureError) as error:
@@ -161,7 +161,7 @@ class Search:
             answer, path, newest, planned, instrument=instrument,
             observe=self.observe, explain_min=self.explain_min, skip=self.skip,
         )  # fmt: skip
-        return answers.read(path)
+        return proof.read(path)
 
     def _planned(self, regression: Regression, instrument: Callgrind | None, servers: str) -> Plan:
         """A plan of these servers that loads them as the run did, or counts the same statements."""
@@ -182,6 +182,60 @@ class Search:
         changed: dict[str, Any] = {name: text for name, text in given.items() if name not in own}
         changed["set"] = [*(f"{key}={text}" for key, text in keys.items()), *(self.args.set or ())]
         return steps.plan(Selection.from_arguments(self.args, servers=servers, **changed), self.report)
+
+
+# --- the part of an issue that names the commit ---------------------------------------------------
+
+
+def _origin(bisected: Bisected, regression: Regression) -> Origin:
+    """Describe the commit that a regression began with, for an issue."""
+    lines = [f"**{escaped(words.headline(bisected))}**", ""]
+    if bisected.kind == "step":
+        first, last = proof.place(bisected)
+        lines += [
+            f"- {_commit(bisected, revision)}" for revision in bisected.bisection.revisions[first : last + 1]
+        ]
+    lines += [f"- {escaped(step)}" for step in words.steps(bisected)]
+    lines += [f"- {escaped(note)}" for note in (*_left(bisected, regression), *words.notes(bisected))]
+    lines += ["", *folded("The commits", table_lines(words.table(bisected)))]
+    commands_ = {"Bisect again": words.again(bisected, {}), "Look for the reason": words.why(bisected)}
+    there = bisected.bisection.revisions[0].server.partition("git:")[2].rpartition("#")[0]
+    asked = [(title, command.replace(there, ".")) for title, command in commands_.items()]
+    lines += [f"- {title}: {span(command)}" for title, command in asked if command]
+    return Origin(bisected.is_worse, tuple(lines))
+
+
+def not_in_server(regression: Regression) -> str:
+    """Say what a regression between two runs of one commit began with."""
+    changed = "; ".join(regression.conditions) or "nothing that shootout records"
+    return (
+        f"Not in the server: {regression.server} had the same commit {regression.bad_commit[:12]} in the "
+        f"last good and the first bad run. What changed: {changed}."
+    )
+
+
+def _left(bisected: Bisected, regression: Regression) -> Iterator[str]:
+    """Explain an answer without a commit."""
+    if words.lost_end(bisected):
+        if regression.conditions:
+            yield f"What else changed: {'; '.join(regression.conditions)}."
+    elif bisected.kind == "open":
+        yield "The next weekly run goes on with it."
+    elif bisected.kind == "none" and regression.conditions:
+        yield f"So it is not in the server. What else changed: {'; '.join(regression.conditions)}."
+    elif bisected.kind == "none":
+        yield "Not found: no commit between the last good and the first bad run shows it."
+
+
+def _commit(bisected: Bisected, revision: Revision) -> str:
+    """A commit: its address, what it is, and its pull request."""
+    address, name = words.link(bisected, revision), escaped(revision.label)
+    said = f"[{name}]({address})" if address else name
+    pull = _PULL.search(revision.subject)
+    if pull and address.endswith(f"/commit/{revision.commit}"):  # as GitHub has it
+        base = address.removesuffix(f"/commit/{revision.commit}")
+        return f"{said}: {escaped(words.what(revision))}: [pull request {pull[1]}]({base}/pull/{pull[1]})"
+    return f"{said}: {escaped(words.what(revision))}"
 
 
 def _name(instrument: Callgrind | None) -> str:

@@ -12,14 +12,14 @@ from msgspec import structs
 
 from shootout import app, command
 from shootout.answer import Answer
-from shootout.bisect import answer, answers, issue, measure, proof, since
+from shootout.bisect import answer, measure, proof, since
 from shootout.bisect.documents import BISECTIONS
 from shootout.bisect.values import Revision
 from shootout.capability import Capability
 from shootout.count import instrument as counting
 from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
-from shootout.inputs import acknowledgements, texts
+from shootout.inputs import texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -89,7 +89,6 @@ class Bisect(Capability):
         if prepared.request.explain is not None:
             raise InputError(f"{EXPLAIN.flag}: expected --since-history")
         question = _question(prepared.plan, commits, instrument, link)
-        question.require_current(prepared.results)
         with command.keeping(self, args, prepared.acknowledged) as observe:
             path = measure.bisect(question, prepared.results, observe)
         return command.conclude(self, path, prepared, args)
@@ -107,7 +106,7 @@ class Bisect(Capability):
         lost = app.open_regressions(results, args.anchor, request.acknowledged, command.left_out)
         wanted = [each for each in lost if args.regression in ("", each.issue)]
         instruments = (args.instrument,) if args.instrument else (counting.CALLGRIND, None)
-        acknowledged = acknowledgements.load_acknowledged(request.acknowledged)
+        acknowledged = texts.load_acknowledged(request.acknowledged)
         with command.keeping(self, args, acknowledged) as observe:
             ask = partial(_question, link=link)
             budget_min = request.selection.budget or since.BUDGET_MIN
@@ -118,7 +117,7 @@ class Bisect(Capability):
             paths = search.run(wanted)
         for each in wanted:
             if each.good_commit and each.good_commit == each.bad_commit:
-                command.warn(f"{each.workload}, {each.threads} threads: {issue.not_in_server(each)}")
+                command.warn(f"{each.workload}, {each.threads} threads: {since.not_in_server(each)}")
         judged = answer.joined([self.judge(path) for path in paths], search.failed)
         request.write_markdown(markdown.write(judged), command.left_out)
         if paths:
@@ -127,7 +126,7 @@ class Bisect(Capability):
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a bisection; its base is always its first revision."""
-        return answer.answer(answers.read(path), _out(path))
+        return answer.answer(proof.read(path), _out(path))
 
     def id_of(self, path: Path) -> str:
         """Return the id of a bisection, which its folder has."""
@@ -135,7 +134,7 @@ class Bisect(Capability):
 
     def answers(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Iterable[tuple[str, Answer]]:
         """List all bisections."""
-        for each in answers.every(results, skip):
+        for each in proof.every(results, skip):
             yield each.bisection.id, answer.answer(each)
 
 
@@ -157,7 +156,7 @@ def _question(
     if commits and build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
     if len(plan.blocks) != 1 or len(plan.servers) < 2:
-        raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
+        raise InputError("a bisection needs one workload, one number of threads, and at least two servers")
     revisions = [
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     ]

@@ -18,7 +18,7 @@ from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
+    from shootout.report.site.answers import AnswerListPage
 
 
 class Count(Capability):
@@ -36,7 +36,7 @@ class Count(Capability):
         command.declare(parser, self._run)
         parser.add_argument("--base", metavar="REF", help="the server to compare with")
         parser.add_argument("--head", metavar="REF", help="the server that may need more instructions")
-        command.add_measuring(parser, "count", (*command.LOADING, "budget"))
+        command.add_measuring(parser, "count", (*command.LOADING, "budget", "resume"))
         command.add_options(parser, (OUT, MARKDOWN))
 
     def _run(self, args: argparse.Namespace) -> int:
@@ -44,19 +44,24 @@ class Count(Capability):
         if None in (args.base, args.head) and (given or args.servers is None):
             raise InputError("expected --base REF and --head REF, or --servers A,B,…")
         prepared = command.prepare(args, **given)
-        command.outset(prepared.plan)
-        with command.progress() as observe:
-            path = measure.measure(prepared.plan, prepared.results, observe)
+        plan, results = prepared.plan, prepared.results
+        command.outset(plan)
+        before = measure.to_continue(plan, results, command.left_out) if plan.resume else None
+        try:
+            with command.progress() as observe:
+                path = measure.measure(plan, results, observe, before=before)
+        except KeyboardInterrupt:
+            raise KeyboardInterrupt("whole starts are kept, and --resume goes on") from None
         return command.conclude(self, path, prepared, args)
 
     def judge(self, path: Path, base: str | None = None) -> Answer:
         """Judge a count; its base is by default its first server."""
         return answer.answer(judge.compare(COUNTS.read(path), base))
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
         """Make the pages of counts, the newest first, and each kind of statement over time."""
         counted = [judge.compare(document) for document in COUNTS.newest_first(results, skip)]
-        every = ((each.document.run, answer.answer(each, runs)) for each in counted)
+        every = ((each.document.run, answer.answer(each)) for each in counted)
         again = answer.history(series for series in judge.history(counted) if len(series.points) > 1)
         return self.listed(every, joined([again]))
 

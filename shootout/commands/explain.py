@@ -13,16 +13,16 @@ from shootout.answer import Answer
 from shootout.capability import Capability
 from shootout.document import journal
 from shootout.errors import Skip, leaving_out
-from shootout.explain import cells, changed_cells, judge, measure, perf
+from shootout.explain import changed_cells, judge, measure, perf
 from shootout.explain.documents import EXPLANATIONS
-from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
+from shootout.inputs.texts import load_acknowledged
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
 
 if TYPE_CHECKING:
-    from shootout.report.site.page import Listing
+    from shootout.report.site.answers import AnswerListPage
 
 MINUTES = 4.0
 BUDGET = replace(
@@ -61,14 +61,14 @@ class Explain(Capability):
         document = journal.read(path)
         acknowledged = load_acknowledged(args.acknowledged)
         if args.cell is None:
-            cell = cells.worst(steps.judge(path, args.acknowledged, command.left_out))
+            cell = changed_cells.worst(steps.judge(path, args.acknowledged, command.left_out))
         else:
-            cell = cells.named(document, args.cell)
+            cell = changed_cells.named(document, args.cell)
         question = measure.Question(document, cell, path.parent, tuple(args.try_ or ()))
         file = None if args.budget is not None or question.trials else changed_cells.known(question)
         if file is None:
             if lack := perf.lack():
-                command.left_out(f"profiles: {lack}")
+                command.left_out(f"samples: {lack}")
             with command.keeping(self, args, acknowledged) as observe:
                 file = _answered(question, args.budget or MINUTES, observe)
         else:
@@ -83,7 +83,7 @@ class Explain(Capability):
         """Evaluate an explanation again; its base is always that of its cell."""
         return changed_cells.answer(path)
 
-    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> Listing | None:
+    def listing(self, results: Path, runs: Sequence[Comparison], skip: Skip) -> AnswerListPage | None:
         """Return None: explanations are sections of cells. Unreadable ones are named here, once."""
         for _ in EXPLANATIONS.newest_first(results, skip):
             pass

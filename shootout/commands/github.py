@@ -44,7 +44,7 @@ def _github_comment(args: argparse.Namespace) -> int:
     written = repository.comment(
         args.pull, request.MARKER, lambda old: markdown.beside(old, body, args.run_id)
     )
-    return command.print_lines(args, "done", [written])
+    return command.print_lines(args, "done", [written["html_url"]])
 
 
 def _github_issues(args: argparse.Namespace) -> int:

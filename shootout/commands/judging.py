@@ -16,8 +16,8 @@ from shootout.count import judge as counts
 from shootout.count.documents import COUNTS, joined
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, OUT, RESULTS
+from shootout.inputs.texts import load_acknowledged
 from shootout.parser import Parser
 from shootout.paths import FIXTURES, IS_CHECKOUT, REPORTS
 from shootout.report import listings, run_answer
@@ -36,7 +36,9 @@ def _merge(args: argparse.Namespace) -> int:
         codes.append(show(app.merged(runs, args.out.resolve(), args.acknowledged, left_out).answer, args))
     for owner, paths in others.items():
         if owner.store is not COUNTS:
-            raise InputError(f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined")
+            raise InputError(
+                f"{paths[0]}: documents of `shootout {owner.name}` cannot be joined; pass one at a time"
+            )
         out, count = args.out.resolve(), joined(paths)
         path = COUNTS.write(out / "results", count.run, count)
         page = app.published(out, known, left_out)

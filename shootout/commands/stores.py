@@ -93,7 +93,7 @@ def declare_servers(servers: Parser) -> None:
     unpacking.add_argument("directory", metavar="DIR", type=Path, help="the folder to make")
     start = command.add(actions, "start", _servers_start, "keep one server running until Ctrl-C")
     start.add_argument("reference", metavar="SERVER", help="a server reference")
-    settings = "settings profile: a name or a file (default: defaults)"
+    settings = "settings: a name or a file (default: defaults)"
     start.add_argument("--settings", metavar="NAME", default="defaults", help=settings)
     start.add_argument("--port", metavar="N", type=int, help="TCP port on 127.0.0.1 (default: a free one)")
 

@@ -18,7 +18,7 @@ from shootout.inputs import texts
 from shootout.inputs.options import BUDGET_MAX_MIN, MARKDOWN, OUT, Option, refuse_renamed
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
-from shootout.upgrade import answer, checks, judge, measure, question
+from shootout.upgrade import answer, judge, measure, question
 from shootout.upgrade.documents import UPGRADES
 from shootout.upgrade.values import Part, UpgradeDocument
 from shootout.writers import markdown
@@ -76,10 +76,10 @@ class Upgrade(Capability):
         document = _document(args, out / "results")
         way = measure.Way(args.without, args.counted, Path(args.data) if args.data else None)
         written = (UPGRADES.path_of(out / "results", document.upgrade), out / "site", args.markdown, way.data)
-        checks.require(document, measure.PROFILE, [path for path in written if path])
+        question.require(document, measure.PROFILE, [path for path in written if path])
         with leaving_out(command.left_out):  # each part says by itself what it cannot do
-            command.outset(checks.plan(document, measure.PROFILE), settings=document.settings)
-        for said in checks.does_not_fit(document, args.without):
+            command.outset(question.plan(document, measure.PROFILE), settings=document.settings)
+        for said in question.does_not_fit(document, args.without):
             command.warn(said)
         with command.keeping(self, args) as observe:
             path = measure.measure(way, document, out, observe, command.preparing)
@@ -127,7 +127,9 @@ def _unfinished(asked: tuple[str, ...], results: Path) -> UpgradeDocument:
     for each in UPGRADES.newest_first(results, command.left_out):
         if (*each.references, each.settings, each.workload, each.workloads) == asked:
             return each
-    raise InputError(f"{results}: no upgrade of {asked[0]} to {asked[1]} to continue")
+    raise InputError(
+        f"{results}: no upgrade from {asked[0]} to {asked[1]} to continue; leave out --resume to begin one"
+    )
 
 
 CAPABILITY = Upgrade()

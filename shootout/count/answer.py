@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.answer import Answer, Field, Figure, Link, Mark, Table, Topic, change, factor, filled
-from shootout.count import heat
+from shootout.answer import Answer, Field, Figure, Mark, Table, Topic, change, factor, filled
+from shootout.count import by_version
 from shootout.count.evidence import PLACES, by, counted
 from shootout.count.findings import findings
 from shootout.count.values import (
@@ -22,27 +22,26 @@ from shootout.count.values import (
     CountSeries,
 )
 from shootout.model.run import MODES_DROPPED
-from shootout.model.verdict import Comparison, Verdict
+from shootout.model.verdict import Verdict
 from shootout.numbers import share
 from shootout.report import wording
-from shootout.report.site.names import run_folder
 
 HEADS_MAX = 2  # with a sentence of their own, and all rows in the terminal
 FUNCTIONS_MAX = 8  # of a kind on each server
 
 
-def answer(comparison: CountComparison, runs: Sequence[Comparison] = ()) -> Answer:
-    """Say what a statement costs on each server; `runs` have the throughput beside it."""
+def answer(comparison: CountComparison) -> Answer:
+    """Say what a statement costs on each server."""
     document = comparison.document
     labels = [server.label for server in document.servers]
-    table = heat.of(comparison)
+    table = by_version.heat(comparison)
     which = ", ".join(labels) if len(labels) <= HEADS_MAX else f"{len(labels)} servers"
     verdicts = {change.verdict for change in comparison.changes}
     return Answer(
         name=f"What a statement costs: {which}",
         headline=headline(comparison) if table is None else table.headline,
         topics=(
-            *((*_workloads(comparison, runs), *_findings(comparison)) if table is None else (table.topic,)),
+            *((*_workloads(comparison), *_findings(comparison)) if table is None else (table.topic,)),
             *_failures(comparison),
             _servers(document),
         ),
@@ -124,8 +123,7 @@ def _named(changes: Sequence[CountChange], verdict: Verdict) -> list[CountChange
 # --- topics --------------------------------------------------------------------------------------------
 
 
-def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Iterator[Topic]:
-    """A topic for each workload: its kinds on all heads, or on the only server."""
+def _workloads(comparison: CountComparison) -> Iterator[Topic]:
     document, compared = comparison.document, heads(comparison)
     several = len(compared) > 1
     columns = (
@@ -140,7 +138,7 @@ def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Itera
         often = {kind.name: kind.per_transaction for kind in document.kinds if kind.workload == workload}
         rows = tuple(
             (
-                _kind(each.kind, often[each.kind]),
+                each.kind if often[each.kind] in (0, 1) else f"{each.kind} ×{often[each.kind]:g}",
                 *((each.server,) * several),
                 *_fields(each, comparison.base, profiles),
             )
@@ -149,18 +147,12 @@ def _workloads(comparison: CountComparison, runs: Sequence[Comparison]) -> Itera
         )
         whole = len(compared) <= HEADS_MAX
         counts = filled(Table(columns, rows, caption, sortable=True, whole=whole))
-        tables = (counts, *_throughput(document, workload, runs), _functions(document, workload))
-        yield Topic(workload, tables=tables)
-
-
-def _kind(name: str, per_transaction: float) -> str:
-    return name if per_transaction in (0, 1) else f"{name} ×{per_transaction:g}"
+        yield Topic(workload, tables=(counts, _functions(document, workload)))
 
 
 def _fields(
     each: CountChange, base: str, profiles: Mapping[tuple[str, str, str], CountedFunctions]
 ) -> Iterator[Field]:
-    """The figures of a kind on a server, and its verdict."""
     beside = "" if each.server == base else base
     yield from by(each.ratio)
     yield Mark(each.verdict, "lacks it" * (each.lacks and each.head is None), each.reason)
@@ -173,7 +165,6 @@ def _fields(
 
 
 def _functions(document: CountDocument, workload: str) -> Table:
-    """Table the functions with most instructions, for each kind and server."""
     rows: list[tuple[Field, ...]] = []
     for each in document.profiles:
         if each.workload == workload:
@@ -182,30 +173,8 @@ def _functions(document: CountDocument, workload: str) -> Table:
                 costs_of = (Figure(own, places=0), Figure(whole, places=0))
                 rows.append((each.kind, each.server, document.functions[name], *costs_of))
     columns = ("kind", "server", "function", "its own", "with what it calls")
-    return Table(
-        columns, tuple(rows), "Instructions for each statement, by function", sortable=True,
-        folded="Functions with most instructions", page_only=True,
-    )  # fmt: skip
-
-
-def _throughput(document: CountDocument, workload: str, runs: Sequence[Comparison]) -> Iterator[Table]:
-    """Table throughput of the run with most of the servers at one thread, the newest of such runs."""
-    labels = [server.label for server in document.servers]
-    every = ((run.header.run, _single(run, workload, labels)) for run in runs)
-    run, tps = max(every, key=lambda one: len(one[1]), default=("", {}))
-    if len(tps) > 1:
-        at = Link(run, f"{run_folder(run)}/index.html")
-        row: tuple[Field, ...] = (at, *(Figure(each, places=0) for each in tps.values()))
-        yield Table(("run", *tps), (row,), "Throughput at one thread, in time", page_only=True)
-
-
-def _single(run: Comparison, workload: str, labels: Sequence[str]) -> dict[str, float]:
-    return {
-        c.cell.server: c.figures.tps.estimate
-        for c in run.cells
-        if c.figures and c.cell.workload == workload
-        if c.cell.threads == 1 and c.cell.server in labels
-    }
+    caption = "Functions with most instructions for each statement"
+    return Table(columns, tuple(rows), caption, sortable=True, page_only=True)
 
 
 def _findings(comparison: CountComparison) -> Iterator[Topic]:
@@ -233,7 +202,11 @@ def failures(comparison: CountComparison) -> tuple[str, ...]:
     for each in document.failures:
         if each.lacks:
             lacking.setdefault(each.server, []).append(each)
-    failed = (_failure(each) for each in document.failures if not each.lacks)
+    others = [each for each in document.failures if not each.lacks]
+    failed = (
+        f"{', '.join(filter(None, (each.server, each.workload, each.kind)))}: {each.reason}"
+        for each in others
+    )
     return (*fewer, *modes_dropped(document), *failed, *map(_lacking, lacking.values()))
 
 
@@ -243,12 +216,7 @@ def modes_dropped(document: CountDocument) -> list[str]:
     return [f"{label}: {each.text}" for label, each in every if each.code == MODES_DROPPED]
 
 
-def _failure(failure: CountFailure) -> str:
-    return f"{', '.join(filter(None, (failure.server, failure.workload, failure.kind)))}: {failure.reason}"
-
-
 def _lacking(failures: Sequence[CountFailure]) -> str:
-    """Say what a server lacks: a statement and why, or the names of several."""
     first, *others = failures
     if not others:
         return f"{first.server} lacks {', '.join(filter(None, (first.workload, first.kind)))}: {first.reason}"

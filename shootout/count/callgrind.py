@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -86,8 +86,8 @@ def restless(program: Installation) -> bool:
 class Functions:
     """Instructions by function: its own, and with what it calls."""
 
-    exclusive: dict[str, int] = field(default_factory=dict)
-    inclusive: dict[str, int] = field(default_factory=dict)
+    exclusive: Counter[str] = field(default_factory=Counter)
+    inclusive: Counter[str] = field(default_factory=Counter)
     allocations: int = 0  # calls
 
 
@@ -119,17 +119,11 @@ class Dump:
 
     def functions(self) -> Functions:
         """Read their functions. Raises MeasureError if a file is damaged."""
-        whole = Functions()
-        for each in map(parse, self.texts):
-            for mine, theirs in ((whole.exclusive, each.exclusive), (whole.inclusive, each.inclusive)):
-                for name, cost in theirs.items():
-                    mine[name] = mine.get(name, 0) + cost
-            whole.allocations += each.allocations
-        return whole
+        return parse(*self.texts)
 
 
 @dataclass(frozen=True)
-class Counter:
+class Process:
     """A server's process under Callgrind."""
 
     pid: int
@@ -186,26 +180,29 @@ def totals(text: str) -> tuple[int, int]:
     return int(last[1]), int(last[2] or 0)
 
 
-def parse(text: str) -> Functions:
-    """Read the functions of a Callgrind file. Raises MeasureError if the file is damaged.
+def parse(*texts: str) -> Functions:
+    """Read the functions of Callgrind files. Raises MeasureError if one is damaged.
 
     Functions without a symbol count as one for each object. A function's calls of itself are in its own
     inclusive count once.
     """
-    expected, _ = totals(text)
-    try:
-        reader = _Reader()
-        for line in filter(None, text.splitlines()):
-            reader.read(line)
-    except (ValueError, KeyError, IndexError) as error:
-        raise MeasureError(f"a Callgrind file is damaged: {error}") from None
-    if (summed := sum(reader.exclusive.values())) != expected:
-        raise MeasureError(f"a Callgrind file is damaged: its lines sum to {summed} instead of {expected}")
-    return Functions(
-        dict(reader.exclusive),
-        {name: min(cost, expected) for name, cost in reader.inclusive.items()},
-        reader.allocations,
-    )
+    whole = Functions()
+    for text in texts:
+        expected, _ = totals(text)
+        try:
+            reader = _Reader()
+            for line in filter(None, text.splitlines()):
+                reader.read(line)
+        except (ValueError, KeyError, IndexError) as error:
+            raise MeasureError(f"a Callgrind file is damaged: {error}") from None
+        if (summed := reader.exclusive.total()) != expected:
+            raise MeasureError(
+                f"a Callgrind file is damaged: its lines sum to {summed} instead of {expected}"
+            )
+        whole.exclusive.update(reader.exclusive)
+        whole.inclusive.update({name: min(cost, expected) for name, cost in reader.inclusive.items()})
+        whole.allocations += reader.allocations
+    return whole
 
 
 @dataclass
@@ -219,8 +216,8 @@ class _Reader:
     callee: str = ""
     calling: bool = False  # the next costs are a callee's
     allocations: int = 0
-    exclusive: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
-    inclusive: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    exclusive: Counter[str] = field(default_factory=Counter)
+    inclusive: Counter[str] = field(default_factory=Counter)
 
     def read(self, line: str) -> None:
         """Read one line. Raises ValueError, KeyError and IndexError."""

@@ -17,11 +17,7 @@ from shootout.errors import InputError
 
 
 def joined(paths: Sequence[Path]) -> CountDocument:
-    """Join documents as one that names servers and kinds as the first does, then what is new in the others.
-
-    Raises InputError if one cannot be read, if they did not send the same statements to the same servers, or
-    if two of them counted the same.
-    """
+    """Join documents of equal statements. Raises InputError if they differ, or overlap."""
     first, *others = map(COUNTS.read, paths)
     whole = first
     for path, other in zip(paths[1:], others, strict=True):
@@ -36,16 +32,7 @@ def joined(paths: Sequence[Path]) -> CountDocument:
 
 
 def _difference(one: CountDocument, other: CountDocument) -> str:
-    for name in (
-        "format",
-        "version",
-        "valgrind",
-        "seed",
-        "confidence",
-        "bar",
-        "settings",
-        "options",
-    ):
+    for name in ("format", "version", "valgrind", "seed", "confidence", "bar", "settings", "options"):
         if getattr(one, name) != getattr(other, name):
             return f"another {name}"
     if one.starts != other.starts:
@@ -107,7 +94,6 @@ def _scaled(
 
 
 def _fault(document: CountDocument) -> str:
-    """The first dangling reference; empty without one."""
     servers = {server.label for server in document.servers}
     kinds = {(kind.workload, kind.name) for kind in document.kinds}
     if len(servers) != len(document.servers) or len(kinds) != len(document.kinds) or not servers:
@@ -133,11 +119,6 @@ def _counts_1(record: Record) -> Record:
 
 
 COUNTS = Store(
-    "a count of instructions",
-    "count/*.json",
-    CountDocument,
-    "valgrind",
-    Format(2, (_counts_1,)),
-    _fault,
+    "a count of instructions", "count/*.json", CountDocument, "valgrind", Format(2, (_counts_1,)), _fault,
     "work/*.json",
-)
+)  # fmt: skip

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import msgspec
+
 from shootout import figures
 from shootout.answer import Field, Figure, Link, Mark, Point, Range, Table, Topic, factor
-from shootout.count.commands import count_command
 from shootout.count.instructions import Instructions, PartCount, Statement
 from shootout.count.values import CountFigure
-from shootout.model.run import RunHeader
+from shootout.inputs import matrix
+from shootout.model.plan import DatasetSize
+from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import Interval
 from shootout.numbers import share
+from shootout.report.commands import line, named
 from shootout.report.site.names import page_of
 
 PLACES = 2  # of a change in percent: counting is as exact
 NAMED_MAX = 5  # functions in a list; the page lists all
 STATEMENTS_MAX = 3  # in a list of what differs
+NOT_COUNTED = ("image:", "dsn:")  # sources of servers that are no programs on this machine
 UNNAMED_MIN = 0.05  # share of the instructions that is worth a sentence
 
 
@@ -52,15 +57,12 @@ def topics(instructions: Instructions) -> Iterator[Topic]:
     """Show every statement, and the functions that changed, on a cell's page."""
     statements = tuple(
         (
-            each.change.kind,
-            Figure(each.kind.per_transaction),
-            counted(each.change.base),
-            counted(each.change.head),
-            *by(each.change.ratio),
-            Mark(each.change.verdict, note=each.change.reason),
+            change.kind, Figure(each.kind.per_transaction), counted(change.base), counted(change.head),
+            *by(change.ratio), Mark(change.verdict, note=change.reason),
         )
         for each in instructions.statements
-    )
+        for change in [each.change]
+    )  # fmt: skip
     functions = tuple(
         (each.kind.name, function.own.name, *_sides(function.own), *_sides(function.inclusive))
         for each in reversed(instructions.statements)
@@ -76,17 +78,14 @@ def topics(instructions: Instructions) -> Iterator[Topic]:
         tables=(
             Table(
                 ("statement", "per transaction", "base", "head", "change", "interval", "verdict"),
-                statements,
-                "Instructions of each statement",
-                sortable=True,
+                statements, "Instructions of each statement", sortable=True,
             ),
             Table(
                 (
                     "statement", "function", "its own, base", "head", "difference", "with callees, base",
                     "head", "difference",
                 ),
-                functions,
-                f"Functions whose instructions changed by {least} of the statement's or more",
+                functions, f"Functions whose instructions changed by {least} of the statement's or more",
                 sortable=True,
             ),
         ),
@@ -123,7 +122,6 @@ def by(ratio: Interval | None) -> tuple[Field, Field]:
 
 
 def _statement(of: Statement) -> str:
-    """A kind of statement: its instructions on head and base."""
     if of.change.ratio is None:
         return f"{of.change.kind}: {of.change.reason}"
     head, base = counted(of.change.head), counted(of.change.base)
@@ -133,3 +131,38 @@ def _statement(of: Statement) -> str:
 def _of_whole(count: PartCount, whole: Statement) -> str:
     part, total = (figures.rounded(value) for value in (count.difference, whole.difference or 0.0))
     return f"{part} of {total} instructions: {count.name}"
+
+
+def count_command(header: RunHeader) -> str | None:
+    """Write the command that counts a run's first two servers; None if they cannot be counted."""
+    profile, records = header.profile, header.workloads
+    servers = [record.reference for record in header.servers[:2]]
+    if not records or any(text.startswith(NOT_COUNTED) for text in servers):
+        return None
+    if profile.settings != matrix.load_profile("count").settings:
+        servers = [_with_settings(server, profile.settings) for server in header.servers[:2]]
+    sent = records[0]
+    labels = [record.label for record in header.servers[:2]]
+    base, head = (named(header, label, text) for label, text in zip(labels, servers, strict=True))
+    chosen = {"--base": base, "--head": head, "--workloads": sent.written}
+    options = {f"options.{name}": value for name, value in profile.options.items() if name in sent.options}
+    drawn = {} if profile.distribution is None else msgspec.to_builtins(profile.distribution)
+    sets = options | {f"distribution.{name}": value for name, value in drawn.items()}
+    if sent.protocol != "text":
+        sets["load.protocol"] = sent.protocol
+    if profile.dataset.engine != DatasetSize().engine:
+        sets["dataset.engine"] = profile.dataset.engine
+    if profile.build and any(text.startswith("git:") for text in servers):
+        chosen["--build"] = profile.build.command
+        sets["build.tree"] = profile.build.tree
+    return line("count", chosen | {f"--set {key}": f"{value}" for key, value in sets.items()})
+
+
+def _with_settings(server: ServerRecord, settings: str) -> str:
+    """A server under the settings of a run; its own add to them, or replace them."""
+    if server.settings_name == settings:  # it has none of its own, or the same
+        return f"{server.reference.removesuffix('@' + settings)}@{settings}"
+    if not server.settings_name.startswith(f"{settings} + "):  # its own replace them
+        return server.reference
+    own = server.settings_name.removeprefix(f"{settings} + ").replace(" + ", "+")
+    return f"{server.reference.removesuffix('@' + own)}@{settings}+{own}"

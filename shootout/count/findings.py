@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from shootout import figures
 from shootout.analysis import plan_changes
-from shootout.count.instructions import explained_by
+from shootout.count.instructions import PartCount, explained_by
 from shootout.count.values import FRAME, JOINT, MIX, CountChange, CountComparison, CountedFunctions
 from shootout.model.execution_plan import PlanChange
 from shootout.model.verdict import Verdict
@@ -24,18 +24,38 @@ Key = tuple[str, str, str]  # workload, kind, server
 def findings(comparison: CountComparison) -> dict[Key, tuple[str, ...]]:
     """Say what heads do otherwise than the base, for each kind that has a finding."""
     profiles = {(each.workload, each.kind, each.server): each for each in comparison.document.profiles}
-    plans = _plans(comparison)
-    told = {
-        (change.workload, change.kind, change.server): (
-            *_calls(comparison, change, profiles),
-            *_other_plans(change, plans),
-            *_functions(comparison, change, profiles, plans),
-            *_spread(comparison, change, profiles),
-        )
-        for change in comparison.changes
-        if change.server != comparison.base and change.kind not in (FRAME, MIX)
-    }
+    plans, explaining = _plans(comparison), functions(comparison)
+    told = {}
+    for change in comparison.changes:
+        if change.server != comparison.base and change.kind not in (FRAME, MIX):
+            key = change.workload, change.kind, change.server
+            told[key] = (
+                *_calls(comparison, change, profiles), *_other_plans(change, plans),
+                *_more(change, explaining.get(key, ()), plans), *_spread(comparison, change, profiles),
+            )  # fmt: skip
     return {key: texts for key, texts in told.items() if texts}
+
+
+def functions(comparison: CountComparison) -> dict[Key, tuple[PartCount, ...]]:
+    """Find the functions behind more instructions, of each kind whose plan is not another one."""
+    document, plans = comparison.document, _plans(comparison)
+    profiles = {(each.workload, each.kind, each.server): each for each in document.profiles}
+    explaining = {}
+    for change in comparison.changes:
+        base, head = (
+            profiles.get((change.workload, change.kind, server))
+            for server in (comparison.base, change.server)
+        )
+        same = not any(plan.changed for plan in _planned(change, plans))
+        if change.verdict is Verdict.REGRESSED and base and head and same and change.kind not in (FRAME, MIX):
+            found = explained_by(document, change, (base, head))[:FUNCTIONS_MAX]
+            explaining[change.workload, change.kind, change.server] = found
+    return explaining
+
+
+def _planned(change: CountChange, plans: Mapping[Key, PlanChange]) -> list[PlanChange]:
+    keys = ((change.workload, kind, change.server) for kind in change.kind.split(JOINT))
+    return [plans[key] for key in keys if key in plans]
 
 
 def _plans(comparison: CountComparison) -> dict[Key, PlanChange]:
@@ -50,10 +70,9 @@ def _plans(comparison: CountComparison) -> dict[Key, PlanChange]:
 
 
 def _other_plans(change: CountChange, plans: Mapping[Key, PlanChange]) -> Iterator[str]:
-    for kind in change.kind.split(JOINT):
-        found = plans.get((change.workload, kind, change.server))
-        if found is not None and found.changed:
-            yield f"plan{'' if kind == change.kind else f' of {kind}'}: {differing.ways(found)}"
+    for found in _planned(change, plans):
+        if found.changed:
+            yield f"plan{'' if found.kind == change.kind else f' of {found.kind}'}: {differing.ways(found)}"
 
 
 def _calls(
@@ -72,25 +91,13 @@ def _calls(
             yield f"{what} {number(before, 0)} → {number(after, 0)}"
 
 
-def _functions(
-    comparison: CountComparison,
-    change: CountChange,
-    profiles: Mapping[Key, CountedFunctions],
-    plans: Mapping[Key, PlanChange],
+def _more(
+    change: CountChange, explaining: Sequence[PartCount], plans: Mapping[Key, PlanChange]
 ) -> Iterator[str]:
-    """Name the functions behind more instructions of a statement whose plan is not another one."""
-    base, head = (
-        profiles.get((change.workload, change.kind, server)) for server in (comparison.base, change.server)
-    )
-    planned = [plans.get((change.workload, kind, change.server)) for kind in change.kind.split(JOINT)]
-    another = any(plan is not None and plan.changed for plan in planned)
-    if change.verdict is not Verdict.REGRESSED or base is None or head is None or another:
-        return
-    explaining = explained_by(comparison.document, change, (base, head))[:FUNCTIONS_MAX]
     if explaining:
-        same = "with the same plan, " if all(planned) else ""
+        all_known = len(_planned(change, plans)) == len(change.kind.split(JOINT))
         named = ", ".join(f"{figures.rounded(count.difference)} in {count.name}" for count in explaining)
-        yield f"{same}instructions {named}"
+        yield f"{'with the same plan, ' * all_known}instructions {named}"
 
 
 def _spread(

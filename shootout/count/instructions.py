@@ -96,7 +96,6 @@ class Statement:
 
     @property
     def _least(self) -> float:
-        """The smallest change of a function that is worth a mention."""
         return self.bar * self.change.base.mean if self.change.base else math.inf
 
 
@@ -125,7 +124,7 @@ def find(documents: Iterable[CountDocument], header: RunHeader) -> Instructions 
 
 
 def compare_workload(comparison: CountComparison, workload: str, pair: tuple[str, str]) -> Instructions:
-    """Find what a comparison says of a workload; `pair`: the labels of base and head."""
+    """Select a comparison's findings on a workload; `pair`: the labels of base and head."""
     document = comparison.document
     changes = {
         change.kind: change
@@ -158,7 +157,6 @@ def explained_by(
 
 
 def _functions(document: CountDocument, pair: Sequence[CountedFunctions]) -> tuple[FunctionCount, ...]:
-    """The functions of either server, largest change first."""
     own, inclusive = [dict[str, float](), dict[str, float]()], [dict[str, float](), dict[str, float]()]
     for at, profile in enumerate(pair):
         for index, alone, whole in zip(profile.names, profile.exclusive, profile.inclusive, strict=True):
@@ -179,7 +177,6 @@ def _functions(document: CountDocument, pair: Sequence[CountedFunctions]) -> tup
 
 
 def _pair(document: CountDocument, servers: Sequence[ServerRecord]) -> tuple[str, str] | None:
-    """The labels of these two servers in a document that has counted both."""
     counted = {count.server for count in document.counts}
     labels: list[str] = []
     for server in servers:
@@ -189,14 +186,12 @@ def _pair(document: CountDocument, servers: Sequence[ServerRecord]) -> tuple[str
 
 
 def _is_same(one: ServerRecord, other: ServerRecord) -> bool:
-    """Whether two records are of one build with the same settings."""
     known = one.build and other.build
     identity = [server.build if known else f"{server.family} {server.version}" for server in (one, other)]
     return identity[0] == identity[1] and one.settings_name == other.settings_name
 
 
 def _workload(document: CountDocument, header: RunHeader) -> str | None:
-    """The run's first workload, if the document has counted the same statements."""
     known = {kind.workload for kind in document.kinds}
     for sent in header.workloads[:1]:
         alike = document.digests.get(sent.name) == header.digests.get(sent.name)

@@ -27,7 +27,6 @@ from shootout.count.values import (
     CountSeries,
 )
 from shootout.errors import InputError
-from shootout.model.run import ServerRecord
 from shootout.model.verdict import Verdict
 
 NOISE = 0.5  # a spread of more than this share of the bar could look like a change, …
@@ -40,10 +39,7 @@ Key = tuple[str, str, str]  # server, workload, kind
 
 
 def compare(document: CountDocument, base: str | None = None) -> CountComparison:
-    """Judge every kind on every server against the base, by default the first server.
-
-    Raises InputError if the document has no server of that name.
-    """
+    """Judge every kind on every server against the base, by default the first. Raises InputError."""
     labels = [server.label for server in document.servers]
     base = labels[0] if base is None else base
     if base not in labels:
@@ -80,43 +76,32 @@ def history(comparisons: Iterable[CountComparison]) -> tuple[CountSeries, ...]:
     for comparison in sorted(comparisons, key=lambda comparison: comparison.document.run):
         document = comparison.document
         tables = " ".join(dataset.key for dataset in document.datasets)
-        measured = {each.label: (_built(each), each.settings_name) for each in document.servers}
+        servers = {server.label: server for server in document.servers}
         for change in comparison.changes:
             if change.head is not None:
-                digest = document.digests.get(change.workload, "")
+                server, digest = servers[change.server], document.digests.get(change.workload, "")
+                built = "commits" if server.commit else server.reference  # all commits share a series
                 key = (
                     change.workload, change.kind, change.server, digest, tables, str(document.options),
-                    *measured[change.server],
+                    built, server.settings_name,
                 )  # fmt: skip
                 counted[key].append((document, change.head.mean))
     return tuple(
         CountSeries(
-            workload=workload,
-            kind=kind,
-            server=server,
-            bar=counts[-1][0].bar,
+            workload=workload, kind=kind, server=server, bar=counts[-1][0].bar,
             points=tuple(_points(server, counts)),
         )
         for (workload, kind, server, *_), counts in counted.items()
     )  # fmt: skip
 
 
-def _built(server: ServerRecord) -> str:
-    """The server's reference; of a server built from commits what all of them share."""
-    return "commits" if server.commit else server.reference
-
-
 def _points(server: str, counts: Sequence[tuple[CountDocument, float]]) -> Iterator[CountPoint]:
     before = None
     for document, instructions in counts:
-        step = None if before is None else instructions / before
         (commit,) = (each.commit for each in document.servers if each.label == server)
+        step = None if before is None else instructions / before
         yield CountPoint(
-            run=document.run,
-            started=document.started,
-            commit=commit,
-            instructions=instructions,
-            step=step,
+            run=document.run, started=document.started, commit=commit, instructions=instructions, step=step
         )
         before = instructions
 
@@ -145,13 +130,11 @@ def _summed(
 def _of_kinds(
     counted: Mapping[Key, ByStart], key: Key, names: Iterable[str], start: int
 ) -> list[Repetitions] | None:
-    """Other kinds of the same server and workload in a start; None if one is missing."""
     others = [counted.get((*key[:2], name), {}).get(start) for name in names]
     return None if None in others else [other for other in others if other is not None]
 
 
 def _failure(document: CountDocument, server: str, kind: CountedKind) -> CountFailure | None:
-    """Find why a server has no counts of a kind, or of one that this is put together from."""
     of_server = [failure for failure in document.failures if failure.server == server]
     failures = {(failure.workload, failure.kind): failure for failure in reversed(of_server)}
     names = (kind.name, *kind.less, *kind.sums)
@@ -176,7 +159,8 @@ def change_of(
     of_head = counted.get((server, kind.workload, kind.name), {})
     effect = None
     verdict = Verdict.UNJUDGED
-    pairs = [_logs(of_base[start], of_head[start]) for start in of_head if start in of_base]
+    both = [zip(of_base[start], of_head[start], strict=False) for start in of_head if start in of_base]
+    pairs = [[math.log(head / base) for base, head in start] for start in both]
     too_few = len(pairs) < STARTS_MIN
     lacks = too_few and any(failure is not None and failure.lacks for failure in failures)
     if lacks and failures[1] is not None and failures[1].lacks:
@@ -196,17 +180,10 @@ def change_of(
             verdict = Verdict.INCONCLUSIVE
             reason = f"starts differ by {100 * effect.spread:.2f} %: too noisy for the bar"
     return CountChange(
-        workload=kind.workload,
-        kind=kind.name,
-        server=server,
-        base=_figure(of_base),
-        head=_figure(of_head),
-        ratio=effect and effect.ratio,
-        spread=effect and effect.spread,
-        verdict=verdict,
-        reason=reason,
-        lacks=lacks,
-    )
+        workload=kind.workload, kind=kind.name, server=server, base=_figure(of_base),
+        head=_figure(of_head), ratio=effect and effect.ratio, spread=effect and effect.spread,
+        verdict=verdict, reason=reason, lacks=lacks,
+    )  # fmt: skip
 
 
 def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
@@ -223,10 +200,6 @@ def effect_of(pairs: Sequence[Sequence[float]], confidence: float) -> Effect:
         return own
     error, df = within / math.sqrt(len(pairs)), len(pairs) * (count - 1)
     return stats.with_noise(own, Noise((error,), df), confidence)._replace(spread=within)
-
-
-def _logs(base: Repetitions, head: Repetitions) -> list[float]:
-    return [math.log(of_head / of_base) for of_base, of_head in zip(base, head, strict=False)]
 
 
 def _figure(by_start: ByStart) -> CountFigure | None:

@@ -18,6 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cache, partial
+from itertools import product, takewhile, zip_longest
 from pathlib import Path
 
 import msgspec
@@ -26,16 +27,15 @@ import pymysql
 from shootout import __version__
 from shootout.analysis import function_names
 from shootout.count import callgrind
-from shootout.count.bench import ONCE, PASSES, ROUNDS_OF_EXPENSIVE, Bench, Key, Session
+from shootout.count.bench import ONCE, PASSES, ROUNDS_IN_HASTE, START, Bench, Key, Pace, Session
 from shootout.count.callgrind import Dump, Functions
 from shootout.count.documents import COUNTS
-from shootout.count.pace import START, Pace
 from shootout.count.units import Unit, kinds_of, repetition, units
 from shootout.count.values import JOINT, LEFT_OUT, CountDocument, CountedFunctions, CountedKind
 from shootout.coverage import documents as maps
 from shootout.coverage.documents import Executed
 from shootout.document import journal
-from shootout.errors import InputError, MeasureError, without_values
+from shootout.errors import InputError, MeasureError, Skip, without_values
 from shootout.measure.managed import ManagedServer
 from shootout.measure.plan import Plan
 from shootout.measure.workplace import workplace
@@ -46,8 +46,9 @@ AUTOCOMMIT_SINCE = (5, 5, 0)  # as a global variable, which opens the engine's t
 _plain = cache(function_names.counted)
 
 STARTS_MIN = 2  # that the budget never refuses: an interval needs two
-FIRST = 4  # of a budget, one execution of the first kind takes no more than this part
-CHUNK = 6  # kinds that are counted together where a budget is held
+FIRST_KIND = 0.25  # of a budget, that one execution of the first kind may take, whatever its share
+DEAR = 0.1  # of a start's time; a kind that takes more is executed once
+CHUNK = 6  # kinds that are counted and kept together
 NAMED_MIN = 0.001  # functions with a smaller share of a kind's instructions are left out
 
 
@@ -63,53 +64,52 @@ def measure(
     results: Path,
     observe: Observe,
     *,
-    earlier: Path | None = None,
-    hold: bool = False,
+    before: CountDocument | None = None,
+    own: Collection[str] | None = None,
     kept: Callable[[Path], None] = lambda path: None,
     only: Collection[Key] = (),
 ) -> Path:
-    """Count the plan's workloads on its servers; returns the document's file, which each start adds to.
+    """Count the plan's workloads on its servers; returns the document's file, kept after a few kinds each.
 
-    `earlier`: a count that was cut short, to go on with if it asked the same. `hold`: leave out kinds for
-    which the budget has no time in two starts, those of the plan's last workloads first. `kept` receives the
-    file after each start. `only`: the kinds to count, and those that these need; empty: all. Call this from
-    the main thread. Raises InputError and MeasureError; a server that fails is a result.
+    `before`: a count that was cut short, to continue if it asked the same. `own`: hold the budget, with the
+    kinds of these workloads, as written, first; what it has no time for in two starts is left out. `kept`
+    receives the file each time. `only`: the kinds to count, and those that these need; empty: all.
+    Call this from the main thread. Raises InputError and MeasureError; a server that fails is a result.
     """
     valgrind = check(plan)
     started, began_s = datetime.now(UTC), time.monotonic()
-    before = None if earlier is None else COUNTS.read(earlier)
-    if before is not None and not _is_asked_again(plan, before):
-        before = None
-    if before is not None:
+    if before is not None and is_asked_again(plan, before):
         plan = dataclasses.replace(plan, seed=before.seed)
+    else:
+        before = None
     every = {name: units(name, bound) for name, bound in plan.workloads.items()}
-    chunks = [*_chunks({name: _chosen(counted, only) for name, counted in every.items()}, hold=hold)]
-    sent = [unit for chunk in chunks for unit in chunk]
+    chosen = {name: _chosen(counted, only) for name, counted in every.items()}
+    first = None if own is None else {name for name, bound in plan.workloads.items() if bound.written in own}
+    sent = _ordered(chosen, first)
     progress = _pace(plan, sent, observe)
-    run = journal.new_run(started) if before is None else before.run
+    run, known = journal.new_run(started) if before is None else before.run, before
 
-    def document(*, profiled: bool) -> CountDocument:
-        made = _document(plan, valgrind, every, benches, before)
-        if profiled:
-            made = _profiled(made, benches)
-
-        if before is None:
-            stamp = started.isoformat(timespec="seconds")
-            made = msgspec.structs.replace(made, run=run, started=stamp)
-        elapsed_s = round(time.monotonic() - began_s + (before.elapsed_s or 0.0 if before else 0.0), 3)
-        return msgspec.structs.replace(made, elapsed_s=elapsed_s)
-
-    def keep(*, profiled: bool = False) -> Path:
-        path = COUNTS.write(results, run, document(profiled=profiled))
+    def keep() -> Path:
+        nonlocal known
+        known = msgspec.structs.replace(
+            _profiled(_document(plan, valgrind, every, benches, known), benches),
+            run=run,
+            started=before.started if before else started.isoformat(timespec="seconds"),
+            elapsed_s=round(time.monotonic() - began_s + ((before and before.elapsed_s) or 0.0), 3),
+        )
+        path = COUNTS.write(results, run, known)
         kept(path)
         return path
 
     with workplace(run, plan.place.data) as (directory, held):
-        servers = [*_servers(plan, held, observe)]
+        servers = []
+        for label in plan.servers:
+            observe(Progress(stage="prepare", detail=label))
+            servers.append(ManagedServer.find(plan, label, None, held))
         if any(unit.open for unit in sent):
             _require_open_transactions(servers)
         benches = [
-            Bench(plan, sent, server, directory / str(number)).load(held)
+            Bench(plan, sent, server, directory / str(number), quick=own is not None).load(held)
             for number, server in enumerate(servers)
         ]
         if before is not None:
@@ -117,10 +117,9 @@ def measure(
                 _restore(bench, before)
         progress.begin()
         loaded = [bench for bench in benches if bench.template is not None]
-        done = max((count.start for count in before.counts), default=0) if before else 0
-        ends_s = began_s + plan.profile.sampling.budget_s
-        _all_starts(loaded, plan, progress, _Starts(chunks, done, ends_s, hold, keep))
-    path = keep(profiled=True)
+        ends_s = None if own is None else began_s + plan.profile.sampling.budget_s
+        _Counting(plan, sent, loaded, progress, ends_s, keep).all_starts()
+    path = keep()
 
     def skip(reason: str) -> None:
         observe(Progress(stage="note", detail=f"left out: {reason}"))
@@ -130,31 +129,34 @@ def measure(
     return path
 
 
-@dataclass(frozen=True)
-class _Starts:
-    """The work of starts."""
-
-    chunks: Sequence[Sequence[Unit]]  # kinds in the order in which they are counted
-    done: int  # starts of an earlier process
-    ends_s: float
-    hold: bool  # the budget
-    keep: Callable[[], object]
+def to_continue(plan: Plan, results: Path, skip: Skip) -> CountDocument:
+    """Find the newest count of a plan's statements and servers. Raises InputError without one."""
+    for document in COUNTS.newest_first(results, skip):
+        if is_asked_again(plan, document):
+            return document
+    raise InputError(f"{results}: no count of these statements and servers to continue")
 
 
-def _chunks(every: Mapping[str, Sequence[Unit]], *, hold: bool) -> Iterator[Sequence[Unit]]:
-    """The kinds in the order in which they are counted: what leaves other rows comes last.
+def is_asked_again(plan: Plan, before: CountDocument) -> bool:
+    """Whether an earlier count has the plan's statements, tables and servers."""
+    asked = [(label, server.reference.text) for label, server in plan.servers.items()]
+    return (
+        (before.digests, before.datasets) == (plan.digests, plan.loaded)
+        and before.settings == plan.profile.settings
+        and [(each.label, each.reference) for each in before.servers] == asked
+        and before.seed == int(plan.given.get("--seed", before.seed))
+    )
 
-    To hold a budget, the first workload's come before all others, a few at a time.
+
+def _ordered(every: Mapping[str, Sequence[Unit]], first: Collection[str] | None) -> list[Unit]:
+    """List kinds in the order in which they are counted: what leaves other rows comes last.
+
+    `first`: workloads whose kinds come before those of all others, which take turns; None: no turns.
     """
-    first, *others = every.values()
-    parts = (first, [unit for counted in others for unit in counted])
-    if not hold:
-        parts = ([*first, *parts[1]], [])
-    for part in parts:
-        for leaves in (False, True):
-            kinds = [unit for unit in part if unit.leaves is leaves]
-            size = CHUNK if hold else max(1, len(kinds))
-            yield from (kinds[at : at + size] for at in range(0, len(kinds), size))
+    own = [unit for name, counted in every.items() if first is None or name in first for unit in counted]
+    others = [] if first is None else [counted for name, counted in every.items() if name not in first]
+    turns = [unit for turn in zip_longest(*others) for unit in turn if unit is not None]
+    return [*sorted(own, key=lambda unit: unit.leaves), *sorted(turns, key=lambda unit: unit.leaves)]
 
 
 def _chosen(counted: Sequence[Unit], only: Collection[Key]) -> Sequence[Unit]:
@@ -170,13 +172,7 @@ def _chosen(counted: Sequence[Unit], only: Collection[Key]) -> Sequence[Unit]:
     return [unit for unit in counted if unit.key in wanted]
 
 
-def _is_asked_again(plan: Plan, before: CountDocument) -> bool:
-    """Whether an earlier count has the plan's statements and servers."""
-    return before.digests == plan.digests and [each.label for each in before.servers] == [*plan.servers]
-
-
 def _restore(bench: Bench, kept: CountDocument) -> None:
-    """Give a server what was counted on it before."""
     counted, label = bench.counted, bench.server.label
     counted.counts = [count for count in kept.counts if count.server == label]
     counted.failures += [failure for failure in kept.failures if failure.server == label]
@@ -200,14 +196,7 @@ def _pace(plan: Plan, sent: Sequence[Unit], observe: Observe) -> Pace:
     return Pace(observe, len(plan.servers) * (starts * once + ONCE * len(sent)))
 
 
-def _servers(plan: Plan, held: ExitStack, observe: Observe) -> Iterator[ManagedServer]:
-    for label in plan.servers:
-        observe(Progress(stage="prepare", detail=label))
-        yield ManagedServer.find(plan, label, None, held)
-
-
 def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
-    """Raise InputError for a server that cannot count a statement inside an open transaction."""
     for server in servers:
         if server.program.version < AUTOCOMMIT_SINCE:
             raise InputError(
@@ -216,106 +205,120 @@ def _require_open_transactions(servers: Sequence[ManagedServer]) -> None:
             )
 
 
-def _all_starts(benches: Sequence[Bench], plan: Plan, progress: Pace, starts: _Starts) -> None:
-    """Count as many starts as are planned, or as fit into the budget; each is kept."""
-    sampling, began_s = plan.profile.sampling, time.monotonic()
-    for start in range(starts.done + 1, sampling.starts_min + 1):
-        batches = [*_batches(benches, len(os.sched_getaffinity(0)))]
-        for number, together in enumerate(batches):
-            names = ", ".join(bench.server.label for bench in together)
-            progress.show(Progress(stage="start", detail=names, start=start))
-            share_s = None
-            if starts.hold and start == 1 and not number:
-                share_s = (starts.ends_s - time.monotonic()) / STARTS_MIN / len(batches)
-            _one_start(
-                _Start(start, starts.chunks, sampling.budget_s / FIRST, share_s), together, benches, progress
-            )
-        starts.keep()
-        begun = start - starts.done
-        next_s = (time.monotonic() - began_s) * (begun + 1) / begun
-        left_s = (starts.ends_s - began_s) if starts.hold else sampling.budget_s
-        if STARTS_MIN <= start < sampling.starts_min and next_s > left_s:
-            said = f"another start would exceed the budget: counted in {start} of {sampling.starts_min}"
-            progress.observe(Progress(stage="note", detail=said))
-            return
-
-
-def _batches(benches: Sequence[Bench], size: int) -> Iterator[Sequence[Bench]]:
-    """Batch as many servers as there are CPUs: Valgrind runs one thread of each."""
-    for first in range(0, len(benches), size):
-        yield benches[first : first + size]
-
-
 @dataclass(frozen=True)
-class _Start:
-    """A start of some of the servers."""
+class _Counting:
+    """The work of all starts."""
 
-    number: int
-    chunks: Sequence[Sequence[Unit]]
-    first_s: float  # that one execution of the first kind may take, whatever the share
-    share_s: float | None  # that it may take: kinds for which it has no time are left out; None: all count
+    plan: Plan
+    units: Sequence[Unit]  # in the order in which they are counted
+    benches: Sequence[Bench]
+    progress: Pace
+    ends_s: float | None  # of a budget that is held; None: all kinds count
+    keep: Callable[[], object]
 
+    def all_starts(self) -> None:
+        """Count as many starts as are planned, or as fit into the budget.
 
-def _one_start(start: _Start, together: Sequence[Bench], benches: Sequence[Bench], progress: Pace) -> None:
-    """Start servers at once, and count on them at the same time: no count depends on the clock."""
-    ends_s = None if start.share_s is None else time.monotonic() + start.share_s
-    with ThreadPoolExecutor(max_workers=len(together)) as pool, ExitStack() as held:
-        sessions = []
-        for bench in together:
-            try:
-                instance = bench.begin()
-                held.callback(instance.kill)  # no shutdown: its data directory is discarded
-                sessions.append(Session(bench, instance, start.number, progress))
-            except MeasureError as error:
-                bench.fail(error)
-
-        def all_do(work: Callable[[Session], None]) -> None:
-            # An interruption kills the servers, which ends the other threads.
-            for done in [pool.submit(_attempt, work, session) for session in sessions]:
-                done.result()
-
-        all_do(lambda session: session.open(held))
-        for number, kinds in enumerate(start.chunks):
-            if ends_s is not None and number and time.monotonic() > ends_s:
-                _leave_out(benches, kinds, "the budget has no time for it")
+        To hold a budget, the first two are made at once: all that is counted is whole whenever it ends.
+        """
+        sampling, began_s = self.plan.profile.sampling, time.monotonic()
+        size = len(os.sched_getaffinity(0))  # Valgrind runs one thread of each server
+        batches = [self.benches[first : first + size] for first in range(0, len(self.benches), size)]
+        at_once = 1 if self.ends_s is None else min(STARTS_MIN, sampling.starts_min)
+        ends_s = began_s + sampling.budget_s if self.ends_s is None else self.ends_s
+        for last in range(at_once, sampling.starts_min + 1):
+            starts = range(1, last + 1) if last == at_once else (last,)
+            if not (open_ := self._open(starts)):
                 continue
-            if start.number == 1:
-                all_do(partial(Session.try_each, units=kinds))
-            if ends_s is not None:
-                least_s = 0.0 if number else start.first_s
-                _shorten_dear(benches, kinds, ends_s - time.monotonic(), least_s)
-            all_do(partial(Session.count, units=kinds, costs=_costs(benches)))
-        if start.number == 1:
-            all_do(Session.plan)
-    for bench in together:
-        shutil.rmtree(bench.home, ignore_errors=True)
+            start_s = time.monotonic()
+            for number, together in enumerate(batches):
+                names = ", ".join(bench.server.label for bench in together)
+                self.progress.show(Progress(stage="start", detail=names, start=last))
+                share_s = None
+                if self.ends_s is not None and starts[0] == 1 and not number:
+                    share_s = (ends_s - start_s) / len(batches)
+                self._count(open_, starts, together, share_s)
+            now_s = time.monotonic()
+            if STARTS_MIN <= last < sampling.starts_min and 2 * now_s - start_s > ends_s:
+                said = f"another start would exceed the budget: counted in {last} of {sampling.starts_min}"
+                self.progress.observe(Progress(stage="note", detail=said))
+                return
 
+    def _open(self, starts: Sequence[int]) -> list[Unit]:
+        return [
+            unit
+            for unit in self.units
+            if any(
+                not (bench.fails(*unit.key) or bench.has(*unit.key, start))
+                for bench in self.benches
+                for start in starts
+            )
+        ]
 
-def _leave_out(benches: Sequence[Bench], kinds: Sequence[Unit], why: str) -> None:
-    """Record on every server why kinds are not counted."""
-    for bench in benches:
+    def _count(
+        self, units: Sequence[Unit], starts: Sequence[int], together: Sequence[Bench], share_s: float | None
+    ) -> None:
+        """Start servers at once, and count. `share_s`: what has no time is left out; None: all count."""
+        ends_s = None if share_s is None else time.monotonic() + share_s
+        with ThreadPoolExecutor(max_workers=len(together) * len(starts)) as pool, ExitStack() as held:
+            sessions = []
+            for start, bench in product(starts, together):
+                try:
+                    instance = bench.begin(start)
+                    held.callback(instance.kill)  # no shutdown: its data directory is discarded
+                    sessions.append(Session(bench, instance, start, self.progress))
+                except MeasureError as error:
+                    bench.fail(error)
+            first = [session for session in sessions if session.start == 1]
+
+            def all_do(work: Callable[[Session], None], which: Sequence[Session] = sessions) -> None:
+                # An interruption kills the servers, which ends the other threads.
+                for done in [pool.submit(_attempt, work, session) for session in which]:
+                    done.result()
+
+            all_do(lambda session: session.open(held))
+            began_s, at = time.monotonic(), 0
+            while kinds := _next(units, at, began_s, ends_s):
+                at += len(kinds)
+                all_do(partial(Session.try_each, units=kinds), first)
+                if share_s is not None and ends_s is not None:
+                    self._shorten_dear(kinds, ends_s - time.monotonic(), DEAR * share_s)
+                all_do(partial(Session.count, units=kinds, costs=_costs(self.benches)))
+                self.keep()
+            self._leave_out(units[at:], "the budget has no time for it")
+            all_do(Session.plan, first)
+        for bench in together:
+            shutil.rmtree(bench.home, ignore_errors=True)
+
+    def _leave_out(self, kinds: Sequence[Unit], why: str) -> None:
+        for bench in self.benches:
+            for unit in kinds:
+                if not bench.fails(*unit.key):
+                    bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
+
+    def _shorten_dear(self, kinds: Sequence[Unit], left_s: float, fair_s: float) -> None:
+        """Execute slow kinds once in each start, or leave out what takes longer than is left of this one."""
+        executions = 1 + sum(ROUNDS_IN_HASTE)  # with the one before them
         for unit in kinds:
-            if not bench.fails(*unit.key):
-                bench.fail(InputError(f"{LEFT_OUT}{why}"), *unit.key)
+            once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in self.benches), default=0.0)
+            least_s = FIRST_KIND * self.plan.profile.sampling.budget_s if unit is self.units[0] else 0.0
+            if once_s > max(left_s, least_s):
+                minutes = STARTS_MIN * once_s / 60
+                why = f"it alone takes {minutes:.1f} minutes or more, and the budget has less for it"
+                self._leave_out([unit], why)
+            elif once_s * executions > min(left_s, fair_s):
+                for bench in self.benches:
+                    bench.counted.once.add(unit.key)
 
 
-def _shorten_dear(
-    benches: Sequence[Bench], kinds: Sequence[Unit], left_s: float, least_s: float = 0.0
-) -> None:
-    """Execute dear kinds once in each start, or leave out what takes longer than is left of the first one.
-
-    `least_s`: what the first kind may take all the same.
-    """
-    executions = 1 + sum(ROUNDS_OF_EXPENSIVE)  # with the one before them
-    for unit in kinds:
-        once_s = max((bench.counted.seconds.get(unit.key, 0.0) for bench in benches), default=0.0)
-        if once_s > max(left_s, least_s if unit is kinds[0] else 0.0):
-            minutes = STARTS_MIN * once_s / 60
-            why = f"it alone takes {minutes:.1f} minutes or more, and the budget has less for it"
-            _leave_out(benches, [unit], why)
-        elif once_s * executions > left_s:
-            for bench in benches:
-                bench.counted.once.add(unit.key)
+def _next(units: Sequence[Unit], at: int, began_s: float, ends_s: float | None) -> Sequence[Unit]:
+    """The kinds to count together after so many, as far as there is time at their pace until now."""
+    alike = [*takewhile(lambda unit: unit.leaves is units[at].leaves, units[at:])]
+    if ends_s is None:
+        return alike[:CHUNK]
+    now_s = time.monotonic()
+    size = int(at * (ends_s - now_s) / (now_s - began_s)) if at else 1
+    return alike[: max(0, min(size, CHUNK))]
 
 
 def _attempt(work: Callable[[Session], None], session: Session) -> None:
@@ -331,7 +334,6 @@ def _attempt(work: Callable[[Session], None], session: Session) -> None:
 
 
 def _costs(benches: Sequence[Bench]) -> dict[Key, int]:
-    """Take the cost of an execution of each kind from the first server that knows it."""
     return {key: cost for bench in reversed(benches) for key, cost in bench.counted.costs.items()}
 
 
@@ -347,91 +349,77 @@ def _document(
 ) -> CountDocument:
     costs = _costs(benches)
     once = {key for bench in benches for key in bench.counted.once}
-    repetitions = {
+    sizes = {
         unit.key: 1 if unit.key in once else repetition(unit, costs.get(unit.key))
         for counted in every.values()
         for unit in counted
     }
-    kinds = {
-        (kind.workload, kind.name): msgspec.structs.replace(
-            kind, units=repetitions.get((kind.workload, kind.name), kind.units)
-        )
-        for counted in every.values()
-        for kind in kinds_of(counted)
-    }
+    kinds = (kind for counted in every.values() for kind in kinds_of(counted))
     return CountDocument(
-        format=2,
-        run=before.run if before else "",
-        started=before.started if before else "",
-        version=__version__,
-        valgrind=valgrind,
-        seed=plan.seed,
-        confidence=plan.profile.policy.confidence,
-        bar=plan.profile.policy.margin,
-        settings=plan.profile.settings,
-        options=callgrind.OPTIONS,
-        datasets=plan.loaded,
-        workloads=plan.records,
-        digests=plan.digests,
+        format=2, run="", started="", version=__version__, valgrind=valgrind, seed=plan.seed,
+        confidence=plan.profile.policy.confidence, bar=plan.profile.policy.margin,
+        settings=plan.profile.settings, options=callgrind.OPTIONS, datasets=plan.loaded,
+        workloads=plan.records, digests=plan.digests, starts=plan.profile.sampling.starts_min,
         servers=tuple(bench.counted.record for bench in benches),
-        starts=plan.profile.sampling.starts_min,
-        kinds=tuple(kinds.values()),
-        counts=tuple(count for bench in benches for count in bench.counted.counts),
-        functions=before.functions if before else (),
-        profiles=before.profiles if before else (),
+        kinds=tuple(
+            msgspec.structs.replace(kind, units=sizes.get((kind.workload, kind.name), kind.units))
+            for kind in kinds
+        ),
+        counts=tuple(
+            count
+            for bench in benches
+            for count in sorted(bench.counted.counts, key=lambda count: count.start)
+        ),
+        functions=before.functions if before else (), profiles=before.profiles if before else (),
         failures=tuple(failure for bench in benches for failure in bench.counted.failures),
         plans={
             name: tuple(plan for bench in benches for plan in bench.counted.plans.get(name, ()))
             for name in every
         },
-    )
+    )  # fmt: skip
 
 
 def _profiled(document: CountDocument, benches: Sequence[Bench]) -> CountDocument:
-    """The document with the functions of each server's last start."""
+    """The document with the functions of what was counted last."""
     kinds = {(kind.workload, kind.name): kind for kind in document.kinds}
     names = {name: number for number, name in enumerate(document.functions)}
-    again = {(bench.server.label, *key) for bench in benches for key in bench.counted.last}
-    profiles = [each for each in document.profiles if (each.server, each.workload, each.kind) not in again]
+    profiles = {(each.server, each.workload, each.kind): each for each in document.profiles}
     for bench in benches:
         for key, dump in bench.counted.last.items():
-            functions = dump.functions()
-            profiles.append(_functions(bench.server.label, kinds[key], dump, functions, names))
-            bench.counted.shares[key] = _shares(functions, dump.instructions)
+            found = dump.functions()
+            profiles[bench.server.label, *key] = _functions(
+                bench.server.label, kinds[key], dump, found, names
+            )
+            shares: dict[
+                str, float
+            ] = {}  # by plain name: clones and overloads of a function call one another
+            for name, cost in found.inclusive.items():
+                shares[_plain(name)] = max(shares.get(_plain(name), 0.0), cost / dump.instructions)
+            bench.counted.shares[key] = shares
             bench.counted.beside |= {*map(_plain, dump.beside())}
-    return msgspec.structs.replace(document, functions=tuple(names), profiles=tuple(profiles))
+        bench.counted.last.clear()
+    return msgspec.structs.replace(document, functions=tuple(names), profiles=tuple(profiles.values()))
 
 
 def _executed(bench: Bench) -> Iterator[Executed]:
-    """Yield what a server executed; nothing if it was not counted."""
     counted, program = bench.counted, bench.server.program
     if counted.shares and isinstance(program, Tree):
         yield Executed(counted.record, program.files.mysqld, counted.shares, counted.beside)
 
 
-def _shares(functions: Functions, instructions: int) -> dict[str, float]:
-    """Shares by plain name; clones and overloads of a function call one another."""
-    shares: dict[str, float] = {}
-    for name, cost in functions.inclusive.items():
-        shares[_plain(name)] = max(shares.get(_plain(name), 0.0), cost / instructions)
-    return shares
-
-
 def _functions(
-    server: str, kind: CountedKind, dump: Dump, functions: Functions, names: dict[str, int]
+    server: str, kind: CountedKind, dump: Dump, found: Functions, names: dict[str, int]
 ) -> CountedFunctions:
     kept = [
         name
-        for name, cost in sorted(functions.inclusive.items(), key=lambda item: -item[1])
+        for name, cost in sorted(found.inclusive.items(), key=lambda item: -item[1])
         if cost >= NAMED_MIN * dump.instructions
     ]
     return CountedFunctions(
-        server=server,
-        workload=kind.workload,
-        kind=kind.name,
+        server=server, workload=kind.workload, kind=kind.name,
         names=tuple(names.setdefault(name, len(names)) for name in kept),
-        exclusive=tuple(round(functions.exclusive.get(name, 0) / kind.units, 1) for name in kept),
-        inclusive=tuple(round(functions.inclusive[name] / kind.units, 1) for name in kept),
-        allocations=round(functions.allocations / kind.units, 2),
+        exclusive=tuple(round(found.exclusive.get(name, 0) / kind.units, 1) for name in kept),
+        inclusive=tuple(round(found.inclusive[name] / kind.units, 1) for name in kept),
+        allocations=round(found.allocations / kind.units, 2),
         system_calls=round(dump.system_calls / kind.units, 2),
-    )
+    )  # fmt: skip

@@ -117,9 +117,8 @@ def value(coverage: ChangeCoverage) -> dict[str, object]:
 
 
 def _row(each: FunctionCoverage) -> tuple[Field, ...]:
-    how, by = _how(each), _by(each)
     executions = None if each.unknown else Figure(len(each.executions), places=0)
-    return each.touched.name, each.touched.file, how, executions, by
+    return each.touched.name, each.touched.file, _how(each), executions, _by(each)
 
 
 def _how(each: FunctionCoverage) -> str:
@@ -185,12 +184,7 @@ def of_map(document: MapDocument) -> Answer:
 
 def _parts(server: MapServer) -> Iterator[tuple[Field, ...]]:
     for part in server.parts:
+        counts = (Figure(each, places=0) for each in (part.functions, part.executed, part.bytes // 1024))
         blind = [spot for spot in server.blind if spot.part == part.name][:BLIND_MAX]
-        yield (
-            part.name,
-            Figure(part.functions, places=0),
-            Figure(part.executed, places=0),
-            Figure(part.bytes // 1024, places=0),
-            Figure(100 * part.executed_bytes / max(part.bytes, 1), "%", 1),
-            ", ".join(f"{spot.name} {number(spot.bytes // 1024, 0)}" for spot in blind),
-        )
+        spots = ", ".join(f"{spot.name} {number(spot.bytes // 1024, 0)}" for spot in blind)
+        yield part.name, *counts, Figure(100 * part.executed_bytes / max(part.bytes, 1), "%", 1), spots

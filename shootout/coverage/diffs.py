@@ -24,14 +24,6 @@ _OPTIONS = ("--raw", "-z", "--no-abbrev", "--no-ext-diff", "--find-renames", "--
 
 
 @dataclass(frozen=True)
-class FileDiff:
-    """A file that differs."""
-
-    path: str  # after the change, or before if it is gone
-    blobs: tuple[str, str]  # before and after; zeros: no file
-
-
-@dataclass(frozen=True)
 class Touched:
     """A function that a change touches."""
 
@@ -64,12 +56,10 @@ def of_repository(folder: Path, base: str, head: str) -> Touches:
     verify = ("rev-parse", "--verify", "--quiet", "--end-of-options")
     commits = [_git(folder, *verify, f"{each}^{{commit}}").decode().strip() for each in (base, head)]
     files = [*_files(_git(folder, "diff", *_OPTIONS, *commits, "--"))]
-    read = [file for file in files if sources.is_source(file.path)]
-    found = iter(sources.read([_blob(folder, blob) for file in read for blob in file.blobs]))
-    touches = _touches(
-        [(file.path, next(found), next(found)) for file in read],
-        tuple(file.path for file in files if not sources.is_source(file.path)),
-    )
+    read = [each for each in files if sources.is_source(each[0])]
+    found = iter(sources.read([_blob(folder, blob) for _, *blobs in read for blob in blobs]))
+    others = tuple(path for path, *_ in files if not sources.is_source(path))
+    touches = _touches([(path, next(found), next(found)) for path, *_ in read], others)
     return replace(touches, functions=_with_aliases(folder, commits, touches.functions))
 
 
@@ -109,21 +99,19 @@ def _git(folder: Path, *arguments: str, none: int = 0) -> bytes:
     return done.stdout
 
 
-def _files(raw: bytes) -> Iterator[FileDiff]:
-    """Read what `git diff --raw -z` prints."""
+def _files(raw: bytes) -> Iterator[tuple[str, str, str]]:
+    """Read what `git diff --raw -z` prints: a path, the newer one, and the blobs before and after."""
     left = iter(raw.decode("utf-8", errors="replace").split("\0"))
     for entry in left:
         if entry:
             _, _, before, after, status = entry.split(" ")
             path = next(left)
-            yield FileDiff(next(left) if status[0] == "R" else path, (before, after))
+            yield next(left) if status[0] == "R" else path, before, after
 
 
 def _touches(files: Sequence[tuple[str, Source, Source]], others: tuple[str, ...]) -> Touches:
     functions: list[Touched] = []
-    macros: list[tuple[str, str]] = []
-    comments: list[str] = []
-    reordered: list[str] = []
+    comments, reordered, macros = list[str](), list[str](), list[tuple[str, str]]()
     for path, before, after in files:
         displaced = _displaced([*before.functions], [*after.functions])
         for name in {**before.functions, **after.functions}:
@@ -133,15 +121,14 @@ def _touches(files: Sequence[tuple[str, Source, Source]], others: tuple[str, ...
                 functions.append(Touched(name, path, how, parsed=parsed))
             elif name in displaced:
                 reordered.append(name)
-            elif _texts(forms[0]) != _texts(forms[1]):
+            elif sorted(form.text for form in forms[0]) != sorted(form.text for form in forms[1]):
                 comments.append(name)
-        for name in sorted({**before.macros, **after.macros}):
-            if _codes(before.macros[name]) != _codes(after.macros[name]):
-                macros.append((name, path))
-    outside = (path for path, before, after in files if before.outside != after.outside)
-    return Touches(
-        _moved(functions), tuple(macros), tuple(outside), tuple(comments), tuple(reordered), others
-    )
+        every = sorted({**before.macros, **after.macros})
+        macros += [
+            (name, path) for name in every if _codes(before.macros[name]) != _codes(after.macros[name])
+        ]
+    outside = tuple(path for path, before, after in files if before.outside != after.outside)
+    return Touches(_moved(functions), tuple(macros), outside, tuple(comments), tuple(reordered), others)
 
 
 def _displaced(before: Sequence[str], after: Sequence[str]) -> set[str]:
@@ -164,10 +151,6 @@ def _how(before: Sequence[Form], after: Sequence[Form]) -> How | None:
 
 def _codes(forms: Sequence[Form]) -> list[list[str]]:
     return sorted(form.code for form in forms)
-
-
-def _texts(forms: Sequence[Form]) -> list[list[str]]:
-    return sorted(form.text for form in forms)
 
 
 def _moved(functions: Sequence[Touched]) -> tuple[Touched, ...]:

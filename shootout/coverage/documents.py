@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
 from shootout import __version__
-from shootout.coverage import parts
+from shootout.coverage import answer, diffs, judge, parts
 from shootout.coverage.parts import Symbols
 from shootout.coverage.values import UNUSED, MapDocument, MapKind, MapServer
 from shootout.document.formats import Format, Record
 from shootout.document.store import Store
 from shootout.errors import InputError, MeasureError, Skip
-from shootout.model.run import ServerRecord
+from shootout.measure.plan import Plan
+from shootout.model.run import REMARK, ServerRecord, Warning
+
+_REVISIONS = re.compile(r"(.*):([^:]+?)\.\.([^:]+)")
 
 
 @dataclass(frozen=True)
@@ -25,7 +29,7 @@ class Executed:
     # By workload and kind of statement, by plain name of a function: its share of the instructions, with what
     # it calls.
     shares: Mapping[tuple[str, str], Mapping[str, float]]
-    beside: Collection[str]  # functions that threads without a connection executed meanwhile
+    beside: Set[str]  # functions that threads without a connection executed meanwhile
 
 
 def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDocument:
@@ -34,18 +38,13 @@ def map_of_servers(run: str, started: str, servers: Sequence[Executed]) -> MapDo
     by_kind = [set(shares) for server in servers for shares in server.shares.values()]
     functions = sorted(set().union(*by_kind, *(server.beside for server in servers)))
     symbols = [parts.defined(server.program) for server in servers]
+    names = set().union(*(each.sizes for each in symbols)).difference(functions)
+    mapped = (_server(each, own, functions, kinds) for each, own in zip(servers, symbols, strict=True))
     return MapDocument(
-        format=2,
-        run=run,
-        started=started,
-        version=__version__,
-        functions=tuple(functions),
-        symbols=tuple(sorted(set().union(*(each.sizes for each in symbols)).difference(functions))),
-        kinds=tuple(MapKind(workload=workload, name=name) for workload, name in kinds),
-        mapped=tuple(
-            _server(server, known, functions, kinds) for server, known in zip(servers, symbols, strict=True)
-        ),
-    )
+        format=2, run=run, started=started, version=__version__, functions=tuple(functions),
+        symbols=tuple(sorted(names)), kinds=tuple(MapKind(workload=of, name=name) for of, name in kinds),
+        mapped=tuple(mapped),
+    )  # fmt: skip
 
 
 def _server(
@@ -56,23 +55,14 @@ def _server(
         tuple(min(round(1000 * column[name]), 1000) if name in column else UNUSED for column in columns)
         for name in functions
     )
-    known = set().union(*columns)
-    covered, blind = parts.covered(symbols.sizes, known | set(executed.beside))
-    record = executed.server
+    known: set[str] = set().union(*columns)
+    covered, blind = parts.covered(symbols.sizes, known | executed.beside)
+    record, unknown = executed.server, executed.beside - known
     return MapServer(
-        label=record.label,
-        reference=record.reference,
-        version=record.version,
-        build=record.build,
-        commit=record.commit,
-        shares=rows,
-        beside=tuple(
-            index for index, name in enumerate(functions) if name in executed.beside and name not in known
-        ),
-        parts=covered,
-        named=symbols.named,
-        blind=blind,
-    )
+        label=record.label, reference=record.reference, version=record.version, build=record.build,
+        commit=record.commit, shares=rows, parts=covered, named=symbols.named, blind=blind,
+        beside=tuple(index for index, name in enumerate(functions) if name in unknown),
+    )  # fmt: skip
 
 
 def _fault(document: MapDocument) -> str:
@@ -120,3 +110,18 @@ def newest(results: Path, skip: Skip) -> MapDocument:
     if document is None:
         raise InputError(f"{results}: no coverage map; `shootout count` makes one")
     return document
+
+
+def remarks(plan: Plan, change: str, results: Path, skip: Skip) -> Iterator[Warning]:
+    """Say how a run covers a change, and name the functions that it touches, with what executes each.
+
+    `change`: DIR:BASE..HEAD; `skip` receives which maps cannot be read. Raises InputError.
+    """
+    match = _REVISIONS.fullmatch(change)
+    if match is None:
+        raise InputError(f"--coverage {change}: expected DIR:BASE..HEAD, a git repository and two revisions")
+    document = newest(results, skip)
+    coverage = judge.coverage(document, diffs.of_repository(Path(match[1]), match[2], match[3]))
+    text = answer.of_run(coverage, [*dict.fromkeys(cell.workload for cell in plan.cells)])
+    yield Warning(code=REMARK, text=text)
+    yield from (Warning(code="touched", text=each) for each in answer.touched(coverage))

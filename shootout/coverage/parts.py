@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 import subprocess
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,26 +53,22 @@ def covered(
     sizes: Mapping[str, int], executed: Collection[str]
 ) -> tuple[tuple[MapPart, ...], tuple[BlindSpot, ...]]:
     """Sum up these functions by plain name and part, of a program with functions of these sizes."""
-    counts: dict[str, Counter[str]] = {}
-    blind: dict[tuple[str, str], list[int]] = {}
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    blind: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     seen = {(part_of(name), group(name)) for name in executed}
     for name, size in sizes.items():
-        part = part_of(name)
-        ran = name in executed
-        counts.setdefault(part, Counter()).update(
-            functions=1, executed=int(ran), bytes=size, executed_bytes=ran * size
-        )
+        part, ran = part_of(name), name in executed
+        counts[part].update(functions=1, executed=int(ran), bytes=size, executed_bytes=ran * size)
         if (part, group(name)) not in seen:
-            blind.setdefault((part, group(name)), []).append(size)
-    parts = (MapPart(name=part, **counted) for part, counted in counts.items())
-    spots = (
+            blind[part, group(name)].append(size)
+    parts = [MapPart(name=part, **counted) for part, counted in counts.items()]
+    spots = [
         BlindSpot(name=name, part=part, functions=len(each), bytes=sum(each))
         for (part, name), each in blind.items()
-    )
-    return (
-        tuple(sorted(parts, key=lambda part: -part.bytes)),
-        tuple(sorted(spots, key=lambda spot: -spot.bytes)[:BLIND_MAX]),
-    )
+    ]
+    parts.sort(key=lambda part: -part.bytes)
+    spots.sort(key=lambda spot: -spot.bytes)
+    return tuple(parts), tuple(spots[:BLIND_MAX])
 
 
 def defined(program: Path) -> Symbols:
@@ -126,10 +122,8 @@ def _lines(*command: str) -> Iterator[str]:
 
 def part_of(function: str) -> str:
     """The part of the server that a function belongs to."""
-    for part, pattern in _PATTERNS.items():
-        if pattern.match(function):
-            return part
-    return subsystems.subsystem_of(function)
+    own = (part for part, pattern in _PATTERNS.items() if pattern.match(function))
+    return next(own, None) or subsystems.subsystem_of(function)
 
 
 def group(function: str) -> str:

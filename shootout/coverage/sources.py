@@ -74,36 +74,33 @@ def is_header(path: str) -> bool:
 
 def read(contents: Sequence[bytes]) -> list[Source]:
     """Read files. Raises InputError without Universal Ctags."""
-    with TemporaryDirectory(prefix="shootout-") as folder:
-        for number, content in enumerate(contents):
-            Path(folder, str(number)).write_bytes(_WINDOWS.sub(b"#if 0", content))
-        tags: defaultdict[str, list[Any]] = defaultdict(list)
-        for tag in _tags(folder, range(len(contents)), "df"):
-            tags[tag["path"]].append(tag)
+    tags: defaultdict[str, list[Any]] = defaultdict(list)
+    for tag in _tags([_WINDOWS.sub(b"#if 0", content) for content in contents], "df"):
+        tags[tag["path"]].append(tag)
     texts = (content.decode("utf-8", errors="replace") for content in contents)
     return [_source(text, tags[str(number)]) for number, text in enumerate(texts)]
 
 
 def typedefs(contents: Sequence[bytes]) -> Iterator[tuple[str, str]]:
     """Other names of classes, outside of others, with those of their symbols. Raises InputError."""
+    for tag in _tags(contents, "t"):
+        named = tag.get("typeref", "").partition(":")[2]
+        if re.fullmatch(r"[\w:]+", named) and not _UNNAMED.fullmatch(named) and "scope" not in tag:
+            yield tag["name"], named
+
+
+def _tags(contents: Sequence[bytes], kinds: str) -> list[Any]:
+    said = "Universal Ctags is missing: `apt-get install universal-ctags` installs it"
+    asked = "".join(f"{number}\n" for number in range(len(contents))).encode()
     with TemporaryDirectory(prefix="shootout-") as folder:
         for number, content in enumerate(contents):
             Path(folder, str(number)).write_bytes(content)
-        for tag in _tags(folder, range(len(contents)), "t"):
-            named = tag.get("typeref", "").partition(":")[2]
-            if re.fullmatch(r"[\w:]+", named) and not _UNNAMED.fullmatch(named) and "scope" not in tag:
-                yield tag["name"], named
-
-
-def _tags(folder: str, files: Iterable[int], kinds: str) -> list[Any]:
-    said = "Universal Ctags is missing: `apt-get install universal-ctags` installs it"
-    asked = "".join(f"{file}\n" for file in files).encode()
-    try:
-        done = subprocess.run(
-            (*_CTAGS, f"--kinds-C++={kinds}"), cwd=folder, input=asked, capture_output=True, check=False
-        )
-    except OSError as error:
-        raise InputError(f"{said} ({error.strerror})") from None
+        try:
+            done = subprocess.run(
+                (*_CTAGS, f"--kinds-C++={kinds}"), cwd=folder, input=asked, capture_output=True, check=False
+            )
+        except OSError as error:
+            raise InputError(f"{said} ({error.strerror})") from None
     if done.returncode != 0:  # another program of this name
         raise InputError(f"{said} ({done.stderr.decode(errors='replace').strip().partition(chr(10))[0]})")
     return [json.loads(line) for line in done.stdout.decode(errors="replace").splitlines()]
@@ -154,7 +151,7 @@ def _lost(
 
 
 def _continues(code: Sequence[str]) -> bool:
-    """Say whether a declaration goes on after a line: after a return type, or what it is a template of."""
+    """Say whether a declaration continues after a line: after a return type, or what it is a template of."""
     return bool(code) and code[0] != "#" and code[-1] not in ("{", "}", ";", ":", "\\")
 
 

@@ -27,55 +27,38 @@ def path_of(folder: Path, fingerprint: str, workload: str) -> Path:
 
 def read(path: Path) -> Baseline | None:
     """Read a baseline; None if there is no such file. Raises InputError if it cannot be read."""
-    try:
-        return formats.BASELINE.document(files.read(path), Baseline)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not a baseline: {error}") from None
+    with files.reading(path, "a baseline"):
+        return formats.BASELINE.document(files.read(path), Baseline) if path.exists() else None
 
 
 def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
-    """Find a run's baselines in `place`: a file, or all runners' folder, which the first `accept` makes.
-
-    A workload without a baseline on its runner gets another runner's, so that the refusal can name what
-    differs. Raises InputError if a baseline cannot be read, or if the place does not exist.
-    """
+    """Find a run's baselines; a workload without one gets another runner's. Raises InputError."""
     fingerprints = [runner.fingerprint for runner in header.runners]
     if not place.exists():
-        raise InputError(
-            f"{place}: no such file or folder of baselines; `shootout baseline accept` makes one"
-        )
+        hint = "`shootout baseline accept` makes one"
+        raise InputError(f"{place}: no such file or folder of baselines; {hint}")
     if place.is_file():
         only = read(place)
         return {(runner, only.workload.name): only for runner in fingerprints} if only else {}
-    baselines = {}
+    found = {}
     for key in itertools.product(fingerprints, [workload.name for workload in header.workloads]):
         own = path_of(place, *key)
-        candidates = (read(path) for path in (own, *sorted(place.glob(f"*/{own.name}"))))
-        if (baseline := next(filter(None, candidates), None)) is not None:
-            baselines[key] = baseline
-    return baselines
+        candidates = map(read, (own, *sorted(place.glob(f"*/{own.name}"))))
+        found[key] = next(filter(None, candidates), None)
+    return {key: baseline for key, baseline in found.items() if baseline is not None}
 
 
 def accept(folder: Path, baselines: Iterable[Baseline]) -> dict[Path, Baseline]:
-    """Store baselines; returns their cells, with earlier runs, by file.
-
-    A cell keeps its earlier runs, and cells that were not measured anew are preserved. Raises InputError if a
-    file cannot be read or written, or if its runs cannot be compared with the new ones; then nothing changes.
-    """
+    """Add these baselines' runs to the stored ones; returns the cells that gained. Raises InputError."""
     accepted = {path_of(folder, new.runner, new.workload.name): new for new in baselines}
     merged = {path: _merged(path, new) for path, new in accepted.items()}
     for path, baseline in merged.items():
         _write(path, baseline)
-    return {path: _of_cells(merged[path], new) for path, new in accepted.items()}
-
-
-def _of_cells(baseline: Baseline, new: Baseline) -> Baseline:
-    wanted = {_key(cell) for cell in new.cells}
-    return structs.replace(baseline, cells=tuple(cell for cell in baseline.cells if _key(cell) in wanted))
+    gained = {path: {*map(_key, new.cells)} for path, new in accepted.items()}
+    return {
+        path: structs.replace(all, cells=tuple(cell for cell in all.cells if _key(cell) in gained[path]))
+        for path, all in merged.items()
+    }
 
 
 def _key(cell: BaselineCell) -> tuple[str, str, int]:
@@ -86,7 +69,7 @@ def _merged(path: Path, new: Baseline) -> Baseline:
     if (old := read(path)) is None:
         return new
     if (different := next(compatibility.baselines(old, new), None)) is not None:
-        raise InputError(f"{path}: the new run does not fit: {different}; delete the file to begin anew")
+        raise InputError(f"{path}: the new run cannot join it: {different}; delete the file to start again")
     cells = {_key(cell): cell for cell in old.cells}
     for cell in new.cells:
         key = _key(cell)
@@ -97,7 +80,6 @@ def _merged(path: Path, new: Baseline) -> Baseline:
 
 
 def _write(path: Path, baseline: Baseline) -> None:
-    """Write atomically: sorted, one line per cell and setting, so that diffs are readable."""
     ordered = sorted(baseline.cells, key=lambda cell: (cell.dataset, cell.threads, cell.server))
     text = msgspec.json.format(msgspec.json.encode(structs.replace(baseline, cells=())), indent=1)
     lines = b",\n".join(b"  " + msgspec.json.encode(cell) for cell in ordered)

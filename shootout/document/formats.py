@@ -35,13 +35,6 @@ class Format:
     number: int  # of what is written
     ways_up: Sequence[WayUp] = ()  # from the oldest number that is read to the one before `number`
 
-    def require(self, number: int) -> None:
-        """Raise ValueError if documents with that number are not read."""
-        if number > self.number:
-            raise ValueError(f"written by a newer shootout (format {number}): update shootout to read it")
-        if number < self.number - len(self.ways_up):
-            raise ValueError(f"written in format {number}, which only an older shootout reads")
-
     def record(self, data: bytes, type: type[T], number: int) -> T:
         """Decode a record of a document with that number, which is read. Raises ValueError."""
         if number == self.number:
@@ -59,7 +52,10 @@ class Format:
     def number_of(self, data: bytes) -> int:
         """Read the number in a JSON object's `format`. Raises ValueError if such documents are not read."""
         number = decoded(data, _Numbered).format
-        self.require(number)
+        if number > self.number:
+            raise ValueError(f"written by a newer shootout (format {number}): update shootout to read it")
+        if number < self.number - len(self.ways_up):
+            raise ValueError(f"written in format {number}, which only an older shootout reads")
         return number
 
     def document(self, data: bytes, type: type[T]) -> T:
@@ -71,9 +67,6 @@ class Format:
             if number == self.number:
                 raise
             return self.record(data, type, number)
-
-
-# --- run documents ----------------------------------------------------------------------------------
 
 
 def _run_4(record: Record) -> Record:
@@ -113,19 +106,15 @@ def _with_known_build(server: Record) -> Record:
 
 
 def without_seed(key: str) -> str:
-    """Write a dataset's key as it is since 25 November 2026: with equal kinds of rows, histories go on."""
+    """Write a dataset's key as it is since 25 November 2026: with equal kinds of rows, histories continue."""
     return re.sub(r"\A((?:sbtest|tpcc)-.*)-seed\d+\Z", r"\1", key)
 
 
 def _run_5(record: Record) -> Record:
-    """Starts had no plans."""
     return record | {"format": 6} if record["record"] == "run" else record
 
 
 RUN = Format(6, (_run_4, _run_5))
-
-
-# --- baselines and ledgers --------------------------------------------------------------------------
 
 
 def _baseline_1(record: Record) -> Record:

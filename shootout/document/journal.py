@@ -14,7 +14,6 @@ or removed by anything but `Writer`.
 from __future__ import annotations
 
 import hashlib
-import lzma
 import os
 import secrets
 import tempfile
@@ -30,7 +29,6 @@ from shootout.document import formats
 from shootout.errors import InputError, MeasureError, quoted
 from shootout.model.plan import block_key
 from shootout.model.run import EndRecord, FailureRecord, ResumeRecord, RunDocument, RunHeader, StartRecord
-from shootout.model.value import decoded
 
 FORMAT: Literal[6] = 6  # formats.RUN
 
@@ -43,12 +41,6 @@ Record = RunHeader | StartRecord | FailureRecord | EndRecord | ResumeRecord
 
 _SEAL = b',"digest":"%s"}'  # replaces a record's last brace
 _SEAL_BYTES = 32 + len(_SEAL) - 2
-
-
-class _Format(msgspec.Struct):
-    """The part of the header that any format has."""
-
-    format: int
 
 
 class Line(NamedTuple):
@@ -87,10 +79,7 @@ class Writer:
     """Writes a run document to `path`; the first record creates the file."""
 
     def __init__(self, folder: Path, run: str, *, resumed: bool = False) -> None:
-        """Raise InputError if `folder` cannot be created or written to, or has no space for a document.
-
-        `resumed`: continue an existing document after its last complete line; it is unpacked first.
-        """
+        """Raise InputError if `folder` cannot hold a document; `resumed`: continue the one that is there."""
         self.path = folder / new_name(run)
         existing = path_of(folder, run)
         self._digest = b""
@@ -117,10 +106,7 @@ class Writer:
             raise InputError(f"{folder}: cannot hold the run document: {error.strerror}") from None
 
     def append(self, record: Record) -> None:
-        """Write one record durably, or not at all.
-
-        Raises MeasureError if it cannot be written; earlier records stay readable.
-        """
+        """Write one record durably, or raise MeasureError; earlier records stay readable."""
         line, digest = sealed(msgspec.json.encode(record), self._digest)
         try:
             files.append(self.path, line, self._size)
@@ -130,16 +116,15 @@ class Writer:
 
 
 def read(path: Path) -> RunDocument:
-    """Read the document at `path`.
-
-    A last line without a newline was torn by a crash and is dropped; `end` is then None, and the run counts
-    as interrupted. Raises InputError with the line number for anything else that is not a run document.
-    """
+    """Read a document, but for a last line that a crash tore. Raises InputError with the line's number."""
     header, *rest = (_record(path, line) for line in lines(path))
     if not isinstance(header, RunHeader):
         raise InputError(f"{path}:1: expected the run's header, found a different record")
-    _check_header(f"{path}:1", header)
+    labels = [server.label for server in header.servers]
     blocks = {block.key: block for block in header.blocks}
+    _check_names(f"{path}:1", "block", [block.key for block in header.blocks], blocks)
+    for servers in (labels, *(block.servers for block in header.blocks)):
+        _check_names(f"{path}:1", "server", servers, labels)
     starts: dict[tuple[str, int], StartRecord] = {}
     failures: list[FailureRecord] = []
     resumes: list[ResumeRecord] = []
@@ -150,16 +135,17 @@ def read(path: Path) -> RunDocument:
             raise InputError(f"{where}: the run ended on line {number - 1}; nothing may follow")
         match record:
             case StartRecord(block=block, start=start):
-                _check_block(where, block, blocks)
-                _check_servers(where, [samples.server for samples in record.samples], blocks[block].servers)
+                _check_names(where, "block", [block], blocks)
+                measured = [samples.server for samples in record.samples]
+                _check_names(where, "server", measured, blocks[block].servers)
                 _check_rounds(where, record)
                 if (block, start) in starts:
                     raise InputError(f"{where}: start {start} of block {block!r} appears twice")
                 starts[block, start] = record
             case FailureRecord(cell=cell):
                 key = block_key(cell.workload, cell.threads)
-                _check_block(where, key, blocks)
-                _check_servers(where, [cell.server], blocks[key].servers)
+                _check_names(where, "block", [key], blocks)
+                _check_names(where, "server", [cell.server], blocks[key].servers)
                 failures.append(record)
             case EndRecord():
                 end = record
@@ -173,30 +159,23 @@ def read(path: Path) -> RunDocument:
 
 
 def lines(path: Path) -> Iterator[Line]:
-    """Read the complete lines of the document at `path`, or of the packed one in its place.
-
-    Raises InputError if there is none, for a format that is not read, and for a line that was altered.
-    """
+    """Read the complete lines of a document, or of the packed one in its place. Raises InputError."""
     digest, end = b"", 0
-    try:
-        with files.opened(path if path.exists() else path.with_name(path.name + PACKED)) as file:
-            for number, line in enumerate(files.unpacked(file), 1):
-                if not line.endswith(b"\n"):
-                    break
-                if number == 1:
-                    format_ = _format(path, line)
-                record = line[: -_SEAL_BYTES - 1] + b"}"
-                as_written, digest = sealed(record, digest)
-                if as_written != line:
-                    raise InputError(f"{path}:{number}: changed, or not a line of this document")
-                end += len(line)
-                yield Line(number, record, digest, format_, end)
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except lzma.LZMAError as error:
-        raise InputError(f"{path}: cannot be unpacked: {error}") from None
-    if not end:
-        raise InputError(f"{path}: not a run document: no complete line")
+    place = path if path.exists() else path.with_name(path.name + PACKED)
+    with files.reading(path, "a run document"), files.opened(place) as file:
+        for number, line in enumerate(files.unpacked(file), 1):
+            if not line.endswith(b"\n"):
+                break
+            if number == 1:
+                format_ = formats.RUN.number_of(line)
+            record = line[: -_SEAL_BYTES - 1] + b"}"
+            as_written, digest = sealed(record, digest)
+            if as_written != line:
+                raise InputError(f"{path}:{number}: changed, or not a line of this document")
+            end += len(line)
+            yield Line(number, record, digest, format_, end)
+        if not end:
+            raise ValueError("no complete line")
 
 
 def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
@@ -208,8 +187,8 @@ def sealed(record: bytes, before: bytes) -> tuple[bytes, bytes]:
 def encoded(document: RunDocument) -> bytes:
     """Encode a whole document."""
     lines, digest = [], b""
-    end = [document.end] if document.end else []
-    for record in (document.header, *document.starts, *document.failures, *document.resumes, *end):
+    records = (document.header, *document.starts, *document.failures, *document.resumes, document.end)
+    for record in filter(None, records):
         line, digest = sealed(msgspec.json.encode(record), digest)
         lines.append(line)
     return b"".join(lines)
@@ -229,21 +208,17 @@ def counted(paths: Iterable[Path]) -> tuple[Path, ...]:
 
 def of_run(run: str | None, results: Path) -> Path:
     """Find a run's document by its path or its id; the newest one's. Raises InputError."""
-    paths = [path for path in find(results) if run in (None, stem(path))][-1:]
-    if run is None and not paths:
+    if paths := [path for path in find(results) if run in (None, stem(path))]:
+        return paths[-1]
+    if run is None:
         raise InputError(f"{results}: no run document found; `shootout run` makes one")
-    given = Path(run or "")
-    if not paths and not given.is_file():
+    if not Path(run).is_file():
         raise InputError(f"run {run!r}: neither a run document nor the id of one in {results}")
-    return paths[0] if paths else given
+    return Path(run)
 
 
 def copies(runs: Mapping[Path, str]) -> dict[Path, Path]:
-    """Find the documents that are left out, each with the document of the same run that stays.
-
-    `runs`: each document's run. The document that is named after its run stays, or else the first one. In
-    different folders several may be named so; all of them stay.
-    """
+    """Find documents to leave out, each with the one that stays: named after the run, or the first."""
     kept: dict[str, Path] = {}
     for path in sorted(runs, key=lambda path: not is_original(path, runs[path])):
         kept.setdefault(runs[path], path)
@@ -260,38 +235,12 @@ def differs(path: Path, kept: Path) -> InputError:
     return InputError(f"{path}: not the same as {kept}, which is of the same run")
 
 
-def _format(path: Path, line: bytes) -> int:
-    try:
-        number = decoded(line, _Format).format
-    except ValueError:
-        raise InputError(f"{path}:1: not a run document: no format number in its first line") from None
-    try:
-        formats.RUN.require(number)
-    except ValueError as error:
-        raise InputError(f"{path}: {error}") from None
-    return number
-
-
-def _check_header(where: str, header: RunHeader) -> None:
-    labels = [server.label for server in header.servers]
-    _check_servers(where, labels, labels)
-    for block in header.blocks:
-        _check_servers(where, block.servers, labels)
-    if len({block.key for block in header.blocks}) != len(header.blocks):
-        raise InputError(f"{where}: a block appears twice")
-
-
-def _check_servers(where: str, servers: Sequence[str], known: Collection[str]) -> None:
-    for server in servers:
-        if server not in known:
-            raise InputError(f"{where}: server {quoted(server)!r} is not in the header")
-    if len(set(servers)) != len(servers):
-        raise InputError(f"{where}: a server appears twice")
-
-
-def _check_block(where: str, block: str, blocks: Collection[str]) -> None:
-    if block not in blocks:
-        raise InputError(f"{where}: block {quoted(block)!r} is not in the header")
+def _check_names(where: str, kind: str, names: Sequence[str], known: Collection[str]) -> None:
+    for name in names:
+        if name not in known:
+            raise InputError(f"{where}: {kind} {quoted(name)!r} is not in the header")
+    if len({*names}) != len(names):
+        raise InputError(f"{where}: a {kind} appears twice")
 
 
 def _check_rounds(where: str, record: StartRecord) -> None:
@@ -306,7 +255,5 @@ def _record(path: Path, line: Line) -> Record:
     try:
         return formats.RUN.record(line.record, Record, line.format)  # type: ignore[arg-type]  # a union
     except ValueError as error:
-        where = f"{path}:{line.number}"
-        raise InputError(
-            f"{where}: not a record of a run document of format {line.format}: {error}"
-        ) from None
+        what = f"not a record of a run document of format {line.format}"
+        raise InputError(f"{path}:{line.number}: {what}: {error}") from None

@@ -17,7 +17,6 @@ import msgspec
 from shootout import _engine, files
 from shootout.document import journal
 from shootout.document.ledgers import Ledgers
-from shootout.errors import InputError
 from shootout.model.run import RunHeader
 from shootout.model.value import decoded
 from shootout.model.verdict import Comparison
@@ -65,15 +64,12 @@ def _sources(path: Path, header: RunHeader, ledgers: Ledgers) -> bytes:
 
 def _ends(path: Path) -> tuple[bytes, ...]:
     """Read a document's length, start and end. Raises InputError."""
-    try:
-        with files.opened(path) as file:
-            size = file.seek(0, 2)
-            file.seek(0)
-            first = file.read(_ENDS_BYTES)
-            file.seek(max(0, size - _ENDS_BYTES))
-            return str(size).encode(), first, file.read()
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with files.reading(path), files.opened(path) as file:
+        size = file.seek(0, 2)
+        file.seek(0)
+        first = file.read(_ENDS_BYTES)
+        file.seek(max(0, size - _ENDS_BYTES))
+        return str(size).encode(), first, file.read()
 
 
 @cache
@@ -84,7 +80,6 @@ def library() -> bytes:
 
 
 def _digest(*parts: bytes) -> bytes:
-    """Digest the parts and their boundaries, in hexadecimal."""
     digest = hashlib.sha256()
     for part in parts:
         digest.update(len(part).to_bytes(8))

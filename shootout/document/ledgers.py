@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import itertools
 import os
 import re
 from bisect import bisect_left
@@ -34,11 +35,7 @@ def path_of(folder: Path, fingerprint: str) -> Path:
 def read(
     folder: Path, fingerprint: str, skip: Callable[[str], None] | None = None
 ) -> tuple[LedgerEntry, ...]:
-    """Read all entries of a runner; empty if it has no file yet. A run that went on has its newest ones.
-
-    The ledger only adds to verdicts, so a bad line, or a file that cannot be read, is left out; `skip`
-    receives the reason, once. A last line torn by a crash is left out silently.
-    """
+    """Read a runner's entries, of each run the newest; `skip` receives once why others are left out."""
     file = path_of(folder, fingerprint)
     bad: list[str] = []
     try:
@@ -63,19 +60,12 @@ def read(
 
 def _newest(entries: Iterable[LedgerEntry]) -> dict[str, int]:
     """Say by run of how many starts its newest entries are."""
-    newest: dict[str, int] = {}
-    for entry in entries:
-        newest[entry.run] = max(entry.made, newest.get(entry.run, 0))
-    return newest
+    return {entry.run: entry.made for entry in sorted(entries, key=lambda entry: entry.made)}
 
 
 def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> None:
-    """Append entries to a runner's file, except those of runs that it already has, with as many starts.
-
-    Raises InputError if it cannot be written.
-    """
-    given = list(entries)
-    if not given:
+    """Append entries to a runner's file, except those that it has. Raises InputError."""
+    if not (given := list(entries)):
         return
     file = path_of(folder, fingerprint)
     with files.writing(file):
@@ -94,11 +84,9 @@ def _at_once(path: str, flags: int) -> int:
 
 
 def record(folder: Path, entries: Iterable[LedgerEntry]) -> None:
-    """Append each entry to its own runner's file. Raises as `append` does."""
-    by_runner: dict[str, list[LedgerEntry]] = {}
-    for entry in entries:
-        by_runner.setdefault(entry.runner, []).append(entry)
-    for fingerprint, of_runner in by_runner.items():
+    """Append each entry to its own runner's file. Raises InputError."""
+    ordered = sorted(entries, key=lambda entry: entry.runner)
+    for fingerprint, of_runner in itertools.groupby(ordered, key=lambda entry: entry.runner):
         append(folder, fingerprint, of_runner)
 
 

@@ -39,13 +39,7 @@ _Documents = Mapping[Path, RunDocument]  # each with its parts: a shard is a par
 
 
 def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> Path:
-    """Write the whole run's packed document to the folder `results`; returns its path.
-
-    Documents that cannot be read (torn, or not run documents) are left out, and so are copies that are not
-    the same as their shard's own document (`journal.copies`); `skip` receives the reasons. Raises InputError
-    if none is left, if one is of a different run, if two measured the same block, and if the result cannot be
-    written.
-    """
+    """Write the whole run's packed document; `skip` receives why one is left out. Raises InputError."""
     documents = {}
     for path in journal.counted(paths):
         try:
@@ -58,7 +52,15 @@ def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> 
     for path, kept in journal.copies(runs).items():
         if documents.pop(path) != documents[kept]:
             skip(str(journal.differs(path, kept)))
-    document = _merged(documents)
+    _require_same_run(documents)
+    first = next(iter(documents.values())).header
+    order = {block.key: number for number, block in enumerate(_blocks(first))}
+    parts = _parts(documents, order)
+    header = _header(first, parts)
+    document = RunDocument(
+        header=header, starts=_starts(documents, order), failures=_failures(documents, order),
+        end=_end(header, parts),
+    )  # fmt: skip
     path = results / (journal.new_name(document.header.run) + journal.PACKED)
     with files.writing(path):
         files.replace(path, packed.encoded(document))
@@ -72,43 +74,30 @@ def missing(header: RunHeader) -> tuple[Block, ...]:
 
 
 def superseded(parts: Mapping[str, Collection[str]]) -> frozenset[str]:
-    """Find the runs wholly contained in another run, such as shards next to the run merged from them.
-
-    `parts`: by run, the runs that it was merged from; empty for a run that is not merged.
-    """
+    """Find the runs wholly contained in another run; `parts`: by run, those that it was merged from."""
     merged = [set(sources) for sources in parts.values() if sources]
-
-    def is_within(run: str, sources: Collection[str]) -> bool:
-        own = set(sources) or {run}
-        return any(own < other or (own == other and not sources) for other in merged)
-
-    return frozenset(run for run, sources in parts.items() if is_within(run, sources))
-
-
-# --- the documents --------------------------------------------------------------------------------
+    return frozenset(
+        run
+        for run, sources in parts.items()
+        if any({*sources} < other if sources else run in other for other in merged)
+    )
 
 
 def _read(path: Path) -> RunDocument:
-    """Read a document. Raises InputError if it is not a run document, or damaged."""
     document = packed.rounded(journal.read(path))
     header, end = document.header, document.end
     if not header.blocks:
         raise InputError(f"{path}:1: the run has no blocks")
     if header.planned and len(header.planned.workloads) * len(header.planned.threads) > BLOCKS_MAX:
         raise InputError(f"{path}:1: planned: more than {BLOCKS_MAX} blocks")
-    parts = header.parts or (
-        Part(
-            run=header.run,
-            started=header.started,
-            finished=end.finished if end else "",
-            elapsed_s=end.elapsed_s if end else 0.0,
-            interrupted=end is None or end.interrupted,
-            seed=header.seed,
-            runner=header.runner,
-            servers=header.servers,
-            blocks=tuple(block.key for block in header.blocks),
-        ),
+    whole = Part(
+        finished=end.finished if end else "",
+        elapsed_s=end.elapsed_s if end else 0.0,
+        interrupted=end is None or end.interrupted,
+        blocks=tuple(block.key for block in header.blocks),
+        **{name: getattr(header, name) for name in ("run", "started", "seed", "runner", "servers")},
     )
+    parts = header.parts or (whole,)
     try:
         for part in parts:
             _time(part.started)
@@ -119,7 +108,6 @@ def _read(path: Path) -> RunDocument:
 
 
 def _blocks(header: RunHeader) -> tuple[Block, ...]:
-    """The blocks of the whole run."""
     return header.planned.blocks if header.planned else header.blocks
 
 
@@ -136,20 +124,6 @@ def _require_same_run(documents: _Documents) -> None:
             differences += compatibility.servers(then, server, effective=False)
         if differences:
             raise InputError(f"{path}: not of the same run as {first}: {differences[0]}")
-
-
-# --- the result -----------------------------------------------------------------------------------
-
-
-def _merged(documents: _Documents) -> RunDocument:
-    """Join the whole run. Raises InputError if the documents do not belong together."""
-    _require_same_run(documents)
-    first = next(iter(documents.values())).header
-    order = {block.key: number for number, block in enumerate(_blocks(first))}
-    parts = _parts(documents, order)
-    header = _header(first, parts)
-    starts, failures = _starts(documents, order), _failures(documents, order)
-    return RunDocument(header=header, starts=starts, failures=failures, end=_end(header, parts))
 
 
 def _parts(documents: _Documents, order: Mapping[str, int]) -> tuple[Part, ...]:
@@ -187,8 +161,6 @@ def _starts(documents: _Documents, order: Mapping[str, int]) -> tuple[StartRecor
 
 
 def _failures(documents: _Documents, order: Mapping[str, int]) -> tuple[FailureRecord, ...]:
-    """Every failure once, by block and start."""
-
     def place(record: FailureRecord) -> tuple[int, int, str, str]:
         block = block_key(record.cell.workload, record.cell.threads)
         return order[block], record.start, record.cell.server, record.reason
@@ -206,10 +178,7 @@ def _header(first: RunHeader, parts: Sequence[Part]) -> RunHeader:
         started=started,
         seed=parts[0].seed,
         runner=_runner([part.runner for part in parts]),
-        servers=tuple(
-            _server([record for part in parts for record in part.servers if record.label == server.label])
-            for server in parts[0].servers
-        ),
+        servers=tuple(_server(server.label, parts) for server in parts[0].servers),
         blocks=_blocks(first),
         given={flag: text for flag, text in first.given.items() if flag not in _SHARD_OPTIONS},
         planned=None,
@@ -222,24 +191,25 @@ def _header(first: RunHeader, parts: Sequence[Part]) -> RunHeader:
 
 def _runner(runners: Sequence[Runner]) -> Runner:
     """The first runner, with the warnings of all."""
-    fingerprints = list(dict.fromkeys(runner.fingerprint for runner in runners))
+    fingerprints = dict.fromkeys(runner.fingerprint for runner in runners)
     warnings = dict.fromkeys(warning for runner in runners for warning in runner.warnings)
     if len(fingerprints) > 1:
-        names = ", ".join(fingerprints)
-        text = f"Measured by {len(fingerprints)} runners, each block by one of them: {names}."
+        text = (
+            f"Measured by {len(fingerprints)} runners, each block by one of them: {', '.join(fingerprints)}."
+        )
         warnings[Warning(code="several-runners", text=text)] = None
     return structs.replace(runners[0], warnings=tuple(warnings))
 
 
-def _server(records: Sequence[ServerRecord]) -> ServerRecord:
+def _server(label: str, parts: Sequence[Part]) -> ServerRecord:
     """The first record of a server that started, with the warnings of all."""
+    records = [record for part in parts for record in part.servers if record.label == label]
     started = next((record for record in records if record.comment), records[0])
     warnings = dict.fromkeys(warning for record in records for warning in record.warnings)
     return structs.replace(started, warnings=tuple(warnings))
 
 
 def _end(header: RunHeader, parts: Sequence[Part]) -> EndRecord:
-    """The merged run's end, from first start to last finish; interrupted if any part was, or is missing."""
     finished = max((part.finished for part in parts if part.finished), key=_time, default=header.started)
     return EndRecord(
         finished=finished,
@@ -252,5 +222,4 @@ _encoder = msgspec.json.Encoder(order="deterministic")  # documents may have the
 
 
 def _time(text: str) -> datetime:
-    """Parse a time, as UTC. Raises ValueError."""
     return datetime.fromisoformat(text).astimezone(UTC)

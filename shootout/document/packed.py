@@ -12,6 +12,7 @@ rounded or merged:
 
 from __future__ import annotations
 
+import itertools
 import lzma
 import math
 from collections.abc import Iterator, Sequence
@@ -31,10 +32,7 @@ BINS_PER_DECADE = 24  # of the chart: bins 10 % wide, coarser than the histogram
 
 
 def pack(path: Path) -> Path:
-    """Put a packed document in a journal's place; returns its path, or the journal's if there is no space.
-
-    Raises InputError if the journal cannot be read.
-    """
+    """Put a packed document in a journal's place; returns its path, or the journal's if the disk is full."""
     packed = path.with_name(path.name + journal.PACKED)
     try:
         files.replace(packed, encoded(rounded(journal.read(path))))
@@ -68,7 +66,6 @@ def rounded(document: RunDocument) -> RunDocument:
 
 
 def _cells(start: StartRecord) -> Iterator[tuple[tuple[str, str, bool], Samples]]:
-    """A start's samples, each with block, server, and whether it is the A/A control."""
     for samples in start.samples:
         yield (start.block, samples.server, False), samples
     if start.aa_control:
@@ -76,21 +73,21 @@ def _cells(start: StartRecord) -> Iterator[tuple[tuple[str, str, bool], Samples]
 
 
 def _of_cell(every: Sequence[Samples]) -> Iterator[Samples]:
-    """A cell's samples of all starts, with what is left of their latencies."""
     latencies = [Histogram.decode(samples.latencies) for samples in every]
     values = [[histogram.percentile(percent) for histogram in latencies] for percent in PERCENTS]
     exact = [(min(of_starts), max(of_starts)) for of_starts in values]
+    own = [{kind: Histogram.decode(text) for kind, text in each.statements.items()} for each in every]
+    times = [{kind: (one.count, one.mean_s) for kind, one in of_start.items()} for of_start in own]
     statements: dict[str, Histogram] = {}
-    for samples in every:
-        for kind, text in samples.statements.items():
-            statements.setdefault(kind, Histogram()).add(Histogram.decode(text))
+    for kind, one in itertools.chain.from_iterable(of_start.items() for of_start in own):
+        statements.setdefault(kind, Histogram()).add(one)
     of_cell = {kind: _statement(histogram) for kind, histogram in statements.items()}
-    for samples, histogram in zip(every, latencies, strict=True):
+    for samples, histogram, by_kind in zip(every, latencies, times, strict=True):
         yield structs.replace(
             samples,
             latencies=histogram.rounded(BITS, (*exact, *_edges(histogram))).encode(plain=True),
             statements=of_cell,
-            times=samples.times or _times(samples),
+            times=samples.times or by_kind,
         )
         of_cell = {}
 
@@ -110,8 +107,3 @@ def _edges(latencies: Histogram) -> Iterator[tuple[float, float]]:
 def _statement(latencies: Histogram) -> str:
     exact = [(value, value) for value in map(latencies.percentile, PERCENTS)]
     return latencies.rounded(BITS, exact).encode(plain=True)
-
-
-def _times(samples: Samples) -> dict[str, tuple[int, float]]:
-    decoded = {kind: Histogram.decode(text) for kind, text in samples.statements.items()}
-    return {kind: (histogram.count, histogram.mean_s) for kind, histogram in decoded.items()}

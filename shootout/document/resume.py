@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from msgspec import structs
@@ -21,12 +21,7 @@ def find(
     skip: Callable[[str], None],
     fits: Callable[[RunHeader], bool] = lambda header: True,
 ) -> RunDocument | None:
-    """Find the newest document of that shard in a folder; None if there is none.
-
-    If its run is complete, an earlier one that fits and was cut short comes first: clocks are wrong at times.
-    Copies of documents do not count. Unreadable documents are left out, and so are copies whose run has no
-    document that is named after it, in which it would go on; `skip` receives the reasons.
-    """
+    """Find the newest document of a shard; if it is complete, an earlier one that was cut short and fits."""
     found = _newest_first(results, shard, skip)
     newest = next(found, None)
     if newest is None or not is_finished(newest):
@@ -44,17 +39,14 @@ def _newest_first(results: Path, shard: str | None, skip: Callable[[str], None])
         run = document.header.run
         if not journal.is_original(path, run):
             if not (own := journal.path_of(results, run)).exists():
-                skip(f"{path}: a run goes on only in its own document, {own.name}")
+                skip(f"{path}: a copy; --resume continues a run only in its own document, {own.name}")
             continue
         if not document.header.parts and document.header.given.get("--shard") == shard:
             yield document
 
 
 def is_finished(document: RunDocument, budget_s: float = 0.0) -> bool:
-    """Whether a run is complete, and would get no more starts within this budget.
-
-    After the starts that confirm its changes a run takes no others.
-    """
+    """Whether a run is complete, and gets no more starts in this budget: those that confirm are its last."""
     if document.end is None or document.end.interrupted:
         return False
     confirmed = any(start.confirming for start in document.starts)
@@ -67,7 +59,7 @@ def given_s(document: RunDocument) -> float:
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:
-    """Give the header another budget, the only part of a plan that may change when a run goes on."""
+    """Give the header another budget, the only part of a plan that may change when a run continues."""
     sampling = structs.replace(header.profile.sampling, budget_s=budget_s)
     return structs.replace(header, profile=structs.replace(header.profile, sampling=sampling))
 
@@ -79,11 +71,10 @@ def is_same(then: RunHeader, now: RunHeader) -> bool:
 
 def require_same_run(then: RunHeader, now: RunHeader) -> None:
     """Raise InputError, naming the differences, if machine or plan, but for the budget, are not the same."""
-    _require(then.run, compatibility.runners(then.runner, now.runner))
-    _require(then.run, _plans(then, now))
-    if then.blocks != now.blocks:
-        keys = [" ".join(block.key for block in header.blocks) for header in (then, now)]
-        raise InputError(f"run {then.run} cannot be resumed: blocks {keys[0]}, now {keys[1]}")
+    machines = ((run.runner.fingerprint, run.runner.facts) for run in (then, now))
+    keys = (" ".join(block.key for block in run.blocks) for run in (then, now))
+    blocks = [] if then.blocks == now.blocks else ["blocks " + ", now ".join(keys)]
+    _require(then.run, itertools.chain(compatibility.machines(*machines), _plans(then, now), blocks))
 
 
 def _plans(then: RunHeader, now: RunHeader) -> Iterator[str]:
@@ -95,6 +86,6 @@ def require_same_server(run: str, then: ServerRecord, now: ServerRecord) -> None
     _require(run, compatibility.servers(then, now))
 
 
-def _require(run: str, differences: Iterator[str]) -> None:
+def _require(run: str, differences: Iterable[str]) -> None:
     if different := "; ".join(itertools.islice(differences, DIFFERENCES_MAX)):
         raise InputError(f"run {run} cannot be resumed: {different}\nLeave out --resume to start a new run.")

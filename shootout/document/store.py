@@ -42,18 +42,11 @@ class Store(Generic[T]):
 
     def read(self, path: Path) -> T:
         """Read and check a document. Raises InputError."""
-        try:
-            with files.opened(path) as file:
-                document = self.format.document(files.unpacked(file).read(), self.type)
-        except OSError as error:
-            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-        except lzma.LZMAError as error:
-            raise InputError(f"{path}: cannot be unpacked: {error}") from None
-        except ValueError as error:
-            raise InputError(f"{path}: not {self.name}: {error}") from None
-        if fault := self.fault(document):
-            raise InputError(f"{path}: not {self.name}: {fault}")
-        return document
+        with files.reading(path, self.name), files.opened(path) as file:
+            document = self.format.document(files.unpacked(file).read(), self.type)
+            if fault := self.fault(document):
+                raise ValueError(fault)
+            return document
 
     def newest_first(self, results: Path, skip: Callable[[str], None]) -> Iterator[T]:
         """Read the documents of a folder that can be read; `skip` receives why others are left out."""

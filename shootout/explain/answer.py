@@ -15,7 +15,6 @@ from shootout.explain.functions import Change
 from shootout.explain.judge import Explained, Trial
 from shootout.explain.values import Explanation
 from shootout.model.execution_plan import PlanChange
-from shootout.model.plan import Cell
 from shootout.model.verdict import Interval, Verdict
 from shootout.numbers import number, share
 from shootout.report import commands, differing
@@ -94,10 +93,10 @@ def topics(explained: Explained, counted: Instructions | None, out: Path | None 
 def points(explained: Explained, counted: Instructions | None, out: Path | None = None) -> Iterator[Point]:
     """Explain the change, the most certain cause first; `out`: the folder that its commands name."""
     if explained.ratio is not None:
-        yield Point(f"Throughput in the profiled starts: {_change(explained.ratio)}.")
+        yield Point(f"Throughput in the sampled starts: {_change(explained.ratio)}.")
     if explained.slowed and explained.slowed[0] >= (1 + SLOWED_MIN) * explained.slowed[1]:
         here, before = (figures.amount(seconds, "s") for seconds in explained.slowed)
-        yield Point(f"Profiling slows: on the base, {here} per transaction instead of the run's {before}.")
+        yield Point(f"Sampling slows: on the base, {here} per transaction instead of the run's {before}.")
     for setting, trial in explained.tried.items():
         yield Point(f"With {setting} on the head: {_tried(trial)}.")
     yield from _wall_clock(explained)
@@ -113,15 +112,10 @@ def points(explained: Explained, counted: Instructions | None, out: Path | None 
         yield Point("These plans were not compared:", explained.unplanned)
     yield variables(explained)
     if explained.suspects and not explained.tried:
-        run, cell = explained.explanation.run, explained.explanation.cell
-        trials = tuple(trial_command(run, cell, suspect, out) for suspect in explained.suspects)
+        run, cell = explained.explanation.run, explained.explanation.cell.name
+        asked = [{"--try": suspect} | ({"--out": str(out)} if out else {}) for suspect in explained.suspects]
+        trials = tuple(commands.line("explain", options, run, cell) for options in asked)
         yield Point("To measure the head with the base's value of a setting:", commands=trials)
-
-
-def trial_command(run: str, cell: Cell, setting: str, out: Path | None) -> str:
-    """Write the command for a cell with a setting (NAME=VALUE) changed on its head; `out`: None: default."""
-    options = {"--try": setting} | ({"--out": str(out)} if out else {})
-    return commands.line("explain", options, run, cell.name)
 
 
 def _wall_clock(explained: Explained) -> Iterator[Point]:
@@ -129,10 +123,7 @@ def _wall_clock(explained: Explained) -> Iterator[Point]:
         return
     whole, *parts = explained.wall_clock
     largest = sorted(parts, key=lambda part: -abs(part.difference.estimate))[:NAMED_MAX]
-    yield Point(
-        f"{_instead('Response time', whole)}:",
-        tuple(f"{part.name} {figures.difference(part.difference)}{_beyond(part, whole)}" for part in largest),
-    )
+    yield Point(f"{_instead('Response time', whole)}:", tuple(_part(part, whole) for part in largest))
 
 
 def functions(explained: Explained) -> Iterator[Point]:
@@ -141,13 +132,8 @@ def functions(explained: Explained) -> Iterator[Point]:
     if cpu is None:
         yield Point(f"No profile: {explanation.not_profiled or 'fewer than two starts were profiled'}.")
         return
-    yield Point(
-        f"{_instead('Server CPU time', cpu)}:",
-        tuple(
-            f"{part.name} {figures.difference(part.difference)}{_beyond(part, cpu)}"
-            for part in explained.parts[:NAMED_MAX]
-        ),
-    )
+    parts = tuple(_part(part, cpu) for part in explained.parts[:NAMED_MAX])
+    yield Point(f"{_instead('Server CPU time', cpu)}:", parts)
     if explained.unnamed >= UNNAMED_MIN:
         yield Point(f"{share(round(explained.unnamed, 2))} of it is in functions without a name.")
     if not explained.named:
@@ -158,9 +144,9 @@ def functions(explained: Explained) -> Iterator[Point]:
     ):
         if changes:
             more = f", {NAMED_MAX} of {len(changes)}" if len(changes) > NAMED_MAX else ""
-            yield Point(
-                f"{text}{more}:", tuple(function(change, explanation, cpu) for change in changes[:NAMED_MAX])
-            )
+            only = {change.name: _only(change, explanation) for change in changes}
+            shown = tuple(_part(change, cpu, only[change.name]) for change in changes[:NAMED_MAX])
+            yield Point(f"{text}{more}:", shown)
 
 
 def _instead(what: str, change: Change) -> str:
@@ -168,18 +154,17 @@ def _instead(what: str, change: Change) -> str:
     return f"{what} per transaction: {head} instead of {base}, {figures.difference(change.difference)}"
 
 
-def function(change: Change, explanation: Explanation, whole: Change) -> str:
-    """A function's change; `whole`: that of all of them."""
-    notes = ""
-    if not change.base or not change.head:
-        notes = f", only in {explanation.cell.server if change.head else explanation.base}"
-    return f"{change.name} {figures.difference(change.difference)}{notes}{_beyond(change, whole)}"
+def _only(change: Change, explanation: Explanation) -> str:
+    if change.base and change.head:
+        return ""
+    return f", only in {explanation.cell.server if change.head else explanation.base}"
 
 
-def _beyond(change: Change, whole: Change) -> str:
+def _part(change: Change, whole: Change, note: str = "") -> str:
     """A part may change by more than its whole."""
     beyond = abs(change.difference.estimate) > abs(whole.difference.estimate)
-    return ", more than the whole: others make up for it" if beyond else ""
+    others = ", more than the whole: others make up for it" if beyond else ""
+    return f"{change.name} {figures.difference(change.difference)}{note}{others}"
 
 
 def variables(explained: Explained) -> Point:
@@ -255,15 +240,8 @@ def _functions(explained: Explained) -> Iterator[Topic]:
     )
     own = {change.name: change for change in explained.functions}
     whole = {change.name: change for change in explained.inclusive}
-    rows = tuple(
-        (
-            name,
-            *_per_transaction(own.get(name)),
-            *_per_transaction(whole.get(name)),
-            _certain(own.get(name), whole.get(name)),
-        )
-        for name in {**own, **whole}
-    )
+    both = ((name, own.get(name), whole.get(name)) for name in {**own, **whole})
+    rows = tuple((name, *_per_transaction(a), *_per_transaction(b), _certain(a, b)) for name, a, b in both)
     columns = (
         "function", "base", "head", "difference", "with callees, base", "head", "difference", "certain",
     )  # fmt: skip
@@ -290,8 +268,9 @@ def _certain(own: Change | None, whole: Change | None) -> str:
 def _plans(explained: Explained) -> Iterator[Topic]:
     """The plans side by side."""
     explanation = explained.explanation
-    details = tuple(_plan(change, explanation.base, explanation.cell.server) for change in explained.plans)
-    if details:
+    if details := tuple(
+        _plan(change, explanation.base, explanation.cell.server) for change in explained.plans
+    ):
         yield Topic("Plans", details=details, page_only=True)
 
 
@@ -300,21 +279,16 @@ def _plan(change: PlanChange, base: str, head: str) -> Detail:
     said += ["differs between starts"] if change.unsteady else []
     plan = differing.side_by_side(change, base, head, "; ".join((*said, *differing.rows_read(change))))
     theirs, ours = change.base.handlers, change.head.handlers
-    handlers = (
-        f"{name}: {number(theirs.get(name, 0.0), 0)} → {number(ours.get(name, 0.0), 0)}"
-        for name in {**theirs, **ours}
-    )
+    counts = ((name, *(number(of.get(name, 0.0), 0) for of in (theirs, ours))) for name in {**theirs, **ours})
+    handlers = (f"{name}: {before} → {after}" for name, before, after in counts)
     return replace(plan, lines=(*plan.lines, *handlers), open=change.changed)
 
 
 def _variables(explained: Explained) -> Iterator[Topic]:
     """All variables that differ."""
+    shown = differing.variable_value
     rows = tuple(
-        (
-            each.name,
-            *(differing.variable_value(each, value) for value in (each.base, each.head)),
-            each.origin,
-        )
+        (each.name, shown(each, each.base), shown(each, each.head), each.origin)
         for each in explained.variables
     )
     if rows:

@@ -47,7 +47,14 @@ def _setting(explained: Explained) -> str:
 
 
 def _plan(explained: Explained) -> str:
-    changed = [change for change in explained.plans if change.changed]
+    """The changed plans, without those of statements that take little of a certain change."""
+    whole = explained.wall_clock[0].difference if explained.wall_clock else Interval.exactly(0)
+    parts = {each.kind: each.difference_s.estimate for each in explained.statements}
+    if whole.low > 0 or whole.high < 0:
+        little = {kind for kind, part in parts.items() if part / whole.estimate < wording.LITTLE}
+    else:
+        little = set()
+    changed = [change for change in explained.plans if change.changed and change.kind not in little]
     more = f"; {len(changed) - 1} more changed" if len(changed) > 1 else ""
     return f"plan of {differing.plan(changed[0])}{more}" if changed else ""
 

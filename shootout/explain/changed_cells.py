@@ -15,13 +15,16 @@ from shootout.count.instructions import Instructions
 from shootout.document import journal
 from shootout.errors import InputError, MeasureError, Skip
 from shootout.explain import answer as answers
-from shootout.explain import cells, judge, measure
+from shootout.explain import judge, measure
 from shootout.explain.documents import EXPLANATIONS
 from shootout.figures import counted
 from shootout.model.plan import Cell
-from shootout.model.run import Observe
+from shootout.model.run import Observe, RunDocument
+from shootout.model.verdict import Comparison, Verdict
+from shootout.report import commands, wording
 from shootout.report.sections import Section
 
+UNCOMPARED = (Verdict.FAILED, Verdict.UNJUDGED)
 CELL_MIN = 1.5  # minutes for a cell at least: three starts of two servers
 
 
@@ -33,9 +36,9 @@ def explain(conclusion: Conclusion, budget_min: float, observe: Observe, skip: S
     servers = {} if conclusion.prepared is None else conclusion.prepared.plan.servers
     passwords = {label: server.password for label, server in servers.items()}
     with _leaving_out("explain", skip):
-        changed = cells.changed(conclusion.comparison)
-        wanted = changed[: max(1, int(budget_min // CELL_MIN))]
-        for left_out in changed[len(wanted) :]:
+        every = changed(conclusion.comparison)
+        wanted = every[: max(1, int(budget_min // CELL_MIN))]
+        for left_out in every[len(wanted) :]:
             skip(f"explanation of {left_out.name}: the budget allows {counted(len(wanted), 'cell')}")
         for cell in wanted:
             with _leaving_out(f"explanation of {cell.name}", skip):
@@ -84,23 +87,19 @@ def sections(results: Path, run: str, cells: Sequence[Cell], skip: Skip) -> dict
     """Find the explanations of these cells; `skip` receives why an explanation cannot be read."""
     found: dict[Cell, tuple[Section, ...]] = {}
     for cell in cells:
+        path = EXPLANATIONS.path_of_cell(results, run, cell.name)
         try:
-            section = _section(results, run, cell)
+            if path.exists():
+                found[cell] = (_section(path, run, cell),)
         except InputError as error:
             skip(str(error))
         except Exception as error:  # a defect, which costs no verdict
             skip(f"explain, {cell.name}: {type(error).__name__}: {error}")
-        else:
-            if section is not None:
-                found[cell] = (section,)
     return found
 
 
-def _section(results: Path, run: str, cell: Cell) -> Section | None:
+def _section(path: Path, run: str, cell: Cell) -> Section:
     """Explain a cell's change, with what was counted of its servers."""
-    path = EXPLANATIONS.path_of_cell(results, run, cell.name)
-    if not path.exists():
-        return None
     explained = judge.read(path)
     if (explained.explanation.run, explained.explanation.cell) != (run, cell):
         raise InputError(f"{path}: not an explanation of this run's {cell.name}")
@@ -110,3 +109,40 @@ def _section(results: Path, run: str, cell: Cell) -> Section | None:
 def _counted(path: Path, explained: judge.Explained) -> Instructions | None:
     """The newest count of the servers in an explanation's file."""
     return instructions.find(COUNTS.newest_first(path.parents[2], lambda reason: None), explained.header)
+
+
+# --- which cells ------------------------------------------------------------------------------------
+
+
+def changed(comparison: Comparison) -> list[Cell]:
+    """List the regressed cells, then the improved ones; the largest changes first."""
+    cells = wording.worst_first(comparison.cells)
+    regressed = [c.cell for c in cells if c.verdict is Verdict.REGRESSED]
+    return regressed + [c.cell for c in reversed(cells) if c.verdict is Verdict.IMPROVED]
+
+
+def worst(comparison: Comparison) -> Cell:
+    """Find the cell that most needs an explanation. Raises InputError if none changed."""
+    cells = changed(comparison)
+    if not cells:
+        run = comparison.header.run
+        heads = [c.cell.name for c in comparison.cells if c.cell != c.base and c.verdict not in UNCOMPARED]
+        if not heads:
+            raise InputError(f"run {run}: no cell was measured on two servers; none can be explained")
+        asked = commands.line("explain", {}, run, heads[0])
+        raise InputError(f"run {run}: no cell changed; name the one to explain: {asked}")
+    return cells[0]
+
+
+def named(document: RunDocument, text: str) -> Cell:
+    """Find the compared cell of that name. Raises InputError with those that there are."""
+    header = document.header
+    cells = [cell for block in header.blocks for cell in block.cells]
+    heads = [cell for cell in cells if cell.server != measure.base_of(header, cell)]
+    alike = [cell for cell in heads if text in (f"{cell.workload}-t{cell.threads}", cell.name)]
+    if len(alike) != 1:
+        names = ", ".join(cell.name for cell in alike or heads)
+        raise InputError(
+            f"cell {text!r}: expected {'one of ' if names else ''}{names or 'a run with two servers'}"
+        )
+    return alike[0]

@@ -83,17 +83,10 @@ def frames(paths: CallPaths, confidence: float) -> list[Frame]:
     while placed:
         node, depth, left = placed.pop()
         at = index[node]
-        made.append(
-            Frame(
-                name=tree.functions[tree.function[node]] if node else "all",
-                depth=depth,
-                left=left,
-                width=float(shares[node]),
-                base=float(contrasts.base[at]),
-                head=float(contrasts.head[at]),
-                difference=contrasts.interval(at, confidence),
-            )
-        )
+        name = tree.functions[tree.function[node]] if node else "all"
+        base, head = float(contrasts.base[at]), float(contrasts.head[at])
+        difference = contrasts.interval(at, confidence)
+        made.append(Frame(name, depth, left, float(shares[node]), base, head, difference))
         for child in sorted(children.get(node, ()), key=lambda node: tree.functions[tree.function[node]]):
             placed.append((child, depth + 1, left))
             left += float(shares[child])

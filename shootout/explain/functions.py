@@ -12,8 +12,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import starmap
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import digamma, polygamma, stdtr, stdtrit
 
 from shootout.analysis import stats, subsystems
@@ -21,14 +23,12 @@ from shootout.explain import call_paths
 from shootout.explain.call_paths import BASE, HEAD, CallPaths, Values
 from shootout.model.verdict import Interval
 
-COUNT_MIN = (
-    20  # samples of both servers in all starts; rarer functions are left out, so that fewer share the error
-)
+# Samples of both servers in all starts; rarer functions are left out, so that fewer share the error.
+COUNT_MIN = 20
 SHARE_MIN = 0.001  # the same, as a share of all samples
 FITTED_MIN = 5.0  # mean samples in a start of a function whose variance informs the others'
-ERROR_MAX = (
-    0.01  # chance that an explanation names a function without a change: readers follow names for hours
-)
+# Chance that an explanation names a function without a change: readers follow names for hours.
+ERROR_MAX = 0.01
 PRIOR_DF_MAX = 1e6
 PASSED_ON = 0.7  # share of a change in one callee that makes the callee the better name for it
 MATTERS = 0.05  # share of the whole change that a function must have to be named for its callees
@@ -97,13 +97,11 @@ def parts(paths: CallPaths, confidence: float) -> list[Change]:
 def _changes(names: Sequence[str], counts: Values, units: Values, confidence: float) -> list[Change]:
     every = contrasts(counts, units)
     adjusted = stats.hommel(every.p_values.tolist())
-    listed = [
-        Change(
-            name, float(every.base[at]), float(every.head[at]), every.interval(at, confidence), adjusted[at]
-        )
-        for at, name in enumerate(names)
-    ]
-    return sorted(listed, key=lambda change: -abs(change.difference.estimate))
+    differences = (every.interval(at, confidence) for at in range(len(names)))
+    columns = (names, every.base.tolist(), every.head.tolist(), differences, adjusted)
+    return sorted(
+        starmap(Change, zip(*columns, strict=True)), key=lambda each: -abs(each.difference.estimate)
+    )
 
 
 def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> list[Change]:
@@ -113,23 +111,18 @@ def narrowed(paths: CallPaths, inclusive: Sequence[Change], total: Change) -> li
     it does may have moved, and its callers tell by how much. So are those that start threads.
     """
     whole = total.difference.estimate
-    certain = [
-        change
-        for change in inclusive
-        if change.certain and change.base and change.head and change.difference.estimate / whole >= MATTERS
-    ]
     paths = call_paths.aligned(paths)
     mean = (paths.by_subtree() * paths.units[:, :, None]).mean(axis=0)
     passed = _passed_on(paths, mean[HEAD] - mean[BASE])
     aligned = {paths.tree.functions[function] for function in paths.tree.function[1:]}
-    return [
-        change
-        for change in certain
-        if change.name in aligned
-        and all(
-            callee / change.difference.estimate < PASSED_ON for callee in passed.get(change.name, {}).values()
-        )
-    ]
+
+    def is_best(change: Change) -> bool:
+        by = change.difference.estimate
+        callees = passed.get(change.name, {}).values()
+        return by / whole >= MATTERS and all(callee / by < PASSED_ON for callee in callees)
+
+    certain = (each for each in inclusive if each.certain and each.base and each.head)
+    return [change for change in certain if change.name in aligned and is_best(change)]
 
 
 def _passed_on(paths: CallPaths, difference: Values) -> dict[str, dict[str, float]]:
@@ -170,22 +163,10 @@ def _prior(ratios: Values, df: int) -> tuple[float, float]:
         return 1.0, 0.0
     logs = np.log(positive) - digamma(df / 2) + math.log(df / 2)
     mean, excess = float(logs.mean()), float(logs.var(ddof=1) - polygamma(1, df / 2))
-    if excess <= 0:
+    if excess <= 2 / PRIOR_DF_MAX:
         return math.exp(mean), PRIOR_DF_MAX
-    prior_df = min(2 * _inverse_trigamma(excess), PRIOR_DF_MAX)
+    prior_df = 2 * brentq(lambda half: float(polygamma(1, half)) - excess, 1e-9, PRIOR_DF_MAX)
     return math.exp(mean + digamma(prior_df / 2) - math.log(prior_df / 2)), prior_df
-
-
-def _inverse_trigamma(value: float) -> float:
-    """By Newton's method on 1/trigamma, which is convex and nearly linear (Smyth 2004, appendix)."""
-    inverse = 0.5 + 1 / value
-    for _ in range(50):
-        trigamma = float(polygamma(1, inverse))
-        step = trigamma * (1 - trigamma / value) / float(polygamma(2, inverse))
-        inverse += step
-        if abs(step) < 1e-10 * inverse:
-            break
-    return inverse
 
 
 def total(paths: CallPaths, confidence: float) -> Change:

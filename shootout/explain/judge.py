@@ -18,7 +18,7 @@ from shootout.explain.values import Explanation
 from shootout.model.execution_plan import PlanChange
 from shootout.model.plan import block_key
 from shootout.model.run import RunDocument, RunHeader, Samples
-from shootout.model.verdict import Interval, Verdict
+from shootout.model.verdict import Interval, StatementTime, Verdict
 from shootout.settings import differences
 from shootout.settings.behaviours import Evidence
 from shootout.settings.differences import VariableDifference
@@ -42,6 +42,7 @@ class Explained:
     explanation: Explanation
     ratio: Interval | None  # throughput in the profiled starts, head over base
     tried: dict[str, Trial]  # by setting
+    statements: tuple[StatementTime, ...]
     wall_clock: tuple[Change, ...]  # the response time, and what it consists of
     cpu: Change | None  # of the whole server, per transaction
     paths: CallPaths
@@ -86,7 +87,7 @@ def read(file: Path) -> Explained:
     explanation = EXPLANATIONS.read(file)
     document = journal.read(file.parent / explanation.document)
     if len(document.header.servers) < 2:
-        raise InputError(f"{file}: its profiled starts have one server; expected two")
+        raise InputError(f"{file}: its sampled starts have one server; expected two")
     run = file.parents[2] / journal.new_name(explanation.run)
     return evaluate(explanation, document, journal.read(run) if run.is_file() else None)
 
@@ -95,24 +96,17 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
     """Evaluate an explanation; `document`: its profiled starts; `run`: the run that judged its cell."""
     base, head = (server.label for server in document.header.servers[:2])
     policy = document.header.profile.policy
-    ratios = {c.cell.server: c.ratio for c in compare.compare(document).cells}
+    compared = {c.cell.server: c for c in compare.compare(document).cells}
+    ratios = {server: c.ratio for server, c in compared.items()}
     paths = call_paths.paths_of_servers(explanation.tree, explanation.profiles, base, head)
     profiled = paths.starts >= STARTS_MIN
     cpu = functions.total(paths, policy.confidence) if profiled else None
     inclusive = functions.changes(paths, policy.confidence, inclusive=True) if profiled else []
-    requested = {
-        name
-        for server in document.header.servers
-        for setting in server.settings
-        if setting.requested is not None
-        for name in setting.variables
-    }
+    settings = [setting for server in document.header.servers for setting in server.settings]
+    requested = {name for each in settings if each.requested is not None for name in each.variables}
     variables = explanation.variables
-    beside = (
-        {c.cell.server: c.ratio for c in compare.compare(document, base=head).cells}
-        if ratios.get(head)
-        else {}
-    )
+    again = compare.compare(document, base=head).cells if ratios.get(head) else ()
+    beside = {c.cell.server: c.ratio for c in again}
     return Explained(
         explanation=explanation,
         ratio=ratios.get(head),
@@ -120,6 +114,7 @@ def evaluate(explanation: Explanation, document: RunDocument, run: RunDocument |
             setting: _trial(ratios.get(label), beside.get(label), policy.margin)
             for label, setting in explanation.tried.items()
         },
+        statements=compared[head].statements if head in compared else (),
         wall_clock=tuple(wall_clock.spent(document, base, head, policy.confidence)),
         cpu=cpu,
         paths=paths,
@@ -143,8 +138,7 @@ def _trial(to_base: Interval | None, to_head: Interval | None, margin: float) ->
 
 
 def _slowed(explanation: Explanation, document: RunDocument, run: RunDocument) -> tuple[float, float] | None:
-    cell = explanation.cell
-    block = block_key(cell.workload, cell.threads)
+    block = block_key(explanation.cell.workload, explanation.cell.threads)
     base = document.header.servers[0].label
     both = [_starts(document, block, base), _starts(run, block, explanation.base)]
     return (metrics.transaction_s(both[0]), metrics.transaction_s(both[1])) if all(both) else None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
 from shootout.errors import InputError, quoted
 from shootout.inputs.opening import opened
@@ -47,14 +47,17 @@ _IN_A_SCHEMA = re.compile(
 _COMMENT = re.compile(rb"^-- (?:Host: .*|)Database: *`?([^`\r\n]+)", re.MULTILINE)
 _USABLE = re.compile(r"[^`'\"\\\x00-\x1f]{1,64}")
 _OF_SERVERS = ("mysql", "sys", "information_schema", "performance_schema")
+_LEFT_OUT = re.compile(
+    rb"(?:(?:CREATE|DROP|ALTER) (?:DATABASE|SCHEMA|USER|ROLE|SERVER|TABLESPACE|LOGFILE)"
+    rb"|CREATE (?:OR REPLACE )?EVENT|(?:UN)?LOCK TABLES|CHANGE|FLUSH|PURGE|RESET|GRANT|REVOKE"
+    rb"|SET (?:(?:@@)?SESSION )?(?:@@)?(?:GLOBAL|PERSIST|PERSIST_ONLY|SQL_LOG_BIN)"
+    rb"|(?:START|STOP) (?:ALL )?(?:SLAVES?|REPLICAS?|GROUP_REPLICATION))(?: |$)"
+)
 _DIRECTORY = re.compile(rb"(?:DATA|INDEX)\s+DIRECTORY\s*=?\s*'[^']*'", re.IGNORECASE)
 
 
 def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
-    """Yield the file's statements without comments around them, each with the number of its first line.
-
-    A `DELIMITER` line changes what ends a statement, as in the mysql client. Reads only as far as it must.
-    """
+    """Yield a file's statements as the mysql client splits them, each with the number of its first line."""
     buffer, at, line, whole = b"", 0, 1, False
     delimiter = b";"
     while True:
@@ -95,7 +98,7 @@ def _may_be_a_line(buffer: bytes, start: int) -> bool:
 def _begin(buffer: bytes, at: int) -> int:
     """Find where the next statement begins, behind white space and comments."""
     while True:
-        at = _past_space(buffer, at)
+        at = cast(re.Match[bytes], _SPACE.match(buffer, at)).end()
         if buffer.startswith((b"#", b"--"), at):
             at = _past(b"\n", buffer, at) or len(buffer)
         elif buffer.startswith(b"/*", at) and not _FOR_A_SERVER.match(buffer, at):
@@ -112,9 +115,7 @@ def _end(buffer: bytes, start: int, delimiter: bytes) -> int | None:
     plain = _plain(delimiter[:1])
     at: int | None = start
     while at is not None and at < len(buffer):
-        skipped = plain.match(buffer, at)
-        assert skipped is not None  # matches nothing, too
-        at = skipped.end()
+        at = cast(re.Match[bytes], plain.match(buffer, at)).end()  # it matches nothing, too
         if buffer.startswith(delimiter, at):
             return at
         if buffer.startswith(b"/*", at):
@@ -142,12 +143,6 @@ def _past(text: bytes, buffer: bytes, start: int) -> int | None:
     return None if at < 0 else at + len(text)
 
 
-def _past_space(buffer: bytes, start: int) -> int:
-    space = _SPACE.match(buffer, start)
-    assert space is not None  # matches nothing, too
-    return space.end()
-
-
 def check(path: Path) -> None:
     """Raise InputError for a file that is no dump of one database, as far as its beginning tells."""
     if not list(prepared(path, _CHECKED)):
@@ -156,10 +151,7 @@ def check(path: Path) -> None:
 
 @cache
 def database(path: Path, digest: str) -> str:
-    """Find the name of the dumped database, by the first statements or comments; "" if none tells it.
-
-    `digest` is the file's. Raises InputError if it is a database of servers' own.
-    """
+    """Find the dumped database's name, or "". Raises InputError for a server's own. `digest`: the file's."""
     with opened(path) as file:
         head = file.read(_CHECKED)
     told = _COMMENT.search(head)
@@ -179,11 +171,7 @@ def names(statement: bytes, schema: str) -> bool:
 
 
 def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Prepare the statements to send, of so many bytes; raises InputError for a dump of several databases.
-
-    Routines and views belong to the account that loads them, as their definers may not exist. Tables lie in
-    the server's own folder.
-    """
+    """Prepare the statements to send, of so many bytes. Raises InputError for a dump of several databases."""
     schemas: set[bytes] = set()
     with opened(path) as file:
         for line, statement in statements(file if length < 0 else io.BytesIO(file.read(length))):
@@ -191,20 +179,17 @@ def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
                 schemas.add(schema)
             if fault := _fault(statement, schemas):
                 raise InputError(f"{path}, line {line}: {fault}")
-            if _INSERT.match(statement):  # most of them
-                yield line, statement
-            elif not statement or _LINE.match(statement) or _is_left_out(statement):
-                continue
-            elif is_program(statement):
-                yield line, _ACCOUNT.sub(b"", statement, count=1)
-            elif _words(statement)[:2] == [b"CREATE", b"TABLE"]:
-                yield line, _DIRECTORY.sub(b"", statement)
-            else:
-                yield line, statement
+            if not _INSERT.match(statement):  # most of them are
+                if not statement or _LINE.match(statement) or _is_left_out(statement):
+                    continue
+                if is_program(statement):
+                    statement = _ACCOUNT.sub(b"", statement, count=1)  # noqa: PLW2901
+                elif _words(statement)[:2] == [b"CREATE", b"TABLE"]:
+                    statement = _DIRECTORY.sub(b"", statement)  # noqa: PLW2901
+            yield line, statement
 
 
 def _fault(statement: bytes, schemas: set[bytes]) -> str:
-    """Say why a dump with this statement and these schemas cannot be loaded."""
     if _SOURCE.match(statement):
         return f"expected statements, found a command of the mysql client: {_shown(statement)}"
     if _BROKEN.match(statement):
@@ -226,28 +211,15 @@ def _schema_of(statement: bytes) -> bytes | None:
 
 def is_program(statement: bytes) -> bool:
     """Whether it creates a view, a trigger or a routine, whose text may have a `;`."""
-    words = [] if _INSERT.match(statement) else _words(statement)
-    return words[:1] == [b"CREATE"] and words[1:2] != [b"TABLE"]
+    return (
+        not _INSERT.match(statement)
+        and re.match(rb"CREATE (?!TABLE\b)", b" ".join(_words(statement))) is not None
+    )
 
 
 def _is_left_out(statement: bytes) -> bool:
-    """Whether it belongs to the server that was dumped, or would go on by itself."""
-    match _words(statement):
-        case [b"CREATE" | b"DROP" | b"ALTER", b"DATABASE" | b"SCHEMA" | b"USER" | b"ROLE" | b"SERVER", *_]:
-            return True
-        case [b"CREATE" | b"DROP" | b"ALTER", b"TABLESPACE" | b"LOGFILE", *_]:
-            return True
-        case [b"CREATE", b"EVENT", *_] | [b"CREATE", b"OR", b"REPLACE", b"EVENT", *_]:
-            return True
-        case [b"LOCK" | b"UNLOCK", b"TABLES", *_]:
-            return True
-        case [b"SET", b"SESSION" | b"@@SESSION", variable, *_] | [b"SET", variable, *_]:
-            return variable.removeprefix(b"@@") in (b"GLOBAL", b"PERSIST", b"PERSIST_ONLY", b"SQL_LOG_BIN")
-        case [b"START" | b"STOP", b"ALL", replica, *_] | [b"START" | b"STOP", replica, *_]:
-            return replica in (b"SLAVE", b"SLAVES", b"REPLICA", b"REPLICAS", b"GROUP_REPLICATION")
-        case [b"CHANGE" | b"FLUSH" | b"PURGE" | b"RESET" | b"GRANT" | b"REVOKE", *_]:
-            return True
-    return False
+    """Whether it belongs to the server that was dumped, or would run by itself."""
+    return _LEFT_OUT.match(b" ".join(_words(statement))) is not None
 
 
 def _words(statement: bytes) -> list[bytes]:

@@ -11,7 +11,7 @@ import msgspec
 from shootout import renamed
 from shootout.errors import InputError
 from shootout.inputs import texts, toml
-from shootout.model.plan import Block, Cell, Dataset, Profile, ProfileFile, Scale
+from shootout.model.plan import Block, Cell, Profile, ProfileFile, Scale
 from shootout.paths import FIXTURES
 
 FOLDER = FIXTURES / "profiles"
@@ -24,10 +24,9 @@ def load_profile(name_or_file: str, changes: Mapping[str, Any] | None = None) ->
     profile = toml.load(path, ProfileFile)
     _check(path, profile)
     servers = (*profile.servers, *(server for scale in profile.scales.values() for server in scale.servers))
-    for slot in profile.stand_ins:
-        if slot not in servers:
-            hint = toml.hint(slot, servers)
-            raise InputError(f"{path}: stand_ins: {slot!r} is not one of its servers{hint}")
+    if unknown := [slot for slot in profile.stand_ins if slot not in servers]:
+        hint = toml.hint(unknown[0], servers)
+        raise InputError(f"{path}: stand_ins: {unknown[0]!r} is not one of its servers{hint}")
     return changed(profile, changes) if changes else profile
 
 
@@ -42,27 +41,22 @@ def changed(profile: ProfileFile, changes: Mapping[str, Any]) -> ProfileFile:
 
 
 def _check(where: Path | str, profile: ProfileFile) -> None:
-    for field in ("workloads", "threads"):
-        if not getattr(profile, field):
-            raise InputError(f"{where}: {field}: expected at least one, found none")
     parts: dict[str, Profile | Scale] = {"": profile}
     parts |= {f"scales.{name}.": scale for name, scale in profile.scales.items()}
     for place, part in parts.items():
         for field in ("workloads", "threads"):
             values = getattr(part, field)
-            for value in values:
-                if values.count(value) > 1:
-                    raise InputError(f"{where}: {place}{field}: {value!r} appears twice")
+            if not values and part is profile:
+                raise InputError(f"{where}: {field}: expected at least one, found none")
+            if twice := [value for value in values if values.count(value) > 1]:
+                raise InputError(f"{where}: {place}{field}: {twice[0]!r} appears twice")
         sampling = part.sampling
         if sampling is not None and sampling.starts_max < sampling.starts_min:
-            raise InputError(
-                f"{where}: {place}sampling.starts_max: expected {sampling.starts_min} (starts_min) or more, "
-                f"found {sampling.starts_max}"
-            )
+            expected = f"expected {sampling.starts_min} (starts_min) or more, found {sampling.starts_max}"
+            raise InputError(f"{where}: {place}sampling.starts_max: {expected}")
     if profile.scale is not None and profile.scale not in profile.scales:
-        raise InputError(
-            f"{where}: scale: unknown {profile.scale!r}{toml.hint(profile.scale, profile.scales)}"
-        )
+        unknown = f"{profile.scale!r}{toml.hint(profile.scale, profile.scales)}"
+        raise InputError(f"{where}: scale: unknown {unknown}")
 
 
 def reader_base(name_or_file: str) -> str | None:
@@ -79,19 +73,6 @@ def shipped() -> dict[str, str]:
     return {path.stem: toml.load(path, ProfileFile).description for path in sorted(FOLDER.glob("*.toml"))}
 
 
-def cells(profile: Profile, datasets: Mapping[str, Dataset], labels: Sequence[str]) -> tuple[Cell, ...]:
-    """List all cells of a run, in the profile's order: by workload, threads, then server (the base first).
-
-    `datasets`: by workload.
-    """
-    return tuple(
-        Cell(workload=workload, dataset=datasets[workload].key, server=label, threads=threads)
-        for workload in profile.workloads
-        for threads in profile.threads
-        for label in labels
-    )
-
-
 def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
     """Group cells into blocks, in the order of their first cells; servers in the order of a block's cells."""
     servers: dict[tuple[str, str, int], list[str]] = {}
@@ -104,9 +85,5 @@ def blocks(cells: Iterable[Cell]) -> tuple[Block, ...]:
 
 
 def shard(blocks: Sequence[Block], number: int, count: int) -> tuple[Block, ...]:
-    """Select the blocks of shard `number`, counted from 1, of `count`.
-
-    A shard takes neighbouring blocks, so that a workload stays on few runners. Every block is in exactly one
-    shard, and shard sizes differ by at most one block.
-    """
+    """Select shard `number` of `count`, from 1: neighbours, so that a workload stays on few runners."""
     return tuple(blocks[(number - 1) * len(blocks) // count : number * len(blocks) // count])

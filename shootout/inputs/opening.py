@@ -23,19 +23,15 @@ _UTF_16 = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}
 
 
 def opened(path: Path) -> io.BufferedReader:
-    """Open a text, unpacked, in UTF-8, without a byte order mark; memory does not grow with the file.
-
-    Raises InputError for a folder and for what is no text, and from any read if the file is damaged.
-    """
+    """Open a text, unpacked, in UTF-8 without a byte order mark, in bounded memory. Raises InputError."""
     with _naming(path):
         if path.is_dir():
             raise InputError(f"{path}: expected a file, found a folder")
         text = _reader(path, files.opened(path, math.inf))
-        for mark, unpacked in _PACKED.items():
-            if text.peek().startswith(mark):
-                text.close()
-                text = _reader(path, unpacked(path))
-                break
+        head = text.peek()
+        if unpacked := next((each for mark, each in _PACKED.items() if head.startswith(mark)), None):
+            text.close()
+            text = _reader(path, unpacked(path))
         return _in_utf_8(path, text)
 
 
@@ -47,12 +43,11 @@ def _in_utf_8(path: Path, text: io.BufferedReader) -> io.BufferedReader:
         if marked or (zeros and not any(zeros)):
             text.read(len(mark) if marked else 0)
             return _reader(path, text, codecs.getincrementaldecoder(encoding)())
-    others = [name for mark, name in _OTHERS.items() if head.startswith(mark)]
-    if head[_TAR_AT:].startswith(b"ustar"):
-        others.append("a tar archive: unpack it first")
-    if others or b"\0" in head[:16]:
+    tar = "a tar archive: unpack it first" if head[_TAR_AT:].startswith(b"ustar") else ""
+    other = next((name for mark, name in _OTHERS.items() if head.startswith(mark)), tar)
+    if other or b"\0" in head[:16]:
         text.close()
-        raise InputError(f"{path}: expected a text, found {(*others, 'binary data')[0]}")
+        raise InputError(f"{path}: expected a text, found {other or 'binary data'}")
     if head.startswith(codecs.BOM_UTF8):
         text.read(len(codecs.BOM_UTF8))
     return text
@@ -85,7 +80,6 @@ class _Text(io.RawIOBase):
         return filled
 
     def _read(self) -> bool:
-        """Read on; whether there is more."""
         while True:
             with _naming(self._path):
                 piece = self._source.read(_PIECE)
@@ -104,16 +98,10 @@ class _Zstd(io.RawIOBase):
 
     def __init__(self, path: Path) -> None:
         try:
-            self._process = subprocess.Popen(
-                ["zstd", "-dcq", "--", str(path)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-            )
+            pipe, command = subprocess.PIPE, ["zstd", "-dcq", "--", str(path)]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
         except FileNotFoundError:
-            raise InputError(
-                f"{path}: is packed by zstd, and there is no program zstd to unpack it"
-            ) from None
+            raise InputError(f"{path}: packed by zstd: install the program zstd, or unpack it") from None
 
     def read(self, size: int = -1) -> bytes:
         """Raises EOFError where the program ends with an error."""
@@ -134,7 +122,6 @@ class _Zstd(io.RawIOBase):
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Raise InputError with the path where it cannot be read."""
     try:
         yield
     except UnicodeDecodeError as error:

@@ -1,7 +1,4 @@
-"""Every option, declared once: its name, its parser, its default and its help.
-
-The command line, pytest's options and docs/cli.md are made from these declarations.
-"""
+"""Every option, declared once: the command line, pytest's options and docs/cli.md are made from it."""
 
 from __future__ import annotations
 
@@ -26,17 +23,13 @@ WHAT, LONG, WHERE, OUTCOME = "what is measured", "how long", "where", "what come
 _SEEDS = range(2**32)
 
 
-def _as_written(flag: str, text: str) -> str:
-    return text
-
-
 @dataclass(frozen=True)
 class Option:
     """A command-line option. A switch has no `metavar`."""
 
     help: str
     metavar: str = ""
-    parse: Callable[[str, Any], Any] = _as_written  # takes flag and text; raises InputError
+    parse: Callable[[str, Any], Any] = lambda flag, text: text  # raises InputError
     name: str = ""
     default: Any = None
     about: str = ""  # a heading of --help
@@ -49,18 +42,13 @@ class Option:
 
     def add_to(self, add: Callable[..., object], **changes: Any) -> None:
         """Declare the option to argparse or pytest; `changes` override keywords for one command."""
-        keywords: dict[str, Any] = {"help": self.help}
+        keywords: dict[str, Any] = {"action": "store_true"}
         if self.metavar:
-            keywords |= {
-                "metavar": self.metavar,
-                "default": self.default,
-                "type": partial(self.parse, self.flag),
-            }
-        else:
-            keywords |= {"action": "store_true"}
+            parse = partial(self.parse, self.flag)
+            keywords = {"metavar": self.metavar, "default": self.default, "type": parse}
         if self.repeated:
-            keywords |= {"action": "append"}
-        add(self.flag, **keywords | changes)
+            keywords["action"] = "append"
+        add(self.flag, help=self.help, **keywords | changes)
 
 
 class _Gone(argparse.Action):
@@ -134,16 +122,16 @@ def renewed(given: Mapping[str, str]) -> dict[str, str]:
     """Give a run document's options by flag: those of KEYS as keys of the profile, names as they are now."""
     current: dict[str, str] = {}
     for flag, text in given.items():
-        if flag == "--profile":
-            text = renamed.current("profile", text)  # noqa: PLW2901
         current |= texts.by_key(as_set(flag, text)) if flag in KEYS else {flag: text}
+    if "--profile" in current:
+        current["--profile"] = renamed.current("profile", current["--profile"])
     return current
 
 
 def from_option(
     help: str,
     metavar: str = "",
-    parse: Callable[[str, Any], Any] = _as_written,
+    parse: Callable[[str, Any], Any] = Option.parse,
     default: Any = None,
     *,
     about: str,
@@ -269,28 +257,23 @@ MEASURING = tuple(
 )
 
 
-def _path(flag: str, text: str) -> Path:
-    return Path(text)
+def _file(
+    help: str, name: str, default: Path | None = None, metavar: str = "FILE", about: str = OUTCOME
+) -> Option:
+    return Option(help, metavar, lambda flag, text: Path(text), name, default, about)
 
 
-OUT = Option("folder for results/ and site/ (default: reports)", "DIR", _path, "out", REPORTS, OUTCOME)
-MARKDOWN = Option(
-    "write the verdicts as Markdown, for a step summary", "FILE", _path, "markdown", about=OUTCOME
-)
-JUNIT_XML = Option(
-    "write each cell as a JUnit test case with its verdict", "FILE", _path, "junit_xml", about=OUTCOME
-)
-ACKNOWLEDGED = Option(
+OUT = _file("folder for results/ and site/ (default: reports)", "out", REPORTS, "DIR")
+MARKDOWN = _file("write the verdicts as Markdown, for a step summary", "markdown")
+JUNIT_XML = _file("write each cell as a JUnit test case with its verdict", "junit_xml")
+ACKNOWLEDGED = _file(
     "known and accepted regressions (default: fixtures/acknowledged.toml)",
-    "FILE",
-    _path,
     "acknowledged",
     FIXTURES / "acknowledged.toml",
-    OUTCOME,
 )
 JSON = Option("print JSON", name="json", about=OUTCOME)
-RESULTS = Option(
-    "folder of run documents (default: reports/results)", "DIR", _path, "results", REPORTS / "results"
+RESULTS = _file(
+    "folder of run documents (default: reports/results)", "results", REPORTS / "results", "DIR", about=""
 )
 CHECK_RESULTS = Option(
     "before measuring, name statements that return other values on a head than on the base; exit code 3 then",

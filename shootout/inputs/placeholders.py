@@ -6,24 +6,13 @@ import itertools
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec.structs import replace
 
 from shootout.inputs import toml
 from shootout.model.plan import Dataset
-from shootout.model.program import (
-    Numbers,
-    ProgramColumn,
-    ProgramInteger,
-    ProgramLastName,
-    ProgramLearned,
-    ProgramNuRand,
-    ProgramParameter,
-    ProgramRangeEnd,
-    ProgramRemote,
-    ProgramResult,
-)
+from shootout.model.program import Numbers, ProgramColumn, ProgramLearned, ProgramParameter, ProgramResult
 from shootout.model.workload import (
     Amount,
     Drawn,
@@ -56,13 +45,25 @@ POSITIVE = range(1, 2**31)
 _SIZES = {"sbtest": ("tables", "rows"), "tpcc": ("warehouses",), "own": (), "dump": ()}
 _TABLE_NUMBER = -1
 _COPIES = range(1, 100_001)
-_PERCENT = range(101)
 _LAST_NAMES = range(1_000)
-_DERIVED = RangeEnd | Remote | LastName
 _LIKE = {"prefix": ("", "%"), "suffix": ("%", ""), "part": ("%", "%")}
 # Fields of a Learned parameter that the engine has, too.
 _AS_WRITTEN = "per form positions absent nulls fresh own taken distinct share lengths counts".split()  # noqa: SIM905 (a list of them takes twelve lines)
 _NUMBERED = (RowId, Integer, NuRand, Sequence, Thread, Repetition)
+# The numbers that fields of a parameter may have, the parameters that its `of` may name, and what to say of
+# others.
+_AMOUNTS: Mapping[type, Mapping[str, range]] = {
+    RangeEnd: {"size": POSITIVE, "distance": NATURAL},
+    Integer: {"min": NUMBERS, "max": NUMBERS},
+    NuRand: {"min": NATURAL, "max": NATURAL, "a": NATURAL, "c": NATURAL},
+    Remote: {"min": NUMBERS, "max": NUMBERS, "percent": range(101)},
+}
+_SOURCES: Mapping[type, tuple[tuple[type[Parameter], ...], str]] = {
+    RangeEnd: (_NUMBERED, "cannot start a range"),
+    Remote: (_NUMBERED, "is not a number"),
+    LastName: ((Integer, NuRand), "cannot select a last name"),
+    Learned: ((*_NUMBERED, Learned), "is not a number"),
+}
 
 _PIECE = re.compile(r"(?P<escaped>\{\{|\}\})|\{(?P<name>[^{}]*)\}|(?P<stray>[{}])")
 QUOTED = re.compile(r"""'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`""", re.DOTALL)
@@ -77,10 +78,7 @@ class FieldError(Exception):
 
 @dataclass
 class Scope:
-    """The names in a workload file, resolved for one dataset; methods raise FieldError.
-
-    `parameters` are the program's: the file's first, then the copies that each group needs.
-    """
+    """The names in a workload file, resolved for one dataset; methods raise FieldError."""
 
     workload: Workload
     dataset: Dataset
@@ -157,11 +155,8 @@ class Scope:
     def check_all_used(self) -> None:
         """Reject names that nothing uses: they are likely typos."""
         for where, names in (("parameters", self.workload.parameters), ("options", self.workload.options)):
-            for name in names:
-                if name not in self._used:
-                    raise FieldError(f"{where}.{name}", "is not used by any statement or step")
-
-    # --- names ------------------------------------------------------------------------------------
+            if unused := [name for name in names if name not in self._used]:
+                raise FieldError(f"{where}.{unused[0]}", "is not used by any statement or step")
 
     def _check_names(self) -> None:
         parameters, options = self.workload.parameters, self.workload.options
@@ -173,20 +168,15 @@ class Scope:
             if name in self.sizes:
                 raise FieldError(f"options.{name}", "the dataset has a size of that name; rename the option")
 
-    # --- parameters -------------------------------------------------------------------------------
-
     def _depth(self, name: str, plain: Mapping[str, Parameter]) -> int:
-        """The number of parameters that one depends on, each on the next."""
-        depth, seen = 0, {name}
-        while isinstance(parameter := plain.get(name), _DERIVED | Learned) and parameter.of is not None:
-            name = parameter.of
-            if name in seen and isinstance(parameter, Learned):
-                raise FieldError(f"parameters.{name}.of", "depends on itself")
-            if name in seen:
+        sources = [name]
+        while (of := getattr(parameter := plain.get(sources[-1]), "of", None)) is not None:
+            if of in sources and isinstance(parameter, Learned):
+                raise FieldError(f"parameters.{of}.of", "depends on itself")
+            if of in sources:
                 break  # its type cannot be a source
-            seen.add(name)
-            depth += 1
-        return depth
+            sources.append(of)
+        return len(sources)
 
     def _add(self, parameter: ProgramParameter) -> int:
         self.parameters.append(parameter)
@@ -195,51 +185,42 @@ class Scope:
     def _compiled(self, where: str, parameter: Parameter) -> ProgramParameter:
         match parameter:
             case RowId() if self.dataset.kind != "sbtest":
-                raise FieldError(
-                    where, f"row_id needs sbtest, the dataset is {self.dataset.kind}; use an integer"
-                )
-            case RangeEnd():
-                return self._range_end(where, parameter)
-            case Integer():
-                low, high = self._ends(where, parameter, NUMBERS)
-                return ProgramInteger(min=low, max=high, per=parameter.per)
-            case NuRand():
-                low, high = self._ends(where, parameter, NATURAL)
-                a = self.amount(f"{where}.a", parameter.a, NATURAL)
-                c = self.amount(f"{where}.c", parameter.c, NATURAL)
-                return ProgramNuRand(a=a, c=c, min=low, max=high, per=parameter.per)
-            case Remote():
-                low, high = self._ends(where, parameter, NUMBERS)
-                of = self._source(where, parameter, _NUMBERED, "is not a number")
-                percent = self.amount(f"{where}.percent", parameter.percent, _PERCENT)
-                return ProgramRemote(of=of, min=low, max=high, percent=percent, per=parameter.per)
-            case LastName():
-                return self._last_name(where, parameter)
+                what = f"row_id needs sbtest, the dataset is {self.dataset.kind}; use an integer"
+                raise FieldError(where, what)
+            # Escaping these would depend on the server's sql_mode.
+            case Text(pattern=pattern) if wrong := set(pattern) & {"'", "\\", "\0"}:
+                raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
             case Learned():
                 return self._learned(where, parameter)
             case Result(number=number, required=required, column=column):
                 index = None if column is None else self._of_dump(where, column)
                 return ProgramResult(number=number, required=required, column=index)
-            # Escaping these would depend on the server's sql_mode.
-            case Text(pattern=pattern) if wrong := set(pattern) & {"'", "\\", "\0"}:
-                raise FieldError(f"{where}.pattern", f"must not contain {min(wrong)!r}")
             case Group():
                 raise AssertionError(where)
-            case _:
-                return parameter
-
-    def _last_name(self, where: str, parameter: LastName) -> ProgramLastName:
-        of = self._source(where, parameter, (Integer, NuRand), "cannot select a last name")
-        source = self.parameters[of]
-        assert isinstance(source, ProgramInteger | ProgramNuRand)
-        if source.min not in _LAST_NAMES or source.max not in _LAST_NAMES:
-            raise FieldError(f"{where}.of", f"expected numbers from 0 to 999, found {parameter.of!r}")
-        return ProgramLastName(of=of, per=parameter.per)
+        resolved: dict[str, Any] = {
+            name: self.amount(f"{where}.{name}", amount, allowed)
+            for name, allowed in _AMOUNTS.get(type(parameter), {}).items()
+            if (amount := getattr(parameter, name)) is not None
+        }
+        if "min" in resolved and resolved["min"] > resolved["max"]:
+            what = f"expected {resolved['min']} (its min) or more, found {resolved['max']}"
+            raise FieldError(f"{where}.max", what)
+        if isinstance(parameter, RangeEnd | Remote | LastName):
+            resolved["of"] = self._source(where, parameter)
+        if isinstance(parameter, LastName):
+            source = self.parameters[resolved["of"]]
+            assert isinstance(source, Integer | NuRand)
+            if not {source.min, source.max} <= {*_LAST_NAMES}:
+                raise FieldError(f"{where}.of", f"expected numbers from 0 to 999, found {parameter.of!r}")
+        if isinstance(parameter, RangeEnd):
+            if len({*resolved} - {"of"}) != 1:
+                found = "both" if "size" in resolved else "neither"
+                raise FieldError(where, f"expected size or distance, found {found}")
+            resolved = {"size": resolved.pop("distance", -1) + 1, "distance": None} | resolved
+        return replace(parameter, **resolved)
 
     def _learned(self, where: str, parameter: Learned) -> ProgramLearned:
-        of = None
-        if parameter.of is not None:
-            of = self._source(where, parameter, (*_NUMBERED, Learned), "is not a number")
+        of = None if parameter.of is None else self._source(where, parameter)
         hot = tuple(itertools.accumulate((share for _, share in parameter.hot), initial=0.0))[1:]
         if hot and hot[-1] > 1 + 1e-9:
             raise FieldError(f"{where}.hot", f"expected shares of at most 1 in all, found {hot[-1]:g}")
@@ -257,16 +238,15 @@ class Scope:
         )
 
     def _column(self, where: str, parameter: Learned) -> int:
-        """The index of the column that a parameter's values come from; those of the dataset are shared."""
         column, low, high = parameter.column, parameter.min, parameter.max
         if (column is not None) + (low is not None or high is not None) + bool(parameter.values) > 1:
             raise FieldError(where, "expected one of column, min and max, or values")
         if column is not None:
             return self._of_dump(where, column, fresh=parameter.fresh)
         if low is not None and high is not None and low <= high:
-            values = Numbers(
-                min=self.amount(f"{where}.min", low, NUMBERS), max=self.amount(f"{where}.max", high, NUMBERS)
-            )
+            for end, number in (("min", low), ("max", high)):
+                self.amount(f"{where}.{end}", number, NUMBERS)
+            values = Numbers(min=low, max=high)
             self.columns.append(ProgramColumn(values=values, next=min(high + 1, NUMBERS[-1])))
         elif low is not None or high is not None:
             raise FieldError(where, "expected min and max, in order")
@@ -284,7 +264,6 @@ class Scope:
         return len(self.columns) - 1, self._of_dump(where, anchor)
 
     def _of_dump(self, where: str, column: str, *, fresh: bool = False) -> int:
-        """The index of a column of the dump."""
         if self.dataset.kind != "dump":
             raise FieldError(f"{where}.column", f"needs a dump, the dataset is {self.dataset.kind}")
         if column.count(".") != 1:
@@ -296,43 +275,15 @@ class Scope:
         self.columns.append(ProgramColumn(name=column, fresh=fresh))
         return len(self.columns) - 1
 
-    def _range_end(self, where: str, parameter: RangeEnd) -> ProgramRangeEnd:
-        of = self._source(where, parameter, _NUMBERED, "cannot start a range")
-        match parameter:
-            case RangeEnd(size=None, distance=None):
-                raise FieldError(where, "expected size or distance, found neither")
-            case RangeEnd(size=None, distance=int() | str() as distance):
-                size = self.amount(f"{where}.distance", distance, NATURAL) + 1
-            case RangeEnd(size=int() | str() as size, distance=None):
-                size = self.amount(f"{where}.size", size, POSITIVE)
-            case _:
-                raise FieldError(where, "expected size or distance, found both")
-        return ProgramRangeEnd(of=of, size=size, per=parameter.per)
-
-    def _ends(self, where: str, parameter: Integer | NuRand | Remote, allowed: range) -> tuple[int, int]:
-        low = self.amount(f"{where}.min", parameter.min, allowed)
-        high = self.amount(f"{where}.max", parameter.max, allowed)
-        if low > high:
-            raise FieldError(f"{where}.max", f"expected {low} (its min) or more, found {high}")
-        return low, high
-
-    def _source(
-        self,
-        where: str,
-        parameter: RangeEnd | Remote | LastName | Learned,
-        types: tuple[type[Parameter], ...],
-        what: str,
-    ) -> int:
+    def _source(self, where: str, parameter: RangeEnd | Remote | LastName | Learned) -> int:
         """The index of the parameter that another is derived from, which must not be redrawn more often."""
-        assert parameter.of is not None
-        of = self.index(f"{where}.of", parameter.of, types, what)
-        source = self.workload.parameters[parameter.of]
+        name = str(parameter.of)
+        of = self.index(f"{where}.of", name, *_SOURCES[type(parameter)])
+        source = self.workload.parameters[name]
         changes = isinstance(source, Repetition) or (isinstance(source, Drawn) and source.per == "repetition")
         if parameter.per == "transaction" and changes:
-            raise FieldError(f"{where}.per", f"{parameter.of!r} changes with each repetition")
+            raise FieldError(f"{where}.per", f"{name!r} changes with each repetition")
         return of
-
-    # --- pieces -----------------------------------------------------------------------------------
 
     def _pieces(self, where: str, sql: str, find: Callable[[str], Collection[Piece]]) -> Iterator[Piece]:
         quoted = [match.span() for match in QUOTED.finditer(sql)] if self.prepared else []
@@ -350,38 +301,30 @@ class Scope:
                 return
             if name not in self.workload.parameters:
                 raise _unknown(where, name, known)
-            if (
-                self._is_text(name)
-                and sql[span.start - 1 : span.start] == "'" == sql[span.stop : span.stop + 1]
-            ):
+            around = sql[span.start - 1 : span.start], sql[span.stop : span.stop + 1]
+            if self._is_text(name) and around == ("'", "'"):
                 raise FieldError(where, f"remove the quotes around {{{name}}}: strings are quoted for you")
-            if any(first < span.start < last for first, last in quoted):
-                raise FieldError(
-                    where, f"{{{name}}} is inside quotes, where a prepared statement takes no parameter"
-                )
-            if self.prepared and (why := self._unprepared(name, sql[: span.start])):
-                raise FieldError(where, f"{{{name}}} is {why}, where a prepared statement takes no parameter")
+            unprepared = {
+                "inside quotes": any(first < span.start < last for first, last in quoted),
+                "a list": getattr(self.workload.parameters[name], "counts", ()),
+                "part of a name": re.search(r"[\w$]\Z", sql[: span.start]),
+            }
+            if self.prepared and (why := [each for each, holds in unprepared.items() if holds]):
+                what = f"{{{name}}} is {why[0]}, where a prepared statement takes no parameter"
+                raise FieldError(where, what)
             self._used.add(name)
             yield from find(name)
 
         return _split(where, sql, filled)
 
-    def _unprepared(self, name: str, before: str) -> str:
-        """Say why a prepared statement cannot have a parameter there; empty: it can."""
-        parameter = self.workload.parameters[name]
-        if isinstance(parameter, Learned) and parameter.counts:
-            return "a list"
-        return "part of a name" if re.search(r"[\w$]\Z", before) else ""
-
     def _is_text(self, name: str) -> bool:
-        match self.workload.parameters[name]:
-            case Text() | LastName() | Result(number=False) | Learned(form="text" | "bytes"):
-                return True
-            case _:
-                return False
+        parameter = self.workload.parameters[name]
+        return isinstance(parameter, Text | LastName) or (
+            (isinstance(parameter, Result) and not parameter.number)
+            or (isinstance(parameter, Learned) and parameter.form != "number")
+        )
 
     def _shared(self, name: str) -> Collection[Piece]:
-        """The pieces for a placeholder, the same throughout a step."""
         parameter = self.workload.parameters[name]
         if not isinstance(parameter, Group):
             return (self._indexes[name],)
@@ -409,10 +352,8 @@ class Scope:
             return shared
         if name not in own:
             copy = self.parameters[shared]
-            if isinstance(copy, ProgramRangeEnd | ProgramRemote | ProgramLastName | ProgramLearned):
-                assert isinstance(declared, _DERIVED | Learned)
-                if declared.of is not None:
-                    copy = replace(copy, of=self._own(declared.of, own))
+            if (of := getattr(declared, "of", None)) is not None:
+                copy = replace(copy, of=self._own(str(of), own))
             own[name] = self._add(copy)
         return own[name]
 
@@ -441,17 +382,8 @@ def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]
 
 
 def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
-    """Merge neighbouring texts and drop empty ones."""
     joined: list[Piece] = []
-    texts: list[str] = []
-    for piece in pieces:
-        if isinstance(piece, str):
-            texts.append(piece)
-            continue
-        if text := "".join(texts):
-            joined.append(text)
-        texts.clear()
-        joined.append(piece)
-    if text := "".join(texts):
-        joined.append(text)
+    for is_text, group in itertools.groupby(pieces, key=lambda piece: isinstance(piece, str)):
+        same = [*group]
+        joined += filter(None, ["".join(map(str, same))]) if is_text else same
     return tuple(joined)

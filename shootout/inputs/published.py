@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,14 +41,9 @@ def unpublished(comparison: Published, header: RunHeader) -> tuple[ServerRecord,
 
 
 def _named(text: str, records: Sequence[ServerRecord]) -> ServerRecord | None:
-    """The first server with this reference; records hold absolute directories."""
-    kind, colon, target = text.partition(":")
-
-    def is_named(reference: str) -> bool:
-        of_path = colon and reference.startswith(f"{kind}:") and reference.endswith(f"/{target}")
-        return reference == text or bool(of_path)
-
-    return next((record for record in records if is_named(record.reference)), None)
+    kind, _, target = text.partition(":")  # records hold absolute directories
+    pattern = re.compile(re.escape(text) + (rf"|{re.escape(kind)}:.*/{re.escape(target)}" if target else ""))
+    return next((record for record in records if pattern.fullmatch(record.reference)), None)
 
 
 def _check(path: Path, comparison: Published) -> None:

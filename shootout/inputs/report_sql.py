@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 
+from shootout import files
 from shootout.errors import InputError
 from shootout.inputs.dump import statements
 from shootout.inputs.placeholders import FILES
@@ -28,17 +29,13 @@ def load(path: Path) -> Workload:
     statements that create, drop or choose another are left out. Each connection of the load, too, sends those
     that set variables of the session.
     """
-    try:
+    with files.reading(path):
         text = path.read_text("utf-8")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
     mark = _MEASURE.search(text)
     measured = [] if mark is None else [*_statements(text[mark.end() :])]
     if mark is None or not measured:
         wrong = "no line `-- measure`" if mark is None else "no statement below the line `-- measure`"
-        raise InputError(f"{path}: {wrong}\nAbove that line stands set-up, below it what is measured.")
+        raise InputError(f"{path}: {wrong}\nWrite set-up above that line, and what is measured below it.")
     title = _TITLE.search(text, 0, mark.start())
     setup = tuple(_statements(text[: mark.start()]))
     steps = tuple(Step(statements=(statement,)) for statement in _named(measured))
@@ -61,7 +58,6 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _named(measured: Sequence[str]) -> Iterator[WorkloadStatement]:
-    """Name statements by their first words, with a number where a word comes again."""
     words = [found[1].lower() if (found := _WORD.match(sql)) else "statement" for sql in measured]
     seen: Counter[str] = Counter()
     for word, sql in zip(words, measured, strict=True):

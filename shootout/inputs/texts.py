@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -12,6 +13,8 @@ from typing import Any
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.plan import Policy
+from shootout.model.value import Value
+from shootout.model.verdict import Acknowledgement
 
 _THREADS = range(1, 65_536)  # model.value.Threads
 _SHARDS = range(1, 10**9)
@@ -31,10 +34,8 @@ def threads(flag: str, text: str) -> tuple[int, ...]:
     counts: list[int] = []
     for item in map(str.strip, text.split(",")):
         if not _is_in(item, _THREADS):
-            raise InputError(
-                f"{flag} {text}: expected numbers from {_THREADS[0]} to {_THREADS[-1]}, "
-                f"separated by commas; found {item!r}"
-            )
+            expected = f"numbers from {_THREADS[0]} to {_THREADS[-1]}, separated by commas"
+            raise InputError(f"{flag} {text}: expected {expected}; found {item!r}")
         if int(item) in counts:
             raise InputError(f"{flag} {text}: {item} appears twice")
         counts.append(int(item))
@@ -65,10 +66,7 @@ def shard(flag: str, text: str) -> tuple[int, int]:
 
 def directory(flag: str, text: str) -> Path:
     """Find the absolute path of an existing directory."""
-    try:
-        folder = Path(text).expanduser().absolute()
-    except RuntimeError as error:
-        raise InputError(f"{flag} {text!r}: {error}") from None
+    folder = Path(os.path.expanduser(text)).absolute()  # noqa: PTH111 (of a user without home: as it is)
     if not folder.is_dir():
         raise InputError(f"{flag} {text!r}: no such directory")
     return folder
@@ -87,7 +85,6 @@ def keys(flag: str, written: Sequence[str]) -> dict[str, Any]:
 
 
 def _table(line: str) -> dict[str, Any]:
-    """A line of TOML; empty if it is none."""
     try:
         return tomllib.loads(line)
     except (ValueError, RecursionError):
@@ -104,21 +101,25 @@ def merged(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]
     """Merge both tables; the one above wins, and is alone where it is of another `type`."""
     if below.get("type", above.get("type")) != above.get("type", below.get("type")):
         return dict(above)
-    result = {**below, **above}
-    for key in below.keys() & above.keys():
-        if isinstance(below[key], dict) and isinstance(above[key], dict):
-            result[key] = merged(below[key], above[key])
-    return result
+    tables = (key for key in below if isinstance(below[key], dict) and isinstance(above.get(key), dict))
+    return {**below, **above, **{key: merged(below[key], above[key]) for key in tables}}
 
 
 def policy(flag: str, text: str) -> Policy:
     """Read the policy in a .toml file."""
-    path = Path(text)
-    if path.suffix != ".toml":
+    if not text.endswith(".toml"):
         raise InputError(f"{flag} {text}: expected a .toml file")
-    return toml.load(path, Policy)
+    return toml.load(Path(text), Policy)
+
+
+class _Acknowledged(Value):
+    change: tuple[Acknowledgement, ...] = ()
+
+
+def load_acknowledged(file: Path) -> tuple[Acknowledgement, ...]:
+    """Read the regressions that are known and accepted. Raises InputError."""
+    return toml.load(file, _Acknowledged).change
 
 
 def _is_in(text: str, allowed: range) -> bool:
-    """Whether it is a number of that range, in a few ASCII digits."""
     return text.isascii() and text.isdigit() and len(text) < 19 and int(text) in allowed

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from shootout import files
 from shootout.errors import InputError
 
 T = TypeVar("T")
@@ -23,14 +24,8 @@ _NUMBERS = range(-(2**63), 2**64)  # TOML's integers, and a server's unsigned on
 
 def load(path: Path, type: type[T]) -> T:
     """Read the file as a value of this type. Raises InputError naming file and field."""
-    try:
+    with files.reading(path, "TOML"):
         data = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: not UTF-8 text (byte {error.start})") from None
-    except (ValueError, RecursionError) as error:  # syntax, too many digits, or too deep nesting
-        raise InputError(f"{path}: not TOML: {error}") from None
     try:
         loaded: T = value(data, type)
     except InputError as error:
@@ -51,10 +46,7 @@ def value(data: Any, type: Any) -> Any:
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
-    """Find the path of a name (NAME.toml in `folder`) or a file (with a slash, or ending with .toml or .sql).
-
-    Raises InputError, which suggests a name, if `folder` has no such file; `kind` is for the message.
-    """
+    """Find a name's file (NAME.toml in `folder`), or a file by itself. Raises InputError, with a hint."""
     if "/" in name_or_file or name_or_file.endswith((".toml", ".sql")):
         return Path(name_or_file)
     known = sorted(path.stem for path in folder.glob("*.toml"))
@@ -89,7 +81,6 @@ def _message(message: str, type: Any) -> str:
 
 
 def _names(type: Any) -> set[str]:
-    """The names of all fields and choices within a type."""
     names: set[str] = set()
     rest: list[Any] = [msgspec.json.schema(type)]
     while rest:
@@ -108,12 +99,8 @@ def _oversized(where: str, data: Any) -> Iterator[str]:
         yield where
     elif isinstance(data, dict):
         for key, inner in data.items():
-            yield from _oversized(_join(where, key), inner)
+            name = key if _BARE.fullmatch(key) else repr(key)  # quoted as TOML requires, and on one line
+            yield from _oversized(f"{where}.{name}".lstrip("."), inner)
     elif isinstance(data, list):
         for index, inner in enumerate(data):
             yield from _oversized(f"{where}[{index}]", inner)
-
-
-def _join(where: str, key: str) -> str:
-    key = key if _BARE.fullmatch(key) else repr(key)  # quoted as TOML requires, and on one line
-    return f"{where}.{key}" if where else key

@@ -1,7 +1,4 @@
-"""Reads workload files and compiles them, for one dataset, into the engine's programs.
-
-docs/workloads.md describes the file format.
-"""
+"""Reads workload files (docs/workloads.md) and compiles them, for one dataset, into programs."""
 
 from __future__ import annotations
 
@@ -14,6 +11,7 @@ from typing import Literal, TypeAlias, get_args
 
 from msgspec.structs import replace
 
+from shootout import files
 from shootout.errors import InputError
 from shootout.inputs import dump, report_sql, toml
 from shootout.inputs.placeholders import FILES, NATURAL, QUOTED, THREAD, FieldError, Scope
@@ -22,9 +20,7 @@ from shootout.model.program import (
     Closed,
     Open,
     Program,
-    ProgramInteger,
     ProgramKind,
-    ProgramNuRand,
     ProgramResult,
     ProgramStatement,
     ProgramStep,
@@ -54,16 +50,8 @@ CLOSED_LOOP = Load()  # without think time
 _FRAME = ("begin", "commit", "rollback")
 _SWITCH = range(2)
 _PARAMETERS_MAX = 65_535  # in a prepared statement
-_EFFECTS: dict[str, Effect] = {
-    "SELECT": "read",
-    "SHOW": "read",
-    "INSERT": "write",
-    "UPDATE": "write",
-    "DELETE": "write",
-    "REPLACE": "write",
-    "LOAD": "write",
-    "CALL": "write",  # most procedures do
-}
+_WRITE = ("INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL")  # as most procedures do
+_EFFECTS: dict[str, Effect] = {"SELECT": "read", "SHOW": "read", **dict.fromkeys(_WRITE, "write")}
 
 _NAMES_NUMBERS = re.compile(rf"\b{NUMBERS}\b", re.IGNORECASE)
 _MAKES_NUMBERS = re.compile(
@@ -86,8 +74,8 @@ def without_protocol(name: str) -> str:
 def name_from(name_or_file: str) -> str:
     """Name the workload with its protocol suffix, if any; for a file without folder and ending."""
     name = without_protocol(name_or_file)
-    is_file = name.endswith((".toml", ".sql"))
-    return (Path(name).stem if is_file else name) + name_or_file.removeprefix(name)
+    stem = Path(name).stem if name.endswith((".toml", ".sql")) else name
+    return stem + name_or_file.removeprefix(name)
 
 
 def shipped() -> dict[str, str]:
@@ -96,10 +84,7 @@ def shipped() -> dict[str, str]:
 
 
 def load(name_or_file: str) -> Workload:
-    """Read the workload of that name or in that file; a protocol suffix sets its protocol.
-
-    Raises InputError if there is none, or if it supports only the other protocol.
-    """
+    """Read the workload of that name or file; a protocol suffix sets its protocol. Raises InputError."""
     path = find(name_or_file)
     loaded = report_sql.load(path) if path.suffix == ".sql" else toml.load(path, Workload)
     protocol = name_or_file.removeprefix(without_protocol(name_or_file)).removeprefix(".")
@@ -117,10 +102,7 @@ def with_options(
 
 
 def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Dataset:
-    """Read the dataset that the workload of this name or file runs on.
-
-    Raises InputError if its dump cannot be read.
-    """
+    """Read the dataset that the workload of this name or file runs on. Raises InputError."""
     if workload.dataset == "own":
         name = hashlib.sha256(name_from(name_or_file).encode())
         return replace(size.of_kind("own"), digest=name.hexdigest()[:12])
@@ -132,21 +114,16 @@ def dataset_of(workload: Workload, size: DatasetSize, name_or_file: str) -> Data
 def dump_dataset(path: Path, size: DatasetSize) -> Dataset:
     """Describe a dump. Raises InputError if it cannot be read, or its beginning cannot be loaded."""
     dump.check(path)
-    try:
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with files.reading(path), path.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()[:12]
     dump.database(path.resolve(), digest)
     return replace(size.of_kind("dump"), dump=str(path.resolve()), digest=digest)
 
 
 def reads_numbers(workload: Workload) -> bool:
     """Whether an own workload names the table of numbers without making one of this name itself."""
-    if workload.dataset != "own":
-        return False
     made = any(map(_MAKES_NUMBERS.search, workload.setup))
-    return not made and any(map(_NAMES_NUMBERS.search, _texts(workload)))
+    return workload.dataset == "own" and not made and any(map(_NAMES_NUMBERS.search, _texts(workload)))
 
 
 def uses_files(workload: Workload) -> bool:
@@ -155,69 +132,46 @@ def uses_files(workload: Workload) -> bool:
 
 
 def _texts(workload: Workload) -> Iterator[str]:
-    """All statements, as they are written."""
     yield from (*workload.setup, *workload.session, *(check.sql for check in workload.checks))
     steps = chain.from_iterable(transaction.steps for transaction in workload.transactions)
     yield from (statement.sql for step in steps for statement in step.statements)
 
 
 def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load = CLOSED_LOOP) -> Program:
-    """Compile the workload for the dataset. Raises InputError naming workload and field.
-
-    Statements of the same name are one kind. Steps with repeat 0 are left out. A workload's own protocol
-    overrides the load's.
-    """
+    """Compile the workload, in its own protocol or the load's. Raises InputError naming the field."""
     try:
         return _program(workload, dataset, load)
     except FieldError as fault:
         raise InputError(f"workload {name}: {fault}") from None
 
 
-def setup(workload: Workload, dataset: Dataset, threads: int) -> tuple[str, ...]:
+def setup(workload: Workload, dataset: Dataset, threads: int, scope: Scope | None = None) -> tuple[str, ...]:
     """List the statements to run before a block; the workload must compile."""
-    return _setup(Scope(workload, dataset), threads)
-
-
-def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
-    """List the queries that must return no row after a block; the workload must compile."""
-    return _checks(Scope(workload, dataset))
-
-
-def _setup(scope: Scope, threads: int) -> tuple[str, ...]:
-    statements: list[str] = []
-    for i, sql in enumerate(scope.workload.setup):
+    scope, statements = scope or Scope(workload, dataset), []
+    for i, sql in enumerate(workload.setup):
         numbers = range(1, threads + 1) if f"{{{THREAD}}}" in sql else (1,)
-        statements += (_filled(f"setup[{i}]", scope, sql, thread) for thread in numbers)
+        statements += [_filled(f"setup[{i}]", scope, sql, thread) for thread in numbers]
     return tuple(statements)
 
 
-def _checks(scope: Scope) -> tuple[Check, ...]:
-    return tuple(
-        replace(check, sql=_filled(f"checks[{i}].sql", scope, check.sql))
-        for i, check in enumerate(scope.workload.checks)
-    )
+def checks(workload: Workload, dataset: Dataset, scope: Scope | None = None) -> tuple[Check, ...]:
+    """List the queries that must return no row after a block; the workload must compile."""
+    scope, numbered = scope or Scope(workload, dataset), enumerate(workload.checks)
+    return tuple(replace(each, sql=_filled(f"checks[{i}].sql", scope, each.sql)) for i, each in numbered)
 
 
 def _filled(where: str, scope: Scope, sql: str, thread: int | None = None) -> str:
     text = scope.text(where, sql, thread)
-    _first_word(where, text)  # it must be a statement
+    _verb(where, text)  # it must be a statement
     return text
 
 
-def _first_word(where: str, sql: str) -> str:
-    word = _FIRST_WORD.match(sql)
-    if word is None:
-        raise FieldError(where, f"is not a statement: {sql!r}")
-    return word[1].upper()
-
-
 def _verb(where: str, sql: str) -> str:
-    """Read what a statement does: its first word; after WITH, the main statement's."""
-    word = _first_word(where, sql)
-    if word != "WITH":
-        return word
-    writing = _WRITING.search(QUOTED.sub("", sql))
-    return writing[1].upper() if writing else "SELECT"
+    if (word := _FIRST_WORD.match(sql)) is None:
+        raise FieldError(where, f"is not a statement: {sql!r}")
+    if word[1].upper() == "WITH":
+        word = _WRITING.search(QUOTED.sub("", sql))
+    return word[1].upper() if word else "SELECT"
 
 
 def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
@@ -231,17 +185,18 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
     framed = [transaction for transaction in transactions if transaction.begin]
     ends = {"rollback" if transaction.rollback else "commit" for transaction in framed}
     kinds |= {word: "other" for word in _FRAME if word in ends or (word == "begin" and framed)}
-    _setup(scope, threads=1)
-    _checks(scope)
+    setup(workload, dataset, 1, scope)
+    checks(workload, dataset, scope)
     session = tuple(_filled(f"session[{i}]", scope, sql) for i, sql in enumerate(workload.session))
     scope.check_all_used()
-    of_sbtest = dataset.kind == "sbtest"
+    tables, rows = (dataset.tables, dataset.rows) if dataset.kind == "sbtest" else (1, 1)
+    closed = Closed(think_s=load.think_s, exponential=load.think == "exponential")
     return Program(
-        tables=dataset.tables if of_sbtest else 1,
-        rows=dataset.rows if of_sbtest else 1,
+        tables=tables,
+        rows=rows,
         distribution=workload.distribution,
         prepared=prepared,
-        pace=_pace(load),
+        pace=closed if load.rate is None else Open(rate=load.rate, poisson=load.arrivals == "poisson"),
         reconnect=load.reconnect,
         connects=workload.connects,
         kinds=tuple(ProgramKind(name=name, effect=effect) for name, effect in kinds.items()),
@@ -250,12 +205,6 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
         columns=tuple(scope.columns),
         session=session,
     )
-
-
-def _pace(load: Load) -> Closed | Open:
-    if load.rate is None:
-        return Closed(think_s=load.think_s, exponential=load.think == "exponential")
-    return Open(rate=load.rate, poisson=load.arrivals == "poisson")
 
 
 def _transaction(
@@ -284,21 +233,18 @@ def _transaction(
 
 
 def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
-    """Read how often a step is sent; or 1 and the parameter that sets it."""
     declared = scope.workload.parameters
     if not (isinstance(step.repeat, str) and step.repeat in declared):
         return scope.amount(where, step.repeat, NATURAL), None
     index = scope.index(where, step.repeat, (Integer, NuRand), "cannot be a repeat count")
     parameter = scope.parameters[index]
-    assert isinstance(parameter, ProgramInteger | ProgramNuRand)
+    assert isinstance(parameter, Integer | NuRand)
     if parameter.per != "transaction":
         what = f'parameter {step.repeat!r} is drawn for each repetition; give it per = "transaction"'
         raise FieldError(where, what)
-    if parameter.min < 0:
-        raise FieldError(
-            f"parameters.{step.repeat}.min",
-            f"expected 0 or more, as it is a repeat count, found {parameter.min}",
-        )
+    if int(parameter.min) < 0:
+        what = f"expected 0 or more, as it is a repeat count, found {parameter.min}"
+        raise FieldError(f"parameters.{step.repeat}.min", what)
     return 1, index
 
 
@@ -310,17 +256,15 @@ def _statement(
     effect = _EFFECTS.get(verb, "other")
     if statement.name in _FRAME:
         raise FieldError(f"{where}.name", f"{statement.name!r} is reserved for what the engine sends itself")
-    if kinds.setdefault(statement.name, effect) != effect:
-        before = kinds[statement.name]
+    if (before := kinds.setdefault(statement.name, effect)) != effect:
         what = f"{statement.name!r} is a {effect} here and a {before} earlier; rename one"
         raise FieldError(f"{where}.name", what)
     pieces = scope.pieces(f"{where}.sql", statement.sql)
     used = [piece for piece in pieces if isinstance(piece, int) and piece >= 0]
     for index in used:
         if isinstance(scope.parameters[index], ProgramResult) and index not in known:
-            raise FieldError(
-                f"{where}.sql", f"{{{scope.name(index)}}} is not the result of an earlier statement"
-            )
+            what = f"{{{scope.name(index)}}} is not the result of an earlier statement"
+            raise FieldError(f"{where}.sql", what)
     if scope.prepared and len(used) > _PARAMETERS_MAX:
         what = f"a prepared statement takes at most {_PARAMETERS_MAX} parameters, found {len(used)}"
         raise FieldError(f"{where}.sql", what)

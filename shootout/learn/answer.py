@@ -13,9 +13,8 @@ from shootout.figures import counted
 from shootout.learn.judge import Fidelity, StatementPair
 from shootout.learn.learning import LearnedStatement, LearningReport
 from shootout.learn.measure import LearnedWorkload
-from shootout.report.site import single
 from shootout.report.site.answers import AnswerPage
-from shootout.report.site.render import renderer
+from shootout.report.site.render import inline, renderer
 
 COLUMNS = (
     "statement", "log, %", "sent, %", "time, %", "examined", "examined, sent", "returned", "returned, sent",
@@ -29,14 +28,15 @@ def answer(outcome: LearnedWorkload) -> Answer:
     """Compare what is sent with what the log has."""
     learned, fidelity = outcome.learned, outcome.fidelity
     rows = tuple(map(_row, fidelity.statements))
-    texts = _texts(learned)
+    texts = tuple(Detail(each.name, (), tuple(_unknown(each)), each.sql) for each in learned.statements)
+    problem = Topic("Not what the server ran", outcome.concerns, is_problem=True)
     caption = "Shares of all statements, and rows of one execution, in the log and as sent"
     return Answer(
         name="A learned workload",
         headline=headline(fidelity),
         topics=joined(
             (
-                _problem("Not what the server ran", outcome.concerns),
+                problem if outcome.concerns else None,
                 Topic("Statements", tables=(Table(COLUMNS, rows, caption, whole=True),), details=texts),
                 Topic("Left out", tuple(_left_out(learned))),
                 Topic("Facts", facts=tuple(_facts(outcome)), page_only=True),
@@ -56,21 +56,18 @@ def answer(outcome: LearnedWorkload) -> Answer:
 def write(answer: Answer, folder: Path) -> Path:
     """Write the page to the folder, as one file; returns its whole path. Raises InputError."""
     file = folder / PAGE
-    files.write(file, single.inline(AnswerPage(answer, "", "", PAGE), renderer()))
+    files.write(file, inline(AnswerPage(answer, "", "", PAGE), renderer()))
     return file.resolve()
 
 
 def headline(fidelity: Fidelity) -> str:
     """Give the scores."""
-    by_time = (
-        ""
-        if fidelity.time_score is None
-        else f", which take {_percent(fidelity.time_score, 1)} of the log's time"
+    sent, rows, time = (
+        None if score is None else Figure(100 * score, "%", 1)
+        for score in (fidelity.score, fidelity.rows_score, fidelity.time_score)
     )
-    return (
-        f"{_percent(fidelity.score, 1)} of the log's statements are sent as often, "
-        f"{_percent(fidelity.rows_score, 1)} with as many rows{by_time}"
-    )
+    by_time = "" if time is None else f", which take {time} of the log's time"
+    return f"{sent} of the log's statements are sent as often, {rows} with as many rows{by_time}"
 
 
 def _row(pair: StatementPair) -> tuple[Field, ...]:
@@ -84,14 +81,6 @@ def _row(pair: StatementPair) -> tuple[Field, ...]:
     )
 
 
-def _texts(learned: LearningReport) -> tuple[Detail, ...]:
-    """Quote each statement, with what is not known of it."""
-    return tuple(
-        Detail(statement.name, (), tuple(_unknown(statement)), statement.sql)
-        for statement in learned.statements
-    )
-
-
 def _unknown(statement: LearnedStatement) -> Iterator[str]:
     if statement.problem:
         yield f"not parsed: {statement.problem}"
@@ -100,7 +89,6 @@ def _unknown(statement: LearnedStatement) -> Iterator[str]:
 
 
 def _left_out(learned: LearningReport) -> Iterator[str]:
-    """Say what the workload may lack."""
     for warning in learned.warnings:
         yield f"Warning: {warning}."
     for left in learned.left_out:
@@ -132,27 +120,10 @@ def _facts(outcome: LearnedWorkload) -> Iterator[tuple[str, str]]:
         "Transactions a second",
         f"{pace}{Figure(fidelity.sent_tps)} sent as fast as {counted(fidelity.connections, 'connection')} go",
     )
-    yield (
-        "Order of statements",
-        "as the log has it" if learned.ordered else "not in the log: each statement is a transaction",
-    )
-    yield (
-        "Values",
-        "the log's own"
-        if learned.kept_values
-        else "positions in the columns; none of the log's, except small numbers and formats of no column",
-    )
+    order = "as the log has it" if learned.ordered else "not in the log: each statement is a transaction"
+    yield "Order of statements", order
+    none = "positions in the columns; none of the log's, except small numbers and formats of no column"
+    yield "Values", "the log's own" if learned.kept_values else none
     yield "Rows", rows + (f"; none in {counted(empty, 'table')}" if empty else "")
-    if fidelity.errors:
-        yield (
-            "Refused attempts",
-            ", ".join(f"error {code}: {Figure(count, places=0)}" for code, count in fidelity.errors.items()),
-        )
-
-
-def _problem(title: str, lines: tuple[str, ...]) -> Topic | None:
-    return Topic(title, lines, is_problem=True) if lines else None
-
-
-def _percent(share: float, places: int) -> Figure:
-    return Figure(100 * share, "%", places)
+    if errors := [f"error {code}: {Figure(count, places=0)}" for code, count in fidelity.errors.items()]:
+        yield "Refused attempts", ", ".join(errors)

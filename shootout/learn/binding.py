@@ -27,6 +27,11 @@ _WRAPPERS = (exp.Paren, exp.Neg, exp.Introducer, exp.Cast, exp.Collate)
 # Functions that a value passes through as it is, or nearly; REPLACE and COALESCE from their first argument.
 _KEEPING = (exp.Lower, exp.Upper, exp.Trim, exp.Replace, exp.Coalesce)
 _EQUALS = (exp.EQ, exp.NullSafeEQ, exp.NEQ)
+# A value's use by predicate: beside the first operand, or beside the other one.
+_WITHIN: Mapping[type, Use] = {exp.Between: "range", exp.In: "equal", exp.Like: "like"}
+_BESIDE: Mapping[type, Use] = {
+    **dict.fromkeys((exp.GT, exp.GTE, exp.LT, exp.LTE), "range"), **dict.fromkeys(_EQUALS, "equal")
+}  # fmt: skip
 _SCOPES = (exp.Select, exp.Update, exp.Delete, exp.Insert)
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # what it cannot parse is reported by us
@@ -73,16 +78,16 @@ def bind(template: Template, schema: Schema) -> Bound:
     if _SAVEPOINT.match(template.sql):
         return Bound((), ())
     try:
-        tree = _parsed(template, schema)
+        tree = sqlglot.parse_one(_marked(template, schema), dialect="mysql")
+        problem = "not a statement that sqlglot reads" if isinstance(tree, exp.Command) else ""
+    except RecursionError:
+        problem = "nested too deep for sqlglot"
     except SqlglotError as error:
-        return Bound(_slots(template, schema, {}), (), problem=_first_line(error))
-    if isinstance(tree, exp.Command):
-        return Bound(_slots(template, schema, {}), (), problem="not a statement that sqlglot reads")
-    bindings: dict[int, Binding] = {}
-    for node in tree.find_all(exp.Literal, exp.HexString):
-        number = _slot_of(node)
-        if number is not None:
-            bindings[number] = _binding(node, schema)
+        problem = re.sub(r"\x1b\[\d+m", "", str(error)).splitlines()[0].partition(" Line ")[0].strip()
+    if problem:
+        return Bound(_slots(template, schema, {}), (), problem=problem)
+    nodes = ((_slot_of(node), node) for node in tree.find_all(exp.Literal, exp.HexString))
+    bindings = {number: _binding(node, schema) for number, node in nodes if number is not None}
     tables = [table for table in tree.find_all(exp.Table) if table.name and not _only_named(table)]
     common = (table.alias for table in tree.find_all(exp.CTE))
     known = {*schema.tables, *schema.views, *common, "dual"}
@@ -111,16 +116,7 @@ def unqualified(log: Log, schema: Schema) -> Log:
     return replace(log, templates=tuple(map(plain, log.templates)))
 
 
-def _parsed(template: Template, schema: Schema) -> exp.Expr:
-    """Parse a marked template. Raises SqlglotError."""
-    try:
-        return sqlglot.parse_one(_marked(template, schema), dialect="mysql")
-    except RecursionError:
-        raise SqlglotError("nested too deep for sqlglot") from None
-
-
 def _slots(template: Template, schema: Schema, bindings: Mapping[int, Binding]) -> tuple[Binding, ...]:
-    """A binding for each slot: of a table's digits, or the one with its number."""
     texts = [*pieces(template.sql, template.slots)][::2]
     return tuple(
         Binding("table", family=_family(text, schema)) if slot.table else bindings.get(number, UNBOUND)
@@ -134,26 +130,12 @@ def _family(text: str, schema: Schema) -> tuple[str, ...]:
     return schema.families[max(stems, key=len)]
 
 
-def _first_line(error: Exception) -> str:
-    return re.sub(r"\x1b\[\d+m", "", str(error)).splitlines()[0].partition(" Line ")[0].strip()
-
-
 def _marked(template: Template, schema: Schema) -> str:
     """The template with a literal for each slot that tells its number; a table gets one of its family."""
-    texts: list[str] = []
-    number = 0
-    for piece in pieces(template.sql, template.slots):
-        if piece not in ("?", "?+"):
-            texts.append(piece)
-            continue
-        slot = template.slots[number]
-        if slot.table:
-            texts.append(_family(texts[-1], schema)[0])
-        elif slot.kind == "number":
-            texts.append(str(_NUMBER + number))
-        else:
-            texts.append(f"'slot_{number}_'")
-        number += 1
+    texts = [*pieces(template.sql, template.slots)]
+    for number, slot in enumerate(template.slots[: len(texts) // 2]):
+        marked = str(_NUMBER + number) if slot.kind == "number" else f"'slot_{number}_'"
+        texts[2 * number + 1] = _family(texts[2 * number], schema)[0] if slot.table else marked
     return re.sub(r"^\s*REPLACE\b", "INSERT", "".join(texts), flags=re.IGNORECASE)
 
 
@@ -174,26 +156,17 @@ def _binding(node: exp.Expr, schema: Schema) -> Binding:
         if isinstance(parent, exp.Concat) and not isinstance(parent.parent, exp.Like):
             return UNBOUND
         node, parent = parent, parent.parent
-    match parent:
-        case exp.Limit() | exp.Offset():
-            found = Binding("limit")
-        case exp.Between():
-            found = _compared(parent.this, "range", schema)
-        case exp.In():
-            found = _compared(parent.this, "equal", schema)
-        case exp.Like():
-            found = _compared(parent.this, "like", schema)
-        case exp.GT() | exp.GTE() | exp.LT() | exp.LTE():
-            found = _compared(_other(parent, node), "range", schema)
-        case exp.EQ() | exp.NullSafeEQ() | exp.NEQ():
-            found = _compared(_other(parent, node), "set" if _assigns(parent) else "equal", schema)
-        case exp.Tuple():
-            found = _of_tuple(parent, parent.expressions.index(node), schema)
-        case exp.Select(parent=exp.Insert() as insert) if node in parent.selects:
-            found = _inserted(insert, parent.selects.index(node), schema)
-        case _:
-            found = UNBOUND
-    return found
+    if isinstance(parent, exp.Limit | exp.Offset):
+        return Binding("limit")
+    if parent and (use := _WITHIN.get(type(parent))):
+        return _compared(parent.this, use, schema)
+    if parent and (use := _BESIDE.get(type(parent))):
+        return _compared(_other(parent, node), "set" if _assigns(parent) else use, schema)
+    if isinstance(parent, exp.Tuple):
+        return _of_tuple(parent, parent.expressions.index(node), schema)
+    if isinstance(parent, exp.Select) and isinstance(parent.parent, exp.Insert) and node in parent.selects:
+        return _inserted(parent.parent, parent.selects.index(node), schema)
+    return UNBOUND
 
 
 def _is_start(node: exp.Expr) -> bool:
@@ -203,7 +176,6 @@ def _is_start(node: exp.Expr) -> bool:
 
 
 def _is_case(node: exp.Expr) -> bool:
-    """Whether a value is one that a CASE returns."""
     parent = node.parent
     if isinstance(parent, exp.If):
         return node.arg_key == "true" or isinstance(parent.parent, exp.Case)
@@ -228,30 +200,23 @@ def _assigns(equal: exp.Expr) -> bool:
 
 
 def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
-    """A value in a row: of an INSERT, or compared with another row."""
     parent = row.parent
     if isinstance(parent, exp.Values) and isinstance(parent.parent, exp.Insert):
         return _inserted(parent.parent, index, schema)
-    if isinstance(parent, exp.Tuple | exp.Paren):  # a list of rows
-        return _of_tuple(parent, index, schema) if isinstance(parent, exp.Tuple) else UNBOUND
-    if isinstance(parent, exp.In):
-        other = parent.this
-    elif isinstance(parent, _EQUALS):
-        other = _other(parent, row)
-    else:
+    if isinstance(parent, exp.Tuple):  # a list of rows
+        return _of_tuple(parent, index, schema)
+    if not isinstance(parent, (exp.In, *_EQUALS)):
         return UNBOUND
+    other = parent.this if isinstance(parent, exp.In) else _other(parent, row)
     if isinstance(other, exp.Tuple) and index < len(other.expressions):
         return _compared(other.expressions[index], "equal", schema)
     return UNBOUND
 
 
 def _inserted(insert: exp.Insert, index: int, schema: Schema) -> Binding:
-    """A value at this place of a row that is inserted."""
-    into = insert.this
-    columns = schema.tables.get((into.this if isinstance(into, exp.Schema) else into).name, {})
-    names = (
-        [name.name.lower() for name in into.expressions] if isinstance(into, exp.Schema) else list(columns)
-    )
+    into, named = insert.this, isinstance(insert.this, exp.Schema)
+    columns = schema.tables.get((into.this if named else into).name, {})
+    names = [name.name.lower() for name in into.expressions] if named else list(columns)
     column = columns.get(names[index]) if index < len(names) else None
     return Binding("insert", column) if column else UNBOUND
 
@@ -269,26 +234,20 @@ def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
         return None
     scope: exp.Expr | None = column.find_ancestor(*_SCOPES)
     while scope is not None:
-        sources = _sources(scope)
-        for name, source in sources.items():
-            if column.table and column.table != name:
-                continue
-            if inner := _within(source, column.name, schema):
+        for name, source in _sources(scope).items():
+            if column.table in ("", name) and (inner := _within(source, column.name, schema)):
                 return inner
         scope = scope.find_ancestor(*_SCOPES)
     return None
 
 
 def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
-    """Find the tables and subqueries that a query reads, by the names that it gives."""
-    sources = scope.find_all(exp.Table, exp.Subquery)
-    own = (
-        source
-        for source in sources
-        if source.find_ancestor(*_SCOPES) is scope
-        and not (isinstance(source, exp.Table) and _only_named(source))
-    )
-    return {source.alias_or_name: source for source in own if source.alias_or_name}
+    return {
+        source.alias_or_name: source
+        for source in scope.find_all(exp.Table, exp.Subquery)
+        if source.alias_or_name and source.find_ancestor(*_SCOPES) is scope
+        if not (isinstance(source, exp.Table) and _only_named(source))
+    }
 
 
 def _within(source: exp.Expr, name: str, schema: Schema) -> Column | None:
@@ -297,9 +256,6 @@ def _within(source: exp.Expr, name: str, schema: Schema) -> Column | None:
             return known.get(name.lower())
         commons = (table for table in source.root().find_all(exp.CTE) if table.alias == source.name)
         source = next(commons, source)
-    query = source.this
-    for selected in query.selects if isinstance(query, exp.Query) else ():
-        inner = selected.unalias()
-        if selected.alias_or_name == name:
-            return _resolved(inner, schema)
-    return None
+    selects = source.this.selects if isinstance(source.this, exp.Query) else ()
+    named = next((selected for selected in selects if selected.alias_or_name == name), None)
+    return None if named is None else _resolved(named.unalias(), schema)

@@ -6,14 +6,10 @@ import math
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Self
 
 from msgspec.structs import replace
 
-from shootout._engine import Engine, LoadError, Slice
+from shootout._engine import LoadError, Slice
 from shootout.errors import MeasureError, without_values
 from shootout.learn import logs
 from shootout.learn.learning import LearningReport, mean_statements
@@ -109,26 +105,33 @@ def measured(
     """
     schema = schema_of(instance, dataset)
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
+    kinds = [kind.name for kind in program.kinds]
+    refused = Refused(kinds)
+    slices: list[Slice] = []
     file = instance.directory / "learned.log"
     engine = managed.engine(program, schema, instance, _SEED + attempt)
     file.unlink(missing_ok=True)  # of an attempt that was refused
-    _logging(instance, file)
+    for setting in ("slow_query_log = 0", f"slow_query_log_file = '{file}'", "long_query_time = 0"):
+        instance.query(f"SET GLOBAL {setting}")
+    instance.query("SET GLOBAL slow_query_log = 1")
     try:
         managed.connect(engine, instance, schema, connections)
-        slices = [*_slices(engine, [kind.name for kind in program.kinds])]
+        for window_s in (PROBED_S, SENT_S):
+            slices.append(taken := engine.slice(0, 0.0, window_s, TIMEOUT_S))
+            refused.add([each.count for each in taken.statements], taken.refusals)
+            if failing := refused.failing():
+                raise RefusedError(dict(failing))
     except LoadError as error:
         _, code, message = error.args
-        if refused := refusal(code, message):
-            raise refused from None
+        if refusing := refusal(code, message):
+            raise refusing from None
         raise MeasureError(f"the learned workload failed: {reason(error)}{instance.post_mortem()}") from None
     finally:
         if instance.alive():
             instance.query("SET GLOBAL slow_query_log = 0")
-    sent = logs.read([file], families=families)
-    kinds = [kind.name for kind in program.kinds]
     return compared(
         log,
-        sent,
+        logs.read([file], families=families),
         names,
         tps=slices[-1].completed / slices[-1].window_s,
         connections=connections,
@@ -140,17 +143,6 @@ def measured(
             for kind, code, count, message in taken.refusals
         ],
     )
-
-
-def _slices(engine: Engine, kinds: Sequence[str]) -> Iterator[Slice]:
-    """Run a short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
-    refused = Refused(kinds)
-    for window_s in (PROBED_S, SENT_S):
-        taken = engine.slice(0, 0.0, window_s, TIMEOUT_S)
-        refused.add([each.count for each in taken.statements], taken.refusals)
-        if failing := refused.failing():
-            raise RefusedError(dict(failing))
-        yield taken
 
 
 def compared(
@@ -169,11 +161,43 @@ def compared(
     `kinds`: the statements that the workload has; `completed`: transactions sent; `refusals`: a statement's
     name, the server's code, how often, a message.
     """
-    sides = _Sides.from_logs(_by_text(log), _by_text(sent), names, kinds, refusals)
-    pairs = [sides.pair(text) for text in sorted(sides.before, key=lambda text: -sides.before[text].count)]
+    before, after = _by_text(log), _by_text(sent)
     errors: Counter[str] = Counter()
-    for _, code, count, _ in refusals:
+    refused: Counter[str] = Counter()
+    for name, code, count, _ in refusals:
         errors[str(code)] += count
+        refused[name] += count
+    said = {name: f"{without_values(message)} ({code})" for name, code, _, message in refusals}
+    accepted = {text: max(0, each.count - refused[names.get(text, text)]) for text, each in after.items()}
+    whole = max(1, sum(template.count for template in before.values()))
+    whole_sent = max(1, sum(accepted.values()))
+    seconds = sum(template.seconds or 0.0 for template in before.values())
+
+    def pair(text: str) -> StatementPair:
+        template, other = before[text], after.get(text)
+        name, share = names.get(text, text), template.count / whole
+        rare = name in kinds and share * whole_sent < RARE
+        return StatementPair(
+            name=name,
+            share=share,
+            sent_share=accepted.get(text, 0) / whole_sent,
+            examined=template.mean(template.rows_examined),
+            sent_examined=other.mean(other.rows_examined) if other else None,
+            returned=template.mean(template.rows_sent),
+            sent_returned=other.mean(other.rows_sent) if other else None,
+            faithful=_as_many(template, other) if other else rare,
+            seconds=(template.seconds or 0.0) / seconds if seconds else None,
+            refused=refused[name],
+            message=said.get(name, ""),
+        )
+
+    def time_kept(pair: StatementPair) -> float:
+        """Compute the share of the log's time that a statement takes, as far as it is sent as in the log."""
+        expected, times = pair.share * whole_sent, pair.sent_share * whole_sent
+        by_chance = expected - times <= CHANCE * math.sqrt(expected)
+        return (pair.seconds or 0.0) * (1.0 if by_chance else times / expected) if pair.faithful else 0.0
+
+    pairs = [pair(text) for text in sorted(before, key=lambda text: -before[text].count)]
     return Fidelity(
         score=sum(min(pair.share, pair.sent_share) for pair in pairs),
         statements=tuple(pairs),
@@ -184,79 +208,10 @@ def compared(
         connections=connections,
         errors=dict(errors),
         rows_score=sum(min(pair.share, pair.sent_share) for pair in pairs if pair.faithful),
-        time_score=sum(map(sides.time_kept, pairs)) if sides.seconds else None,
+        time_score=sum(map(time_kept, pairs)) if seconds else None,
         refused=errors.total() / max(1, completed + errors.total()),
-        commits=max(0.0, 1 - sides.seconds / log.seconds) if sides.seconds and log.seconds else None,
+        commits=max(0.0, 1 - seconds / log.seconds) if seconds and log.seconds else None,
     )
-
-
-@dataclass
-class _Sides:
-    """Templates by text of a log and of what was sent, and what the server refused by name."""
-
-    before: Mapping[str, Template]
-    after: Mapping[str, Template]
-    accepted: Mapping[str, int]
-    names: Mapping[str, str]
-    kinds: Collection[str]
-    refused: Mapping[str, int]
-    said: Mapping[str, str]
-
-    @classmethod
-    def from_logs(
-        cls,
-        before: Mapping[str, Template],
-        after: Mapping[str, Template],
-        names: Mapping[str, str],
-        kinds: Collection[str],
-        refusals: Sequence[tuple[str, int, int, str]],
-    ) -> Self:
-        refused: Counter[str] = Counter()
-        for name, _, count, _ in refusals:
-            refused[name] += count
-        said = {name: f"{without_values(message)} ({code})" for name, code, _, message in refusals}
-        accepted = {
-            text: max(0, template.count - refused[names.get(text, text)]) for text, template in after.items()
-        }
-        return cls(before, after, accepted, names, kinds, refused, said)
-
-    @cached_property
-    def seconds(self) -> float:
-        return sum(template.seconds or 0.0 for template in self.before.values())
-
-    @cached_property
-    def whole(self) -> int:
-        return max(1, sum(template.count for template in self.before.values()))
-
-    @cached_property
-    def whole_sent(self) -> int:
-        return max(1, sum(self.accepted.values()))
-
-    def pair(self, text: str) -> StatementPair:
-        template, other = self.before[text], self.after.get(text)
-        name, share = self.names.get(text, text), template.count / self.whole
-        rare = name in self.kinds and share * self.whole_sent < RARE
-        return StatementPair(
-            name=name,
-            share=share,
-            sent_share=self.accepted.get(text, 0) / self.whole_sent,
-            examined=_mean(template, template.rows_examined),
-            sent_examined=_mean(other, other.rows_examined) if other else None,
-            returned=_mean(template, template.rows_sent),
-            sent_returned=_mean(other, other.rows_sent) if other else None,
-            faithful=_as_many(template, other) if other else rare,
-            seconds=(template.seconds or 0.0) / self.seconds if self.seconds else None,
-            refused=self.refused.get(name, 0),
-            message=self.said.get(name, ""),
-        )
-
-    def time_kept(self, pair: StatementPair) -> float:
-        """Compute the share of the log's time that a statement takes, as far as it is sent as in the log."""
-        if not pair.faithful:
-            return 0.0
-        expected, sent = pair.share * self.whole_sent, pair.sent_share * self.whole_sent
-        by_chance = expected - sent <= CHANCE * math.sqrt(expected)
-        return (pair.seconds or 0.0) * (1.0 if by_chance else sent / expected)
 
 
 def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:
@@ -283,13 +238,11 @@ def concerns(learned: LearningReport, fidelity: Fidelity) -> Iterator[str]:
 
 def _lacking(pair: StatementPair) -> str:
     if pair.sent_share and not pair.faithful:
-        return f"{pair.name} has other numbers of rows"
+        return f"{pair.name} examines or returns another number of rows"
     return f"{pair.name} is {100 * pair.share:.1f} % of the log, {100 * pair.sent_share:.1f} % of the load"
 
 
 def _worst(pairs: Sequence[StatementPair], *, of_time: bool) -> Sequence[StatementPair]:
-    """The statements that a score lacks most."""
-
     def lost(pair: StatementPair) -> float:
         weight = (pair.seconds or 0.0) if of_time else pair.share
         kept = min(1.0, pair.sent_share / pair.share) if pair.share else 1.0
@@ -299,7 +252,6 @@ def _worst(pairs: Sequence[StatementPair], *, of_time: bool) -> Sequence[Stateme
 
 
 def _by_text(log: Log) -> dict[str, Template]:
-    """The templates by text: those that named the dump's database, or did not, are one."""
     templates: dict[str, Template] = {}
     for template in log.templates:
         known = templates.setdefault(template.sql, template)
@@ -310,12 +262,7 @@ def _by_text(log: Log) -> dict[str, Template]:
     return templates
 
 
-def _mean(template: Template, total: int | None) -> float | None:
-    return None if total is None else total / max(1, template.count)
-
-
 def _as_many(one: Template, other: Template) -> bool:
-    """Whether statements examine and return as many rows, as far as the logs tell."""
     pairs = ((one.rows_examined, other.rows_examined), (one.rows_sent, other.rows_sent))
     return all(_near(a, one.count, b, other.count) for a, b in pairs if a is not None and b is not None)
 
@@ -326,10 +273,3 @@ def _near(one: int, times: int, other: int, sent: int) -> bool:
     means = one / times, other / sent
     by_chance = CHANCE * math.sqrt(means[0] / times + means[1] / sent)
     return abs(means[0] - means[1]) <= max(NEAR * max(means), by_chance)
-
-
-def _logging(instance: Instance, file: Path) -> None:
-    instance.query("SET GLOBAL slow_query_log = 0")
-    instance.query(f"SET GLOBAL slow_query_log_file = '{file}'")
-    instance.query("SET GLOBAL long_query_time = 0")
-    instance.query("SET GLOBAL slow_query_log = 1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shootout._engine import value_hash
@@ -25,13 +25,10 @@ class Inserted:
     most: int | None = None  # greater hashes are not known; None: all are
     few: bool = False  # texts of which each comes again and again
 
-    def tells(self, value: bytes) -> bool:
-        """Whether it is known if they have this value."""
-        return self.most is None or value_hash(value) <= self.most
-
-    def has(self, value: bytes) -> bool:
-        """Whether they have a value of which that is known."""
-        return value_hash(value) in self.hashes
+    def has(self, value: bytes) -> bool | None:
+        """Whether they have this value; None: not known."""
+        known = self.most is None or value_hash(value) <= self.most
+        return value_hash(value) in self.hashes if known else None
 
     def share(self, slot: Slot) -> float:
         """Compute the share of a slot's different values that are among them."""
@@ -42,27 +39,21 @@ class Inserted:
 
 def inserted(templates: Sequence[Template], bound: Sequence[Bound]) -> dict[str, Inserted]:
     """Find the keys that the log inserts, by column."""
-    slots: dict[str, list[Slot]] = {}
-    few: dict[str, bool] = {}
+    found: dict[str, Inserted] = {}
     for template, one in zip(templates, bound, strict=True):
         for slot, to in zip(template.slots, one.slots, strict=True):
             if to.use == "insert" and to.column is not None:
-                name = to.column.full_name
-                slots.setdefault(name, []).append(slot)
-                few[name] = few.get(name, not to.column.unique) and _is_few(slot, template.count)
-    return {name: _union(every, few=few[name]) for name, every in slots.items()}
+                known = found.get(to.column.full_name, Inserted(frozenset(), few=not to.column.unique))
+                limits = [limit for limit in (known.most, _most(slot)) if limit is not None]
+                few = known.few and _is_few(slot, template.count)
+                hashes = known.hashes | {*slot.hashes}
+                found[to.column.full_name] = Inserted(hashes, min(limits, default=None), few)
+    return found
 
 
 def _is_few(slot: Slot, executions: int) -> bool:
     values = sum(size * count for size, count in slot.sizes) if slot.sizes else executions
     return slot.kind == "text" and slot.distinct <= min(FEW, values / 10)
-
-
-def _union(slots: Iterable[Slot], *, few: bool) -> Inserted:
-    slots = [*slots]
-    limits = [most for slot in slots if (most := _most(slot)) is not None]
-    hashes = frozenset(hash for slot in slots for hash in slot.hashes)
-    return Inserted(hashes, min(limits, default=None), few)
 
 
 def _most(slot: Slot) -> int | None:
@@ -103,28 +94,22 @@ def without_parents(
     """Find the statements that write a unique foreign key whose parent their transaction does not insert."""
     lacking = set()
     links: Mapping[tuple[int, int], Link] = {
-        (link.statement, link.slot): link
-        for link in sequence.links
-        if not link.difference and link.share >= REPEATS_MIN
+        link.place: link for link in sequence.links if not link.difference and link.share >= REPEATS_MIN
     }
     for number, of in enumerate(sequence.statements):
-        for slot, to in enumerate(bound[of].slots):
-            if not (is_child(to) and to.column is not None and to.column.unique) or not adds_rows(
-                templates[of]
-            ):
+        for slot, to in enumerate(bound[of].slots if adds_rows(templates[of]) else ()):
+            if to.column is None or not is_child(to) or not to.column.unique:
                 continue
             place = number, slot
             while link := links.get(place):
-                place = link.of_statement, link.of_slot
+                place = link.source
             origin = bound[sequence.statements[place[0]]].slots[place[1]]
             parent = schema.key_of(to.column)
-            new = place != (number, slot) and (
-                origin.use == "insert" and origin.column is not None and origin.column.full_name == parent
+            new = place != (number, slot) and origin.use == "insert" and origin.column
+            numbers = (
+                numbered(templates[other], bound[other].slots, bound[other].tables, schema)
+                for other in sequence.statements[:number]
             )
-            before = sequence.statements[:number]
-            if not new and not any(
-                numbered(templates[other], bound[other].slots, bound[other].tables, schema) == parent
-                for other in before
-            ):
+            if not (new and new.full_name == parent) and parent not in numbers:
                 lacking.add(number)
     return lacking

@@ -13,10 +13,10 @@ from shootout.errors import InputError
 from shootout.learn import writing
 from shootout.learn.binding import Binding, Bound
 from shootout.learn.keys import inserted, numbered, without_parents
+from shootout.learn.places import Statement
 from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
 from shootout.learn.shapes import Learner
-from shootout.learn.statements import Statement
 from shootout.learn.transactions import Builder
 from shootout.learn.values import LeftOut, Log, LogSequence, Slot, Template
 from shootout.measure import columns
@@ -25,10 +25,14 @@ from shootout.model.value import Count, Quantity, Value
 from shootout.model.workload import Dump, Group, Learned, Parameter, Transaction, Workload
 from shootout.servers.running import Running
 
+REASONS_MAX = 3  # in a message
 SEQUENCES_MAX = 200  # kinds of transactions in a workload; rarer ones are left out
 FASTEST_MAX_S = 0.001  # some statement of a log that has them all is faster
 TABLE_NUMBER = "table_number"  # the parameter for it
 WEIGHTS = 100_000  # of all transactions together
+
+# Fields of a report that the log has, too.
+_OF_LOG = ("transactions", "connections", "think_s", "ordered", "lost_begins", "lost_commits")
 
 # Statements that a workload cannot send again and again, by their first words, and why.
 _UNSENT = {
@@ -46,7 +50,7 @@ _SETS_UP = re.compile(
 
 
 class LearnedStatement(Value):
-    """A statement of a learned workload, and what the log says of it."""
+    """A statement of a learned workload, and the log's figures for it."""
 
     name: str
     sql: str  # the template
@@ -107,9 +111,8 @@ def learn(
 ) -> tuple[str, LearningReport]:
     """Write the workload file and the report, from a log, its bound templates, and the dump's columns.
 
-    `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason.
-
-    Raises InputError if the log has nothing to send, and what `values` raises.
+    `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason. Raises
+    InputError if the log has nothing to send, and what `values` raises.
     """
     log = replace(log, templates=tuple(map(_with_plain_lists, log.templates)))
     learner = Learner(values, _grown(bound, known), keep, known, inserted(log.templates, bound))
@@ -119,11 +122,14 @@ def learn(
         for number, (template, one) in enumerate(zip(log.templates, bound, strict=True))
         if (why := _unsent(template, one) or (refused or {}).get(template.sql, ""))
     }
-    builder = Builder(statements, learner)
-    sequences, rare = _sequences(log, bound, known, reasons)
-    builder.find_new(sequences)
+    sequences, lost = _sequences(log, bound, known, reasons)
+    left_out = (*log.left_out, *lost)
     if not sequences:
-        raise InputError("the log has no statement that a workload can send")
+        most = sorted(left_out, key=lambda left: -left.statements)[:REASONS_MAX]
+        why = "; ".join(f"{left.statements} x {left.reason}" for left in most)
+        raise InputError(f"{', '.join(logs)}: no statement is left that a workload can send: {why}")
+    builder = Builder(statements, learner)
+    builder.find_new(sequences)
     workload, notes = _workload(log, sequences, builder, dump)
     workload = replace(workload, settings=tuple(settings))
     report = LearningReport(
@@ -131,23 +137,17 @@ def learn(
         server=server,
         rows=dict(known.rows),
         statements=_said(statements, bound),
-        left_out=(*_left_out(log, reasons), *rare),
-        transactions=log.transactions,
+        left_out=left_out,
         kinds=len(sequences),
         per_transaction=mean_statements(sequences),
-        connections=log.connections,
-        think_s=log.think_s,
-        ordered=log.ordered,
         kept_values=keep,
-        lost_begins=log.lost_begins,
-        lost_commits=log.lost_commits,
         warnings=tuple(warnings(log)),
+        **{name: getattr(log, name) for name in _OF_LOG},
     )
     return writing.text(workload, _head(report), notes), report
 
 
 def _with_plain_lists(template: Template) -> Template:
-    """The template with lists that always have one value as that value."""
     plain = (
         replace(slot, sizes=()) if {size for size, _ in slot.sizes} == {1} else slot
         for slot in template.slots
@@ -156,35 +156,22 @@ def _with_plain_lists(template: Template) -> Template:
 
 
 def _grown(bound: Sequence[Bound], known: Schema) -> frozenset[str]:
-    """The columns that statements insert, and those that the server numbers in their rows."""
-    inserted = {
-        to.column
-        for template in bound
-        for to in template.slots
-        if to.use == "insert" and to.column is not None
-    }
-    return frozenset(
-        column.full_name
-        for own in inserted
-        for column in (own, *(other for other in known.tables[own.table].values() if other.automatic))
-    )
+    slots = (to for template in bound for to in template.slots)
+    inserted = {to.column for to in slots if to.use == "insert" and to.column is not None}
+    numbered = (each for own in inserted for each in known.tables[own.table].values() if each.automatic)
+    return frozenset(column.full_name for column in (*inserted, *numbered))
 
 
 def _workload(
     log: Log, sequences: Sequence[LogSequence], builder: Builder, dump: str
 ) -> tuple[Workload, list[str]]:
-    """The workload that sends these, and a note for each transaction."""
     whole = sum(sequence.count for sequence in sequences)
     transactions, notes = [], []
     for sequence in sequences:
         transaction = builder.transaction(sequence, max(1, round(WEIGHTS * sequence.count / whole)))
         transactions.append(transaction)
-        sent = [
-            (statement.name, 1 if step.repeat == 1 else int(step.repeat))
-            for step in transaction.steps
-            for statement in step.statements
-        ]
-        notes.append(f"{100 * sequence.count / whole:.3g} % of transactions: {writing.summary(sent)}")
+        sent = writing.summary(transaction)
+        notes.append(f"{100 * sequence.count / whole:.3g} % of transactions: {sent}")
     used = _used(builder.parameters, transactions)
     only_text = any(
         (isinstance(parameter, Learned) and parameter.counts) or name.startswith(TABLE_NUMBER)
@@ -202,15 +189,14 @@ def _workload(
 
 
 def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: Learner) -> list[Statement]:
-    names: Counter[str] = Counter()
-    statements = []
-    order = sorted(range(len(templates)), key=lambda number: -templates[number].count)
-    named: dict[int, str] = {}
-    for number in order:
+    times: Counter[str] = Counter()
+    names: dict[int, str] = {}
+    for number in sorted(range(len(templates)), key=lambda number: -templates[number].count):
         word = re.search(r"[A-Za-z]+", templates[number].sql)
         stem = writing.name(word[0] if word else "statement", *bound[number].tables[:1])
-        names[stem] += 1
-        named[number] = stem if names[stem] == 1 else f"{stem}_{names[stem]}"
+        times[stem] += 1
+        names[number] = stem if times[stem] == 1 else f"{stem}_{times[stem]}"
+    statements = []
     for number, (template, one) in enumerate(zip(templates, bound, strict=True)):
         shapes = tuple(
             learner.shape(slot, binding, template.count)
@@ -218,7 +204,7 @@ def _statements(templates: Sequence[Template], bound: Sequence[Bound], learner: 
         )
         labels = tuple(map(_label, template.slots, one.slots))
         numbers = numbered(template, one.slots, one.tables, learner.schema)
-        statements.append(Statement(named[number], template, shapes, one.slots, one.outputs, labels, numbers))
+        statements.append(Statement(names[number], template, shapes, one.slots, one.outputs, labels, numbers))
     return statements
 
 
@@ -229,14 +215,12 @@ def _label(slot: Slot, binding: Binding) -> str:
 
 
 def _unsent(template: Template, bound: Bound) -> str:
-    """Say why a workload cannot have this statement; empty: it can."""
     if bound.missing:
         return f"needs {bound.missing[0]}, which the dump does not have"
-    word = re.match(r"[\s(]*(\w*)", template.sql)
-    assert word is not None  # matches anything
+    word = re.sub(r"^[\s(]*(\w*).*", r"\1", template.sql, flags=re.DOTALL).upper()
     if _SETS_UP.match(template.sql):
         return ""
-    return next((why for why, words in _UNSENT.items() if word[1].upper() in words.split()), "")
+    return next((why for why, words in _UNSENT.items() if word in words.split()), "")
 
 
 def _sequences(
@@ -256,38 +240,42 @@ def _sequences(
         ]
         if not kept:
             continue
-        moved = {place: index for index, place in enumerate(kept)}
-        links = tuple(
-            replace(link, statement=moved[link.statement], of_statement=moved[link.of_statement])
-            for link in sequence.links
-            if link.statement in moved and link.of_statement in moved
-        )
-        statements = tuple(sequence.statements[place] for place in kept)
-        constants, texts = (
-            tuple((moved[place], slot, what) for place, slot, what in every if place in moved)
-            for every in (sequence.constants, sequence.texts)
-        )
-        rows = tuple(sequence.rows_sent[place] for place in kept) if sequence.rows_sent else ()
-        key = (statements, sequence.explicit, sequence.end)
-        kind = replace(
-            sequence, statements=statements, links=links, constants=constants, texts=texts, rows_sent=rows
-        )
+        kind = _part(sequence, kept)
+        key = (kind.statements, kind.explicit, kind.end)
         if (other := kinds.get(key)) is not None:
-            sums = tuple(map(sum, zip(rows, other.rows_sent, strict=False)))
+            sums = tuple(map(sum, zip(kind.rows_sent, other.rows_sent, strict=False)))
             kind = replace(other, count=other.count + kind.count, rows_sent=sums)
         kinds[key] = kind
     ordered = sorted(kinds.values(), key=lambda sequence: -sequence.count)
-    rest = ordered[SEQUENCES_MAX:]
-    rare = sum(sequence.count * len(sequence.statements) for sequence in rest)
     why = "writes a unique foreign key, whose parents run out"
+    lost = [(why, log.templates[number].count, number) for number, why in reasons.items()]
+    lost += [(why, count, number) for number, count in orphans.items() if number not in reasons]
     left = [
         LeftOut(reason=why, statements=count, example=log.templates[number].sql)
-        for number, count in orphans.items()
-        if number not in reasons
+        for why, count, number in lost
     ]
-    if rest:
+    if rest := ordered[SEQUENCES_MAX:]:
+        rare = sum(sequence.count * len(sequence.statements) for sequence in rest)
         left.append(LeftOut(reason="a rare kind of transaction", statements=rare, example=""))
     return ordered[:SEQUENCES_MAX], left
+
+
+def _part(sequence: LogSequence, kept: Sequence[int]) -> LogSequence:
+    moved = {place: index for index, place in enumerate(kept)}
+    return replace(
+        sequence,
+        statements=tuple(sequence.statements[place] for place in kept),
+        links=tuple(
+            replace(link, statement=moved[link.statement], of_statement=moved[link.of_statement])
+            for link in sequence.links
+            if {link.statement, link.of_statement} <= moved.keys()
+        ),
+        rows_sent=tuple(sequence.rows_sent[place] for place in kept) if sequence.rows_sent else (),
+        **{
+            name: tuple((moved[place], *what) for place, *what in getattr(sequence, name) if place in moved)
+            for name in ("constants", "texts")
+        },
+    )
 
 
 def warnings(log: Log) -> Iterator[str]:
@@ -295,30 +283,16 @@ def warnings(log: Log) -> Iterator[str]:
     if log.kind == "slow" and log.fastest_s > FASTEST_MAX_S:
         fastest = f"the log's fastest statement took {log.fastest_s:.2g} s"
         yield f"{fastest}, so long_query_time has hidden faster ones: set it to 0"
-    if log.sampled > 1 and log.sampled_sessions:
-        yield (
-            f"the server logged one of {log.sampled} sessions (Log_slow_rate_limit): connections and "
-            "transactions per second are as much too few; shares and transactions hold"
-        )
-    elif log.sampled > 1:
-        yield (
-            f"the server logged one of {log.sampled} statements (Log_slow_rate_limit): transactions, links "
-            "between statements and rates are lost; the statements' shares hold"
-        )
+    if log.sampled > 1:
+        what, lost = ("statements", "transactions, links between statements and rates are lost; shares hold")
+        if log.sampled_sessions:
+            what, lost = ("sessions", "rates and connections are too low; shares and transactions hold")
+        yield f"the server logged one of {log.sampled} {what} (Log_slow_rate_limit): {lost}"
     if calls := sum(template.count for template in log.templates if template.sql.upper().startswith("CALL ")):
         yield f"{calls} statements are CALLs; if the log also has what the procedures run, that is sent twice"
 
 
-def _left_out(log: Log, reasons: Mapping[int, str]) -> list[LeftOut]:
-    own = [
-        LeftOut(reason=why, statements=log.templates[number].count, example=log.templates[number].sql)
-        for number, why in reasons.items()
-    ]
-    return [*log.left_out, *own]
-
-
 def _used(parameters: Mapping[str, Parameter], transactions: Sequence[Transaction]) -> dict[str, Parameter]:
-    """The parameters that statements need, or that other parameters are made of."""
     steps = [step for transaction in transactions for step in transaction.steps]
     texts = [statement.sql for step in steps for statement in step.statements]
     needed = {name for step in steps for statement in step.statements for name in statement.into}
@@ -339,40 +313,33 @@ def mean_statements(sequences: Sequence[LogSequence]) -> float:
 
 
 def _said(statements: Sequence[Statement], bound: Sequence[Bound]) -> tuple[LearnedStatement, ...]:
-    """Sum up what the log says of each statement, frequent ones first."""
     whole = max(1, sum(statement.template.count for statement in statements))
-    said = []
-    for statement, one in zip(statements, bound, strict=True):
-        template, count = statement.template, max(1, statement.template.count)
-        examined, sent = template.rows_examined, template.rows_sent
-        said.append(
-            LearnedStatement(
-                name=statement.name,
-                sql=template.sql,
-                count=template.count,
-                share=template.count / whole,
-                seconds=template.seconds,
-                rows_examined=None if examined is None else examined / count,
-                rows_sent=None if sent is None else sent / count,
-                unbound=sum(to.use == "other" for to in one.slots),
-                problem=one.problem,
-            )
+    said = (
+        LearnedStatement(
+            name=statement.name,
+            sql=(template := statement.template).sql,
+            count=template.count,
+            share=template.count / whole,
+            seconds=template.seconds,
+            rows_examined=template.mean(template.rows_examined),
+            rows_sent=template.mean(template.rows_sent),
+            unbound=sum(to.use == "other" for to in one.slots),
+            problem=one.problem,
         )
+        for statement, one in zip(statements, bound, strict=True)
+    )
     return tuple(sorted(said, key=lambda statement: -statement.count))
 
 
 def _head(report: LearningReport) -> list[str]:
-    lines = [
+    none = "No literal of the log is in this file, except for small numbers and formats that belong to "
+    lost = "The log does not have the order of statements: each is a transaction of its own."
+    return [
         f"Learned from {', '.join(report.logs)}.",
         f"{report.connections} connections at most; a client's mean time between two statements of a "
         f"transaction was {report.think_s * 1000:.3g} ms.",
         "A parameter draws its column's values in the dataset by position, from 0 (the first) to 1.",
-        "This file has literals of the log."
-        if report.kept_values
-        else "No literal of the log is in this file, "
-        "except for small numbers and formats that belong to no column.",
+        "This file has literals of the log." if report.kept_values else f"{none}no column.",
+        *(f"Warning: {warning}." for warning in report.warnings),
+        *([] if report.ordered else [lost]),
     ]
-    lines += [f"Warning: {warning}." for warning in report.warnings]
-    if not report.ordered:
-        lines.append("The log does not have the order of statements: each is a transaction of its own.")
-    return lines

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -9,11 +10,11 @@ from pathlib import Path
 from shootout._engine import LogReader
 from shootout.errors import InputError
 from shootout.inputs.opening import opened
-from shootout.learn import digests, exports
+from shootout.learn import exports
+from shootout.learn.exports import PIECE
 from shootout.learn.values import Log
 from shootout.model.value import decoded
 
-_PIECE = 1 << 20  # bytes
 _EXPECTED = "a slow query log, a general log, mysql.slow_log as CSV or TSV, or performance_schema's digests"
 _BANNER = re.compile(
     rb"(?:[^\n]*, Version: [^\n]*started with:\s*\n(?:Tcp port: [^\n]*\n)?(?:Time[^\n]*\n)?\s*)+",
@@ -34,18 +35,15 @@ def require(paths: Sequence[Path]) -> None:
     """Raise InputError if there is no statement in any file. Reads no further than to the first one."""
     for path in paths:
         reader = LogReader()
-        for _ in _fed(reader, path):
+        for _ in itertools.chain(_fed(reader, path), [True]):
             if decoded(reader.finish(), Log).templates:
                 return
-        if decoded(reader.finish(), Log).templates:
-            return
     raise InputError(f"{', '.join(map(str, paths))}: no statement is in it: {_found(paths[0])}")
 
 
 def _found(path: Path) -> str:
-    """Describe the contents of a file without statements."""
     with opened(path) as file:
-        head = file.read(_PIECE)
+        head = file.read(PIECE)
     if not head.strip():
         return "it is empty"
     if _BANNER.fullmatch(head):
@@ -55,13 +53,7 @@ def _found(path: Path) -> str:
 
 
 def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
-    """Read files of one kind, in their order, as one log.
-
-    `families`: the stems of numbered tables that are defined alike, such as `sbtest`: their numbers become
-    slots. Memory does not grow with the log.
-
-    Raises InputError if a file cannot be read, is of no kind or of another one, or no statement is in it.
-    """
+    """Read files of one kind as one log; `families`: stems of numbered tables. Raises InputError."""
     reader = LogReader(list(families))
     kinds = set[bool]()
     for path in paths:
@@ -76,31 +68,11 @@ def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
     return log
 
 
-def _joined(entries: Iterator[bytes]) -> Iterator[bytes]:
-    """The same text in pieces that are worth a call."""
-    piece = bytearray()
-    for entry in entries:
-        piece += entry
-        if len(piece) >= _PIECE:
-            yield bytes(piece)
-            piece.clear()
-    yield bytes(piece)
-
-
 def _fed(reader: LogReader, path: Path) -> Iterator[bool]:
-    """Feed a file piece by piece; after each, whether the file has digests. Raises InputError."""
     with opened(path) as file:
-        head = file.peek(_PIECE)
-        if digests.begin(head):
-            digests.add(reader, file.read(), path)
-            yield True
+        if exports.begin(file.peek(PIECE)):
+            yield from exports.feed(reader, file, path)
             return
-        if exports.is_table(head):
-            pieces = _joined(exports.of_table(file, path))
-        elif exports.is_json(head):
-            pieces = _joined(exports.of_json(file, path))
-        else:
-            pieces = iter(lambda: file.read(_PIECE), b"")
-        for piece in pieces:
+        for piece in iter(lambda: file.read(PIECE), b""):
             reader.feed(piece)
             yield False

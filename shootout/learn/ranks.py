@@ -25,9 +25,7 @@ class Values:
     @property
     def count(self) -> int:
         values = self.column.values
-        if isinstance(values, Numbers):
-            return values.max - values.min + 1
-        return len(values or ())
+        return values.max - values.min + 1 if isinstance(values, Numbers) else len(self._listed)
 
     @property
     def numeric(self) -> bool:
@@ -35,11 +33,12 @@ class Values:
         return self.type in columns.INTEGERS and self.column.next is not None
 
     @cached_property
+    def _listed(self) -> Sequence[int | str]:
+        return () if isinstance(self.column.values, Numbers) else self.column.values or ()
+
+    @cached_property
     def _keys(self) -> dict[Any, int]:
-        values: Sequence[int | str] = (
-            () if isinstance(self.column.values, Numbers) else self.column.values or ()
-        )
-        return {self._key(value): index for index, value in enumerate(values)}
+        return {self._key(value): index for index, value in enumerate(self._listed)}
 
     @cached_property
     def _ordered(self) -> list[Any]:
@@ -47,21 +46,17 @@ class Values:
 
     @cached_property
     def _text(self) -> bytes:
-        values = self.column.values
-        if isinstance(values, Numbers):
-            return b""
         if columns.is_bytes(self.type):
-            return b"\n".join(bytes.fromhex(str(value)) for value in values or ())
-        return "\n".join(map(str, values or ())).casefold().encode()
+            return b"\n".join(bytes.fromhex(str(value)) for value in self._listed)
+        return "\n".join(map(str, self._listed)).casefold().encode()
 
     def contain(self, pattern: bytes) -> bool:
         """Whether some of them may be LIKE this: they have all its parts."""
         if self.present is not None or isinstance(self.column.values, Numbers):
             return True
-        folded = pattern
         if not columns.is_bytes(self.type):
-            folded = pattern.decode(errors="replace").casefold().encode()
-        return all(part in self._text for part in re.split(b"[%_]", folded))
+            pattern = pattern.decode(errors="replace").casefold().encode()
+        return all(part in self._text for part in re.split(b"[%_]", pattern))
 
     def held(self, literals: Sequence[bytes]) -> frozenset[bytes]:
         """Find which of the literals the column has beyond the values here."""
@@ -103,7 +98,6 @@ class Values:
         return isinstance(key, int) and self.column.next is not None and key >= self.column.next
 
     def _key(self, value: bytes | str | int) -> Any:
-        """Make the key that equal values share, whatever their spelling."""
         if isinstance(value, int):
             return value
         if columns.is_bytes(self.type):

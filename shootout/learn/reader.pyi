@@ -10,14 +10,7 @@ class LogReader:
         """`families`: stems of numbered tables, such as sbtest."""
     def feed(self, bytes: bytes) -> None:
         """Read the next piece, of any size. Releases the GIL."""
-    def digested(
-        self,
-        text: bytes,
-        count: int,
-        seconds: float,
-        rows_examined: int,
-        rows_sent: int,
-    ) -> None:
+    def digested(self, text: bytes, count: int, seconds: float, rows_examined: int, rows_sent: int) -> None:
         """Count executions of a kind of statement instead.
 
         `text` is one of them, or their digest; empty: not known.

@@ -56,7 +56,8 @@ class Schema:
     def is_key(self, name: str) -> bool:
         """Whether TABLE.COLUMN is part of a unique key."""
         table, _, column = name.partition(".")
-        return (found := self.tables.get(table, {}).get(column.lower())) is not None and found.key
+        found = self.tables.get(table, {}).get(column.lower())
+        return found is not None and found.key
 
     @cached_property
     def numbered(self) -> frozenset[str]:
@@ -86,18 +87,16 @@ def read_schema(instance: Running, schema: str) -> Schema:
         f"WHERE table_schema = '{schema}' AND non_unique = 0 ORDER BY table_name, index_name, seq_in_index"
     ):
         keys.setdefault((table, key), []).append(str(column))
-    parents: dict[tuple[str, str], str] = {}
+    foreign: dict[tuple[str, str], tuple[str, str]] = {}  # a column's parent, and `beside`
     firsts: dict[tuple[str, str], str] = {}  # columns of foreign keys, by table and constraint
-    beside: dict[tuple[str, str], str] = {}
     for table, key, column, parent, name in instance.query(
         "SELECT table_name, constraint_name, column_name, referenced_table_name, referenced_column_name "
         "FROM information_schema.key_column_usage "
         f"WHERE table_schema = '{schema}' AND referenced_table_schema = '{schema}' "
         "ORDER BY table_name, constraint_name, ordinal_position"
     ):
-        parents[table, column] = f"{parent}.{name}"
         first = firsts.setdefault((table, key), str(column))
-        beside[table, column] = "" if first == column else first
+        foreign[table, column] = f"{parent}.{name}", "" if first == column else first
     tables: dict[str, dict[str, Column]] = {}
     for table, name, type, extra in instance.query(
         "SELECT table_name, column_name, LOWER(data_type), extra FROM information_schema.columns "
@@ -106,23 +105,13 @@ def read_schema(instance: Running, schema: str) -> Schema:
         "ORDER BY table_name, ordinal_position"
     ):
         own = [columns for (of, _), columns in keys.items() if of == table and name in columns]
-        column = Column(
-            table,
-            name,
-            type,
-            unique=any(len(columns) == 1 for columns in own),
-            key=bool(own),
-            automatic="auto_increment" in extra.lower(),
-            parent=parents.get((table, name), ""),
-            beside=beside.get((table, name), ""),
-        )
+        unique, automatic = any(len(columns) == 1 for columns in own), "auto_increment" in extra.lower()
+        column = Column(table, name, type, unique, bool(own), automatic, *foreign.get((table, name), ()))
         tables.setdefault(table, {})[name.lower()] = column
-    rows = {
-        table: int(
-            instance.query(f"SELECT COUNT(*) FROM {quoted(schema)}.{quoted(table)}", SCAN_TIMEOUT_S)[0][0]
-        )
-        for table in tables
-    }
+    rows = {}
+    for table in tables:
+        count = f"SELECT COUNT(*) FROM {quoted(schema)}.{quoted(table)}"
+        rows[table] = int(instance.query(count, SCAN_TIMEOUT_S)[0][0])
     views = instance.query(
         "SELECT table_name FROM information_schema.tables "
         f"WHERE table_schema = '{schema}' AND table_type = 'VIEW'"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_shape
@@ -89,8 +90,6 @@ class Learner:
             numeric=shape.numeric and not counts,
         )
 
-    # --- bound ------------------------------------------------------------------------------------
-
     def _of_column(
         self, slot: Slot, binding: Binding, weighed: Sequence[tuple[bytes, float]]
     ) -> Shape | None:
@@ -106,42 +105,38 @@ class Learner:
             return _kept(slot, stand_ins, 0.0, ())
         if not values.count and not (values.numeric and column.key):
             return None  # nothing to draw from: like the log's own
-        places: list[tuple[int, float]] = []
-        absent: list[tuple[bytes, float]] = []
         literals = [literal for literal, _ in weighed]
         held = values.held(literals)
         newest = values.newest(literals) if binding.use == "equal" or is_child(binding) else {}
-        for literal, weight in weighed:
+
+        def rank(literal: bytes) -> int | None:
             place = self._place(values, binding, literal)
-            if place is not None:
-                place = newest.get(literal, place)
             if place is None and (few or literal in held) and not _renews(binding):
-                place = values.nearest(literal)
-            if place is None:
-                absent.append((literal, weight))
-            else:
-                places.append((place, weight))
-        total = sum(weight for _, weight in weighed)
-        missing = sum(weight for _, weight in absent) / total
+                return values.nearest(literal)
+            return place if place is None else newest.get(literal, place)
+
+        ranked = [(rank(literal), literal, weight) for literal, weight in weighed]
+        places = [(place, weight) for place, _, weight in ranked if place is not None]
+        absent = [(literal, weight) for place, literal, weight in ranked if place is None]
+        missing = sum(weight for _, weight in absent) / sum(weight for _, weight in weighed)
         form = _form(slot, values)
         fresh = bool(absent) and (_renews(binding) or (binding.use == "insert" and column.key))
         own = 0.0 if few else self._own(slot, binding, weighed, values, held)
-        if not places and not values.numeric and form != "number" and not (fresh or own):
-            return Shape(Learned(form=form, absent=1.0, lengths=_lengths(absent, form)))  # made up
-        if fresh and not places and not values.numeric:
-            return Shape(
-                Learned(column=name, form=form, absent=1.0, fresh=True, lengths=_lengths(absent, form))
-            )
+        lengths = () if values.numeric else _lengths(absent, form)
+        if not places and not values.numeric and (fresh or (form != "number" and not own)):  # made up
+            column_name = name if fresh else None
+            return Shape(Learned(column=column_name, form=form, absent=1.0, fresh=fresh, lengths=lengths))
         hot, positions = self._known_spread(name, places, values.count, len(slot.sample))
+        gone = 1.0 if not places else rounded(missing)
         return Shape(
             Learned(
                 column=name,
                 form=form,
                 positions=positions,
                 hot=hot,
-                absent=1.0 if not places else rounded(missing),
+                absent=gone,
                 fresh=fresh,
-                lengths=_lengths(absent, form) if not values.numeric else (),
+                lengths=lengths,
             ),
             numeric=values.numeric,
             own=own,
@@ -156,23 +151,18 @@ class Learner:
         held: frozenset[bytes],
     ) -> float:
         """The share of a slot's values that were inserted while the log was written."""
-        column = binding.column
-        assert column is not None
-        known = self.inserted.get(self.schema.key_of(column))
+        assert binding.column is not None
+        key = self.schema.key_of(binding.column)
         if slot.sizes or not (binding.use == "equal" or is_child(binding)):
             return 0.0
         total = sum(weight for _, weight in weighed)
         if values.numeric:
-            grown = self.schema.key_of(column) in self.grown
+            grown = key in self.grown
             return sum(weight for literal, weight in weighed if grown and values.is_beyond(literal)) / total
-        if known is None:
+        lacking = [each for each in weighed if values.rank(each[0]) is None and each[0] not in held]
+        if (known := self.inserted.get(key)) is None or not lacking:
             return 0.0
-        lacking = [
-            (literal, w) for literal, w in weighed if values.rank(literal) is None and literal not in held
-        ]
-        if not lacking:
-            return 0.0
-        told = [(known.has(literal), weight) for literal, weight in lacking if known.tells(literal)]
+        told = [(has, weight) for literal, weight in lacking if (has := known.has(literal)) is not None]
         if len(told) >= TOLD_MIN or known.most is None:
             part = sum(weight for has, weight in told if has) / sum(weight for _, weight in told)
         else:
@@ -192,7 +182,6 @@ class Learner:
     def _known_spread(
         self, column: str, places: Sequence[tuple[int, float]], count: int, size: int
     ) -> Spread:
-        """A spread that was learned of this column before, if it fits; else a new one."""
         known = self._spreads.setdefault(column, [])
         fitting = next((one for one in known if fits(one, places, count, size)), None)
         if fitting is None:
@@ -210,20 +199,12 @@ class Learner:
             return None  # a row that is there already is not inserted again
         if place is not None or not values.count:
             return place
-        writes = binding.use in ("insert", "set")
-        if (
-            values.numeric
-            and binding.use == "equal"
-            and not (values.is_beyond(literal) and column.full_name in self.grown)
-        ):
-            return None
-        if values.numeric and binding.use == "insert" and column.key:
-            return None
-        if not values.numeric and not _orders(values) and (writes or binding.use == "equal"):
-            return None
-        return values.nearest(literal)
-
-    # --- unbound ----------------------------------------------------------------------------------
+        if values.numeric:
+            newer = values.is_beyond(literal) and column.full_name in self.grown
+            lacks = (binding.use == "equal" and not newer) or (binding.use == "insert" and column.key)
+        else:
+            lacks = not _orders(values) and binding.use in ("insert", "set", "equal")
+        return None if lacks else values.nearest(literal)
 
     def _unbound(self, slot: Slot, binding: Binding, weighed: Sequence[tuple[bytes, float]]) -> Shape:
         literals = [literal for literal, _ in weighed]
@@ -240,14 +221,12 @@ class Learner:
 
 
 def _numbers(slot: Slot) -> Shape:
-    """Numbers of the log's magnitude."""
-    numbers = [
-        (number, weight) for literal, weight in _weighed(slot) if (number := _integer(literal)) is not None
-    ]
+    every = ((_integer(literal), weight) for literal, weight in _weighed(slot))
+    numbers = [(number, weight) for number, weight in every if number is not None]
     if not numbers:
         return Shape(Learned(min=0, max=9))
-    low = min(0, -_magnitude(-min(number for number, _ in numbers)))
-    high = max(0, _magnitude(max(number for number, _ in numbers)))
+    low = min(0, -_magnitude(-min(numbers)[0]))
+    high = max(0, _magnitude(max(numbers)[0]))
     places = [(number - low, weight) for number, weight in numbers]
     _, positions = spread(places, high - low + 1, len(slot.sample))
     rounded = tuple(round(place, 2) for place in positions)
@@ -274,7 +253,6 @@ def _renews(binding: Binding) -> bool:
 
 
 def _orders(values: Values) -> bool:
-    """Whether a value beside those of the column is as good as one of them: dates, amounts."""
     return values.type in ("decimal", "float", "double", "date", "datetime", "timestamp", "time")
 
 
@@ -286,37 +264,24 @@ def _form(slot: Slot, values: Values) -> Form:
 
 def _is_structural(slot: Slot, binding: Binding, literals: Sequence[bytes]) -> bool:
     """Whether a slot's values are part of the statement, and say nothing about anybody."""
-    if slot.distinct > STRUCTURAL_VALUES or len(literals) > STRUCTURAL_VALUES:
+    if binding.column is not None or max(slot.distinct, len(literals)) > STRUCTURAL_VALUES:
         return False
     if slot.kind == "number":
-        largest = LIMIT_MAX if binding.use == "limit" else STRUCTURAL_MAX
-        kept = _UNLIMITED if binding.use == "limit" else ()
-        numbers = [_integer(literal) for literal in literals]
-        return binding.column is None and all(
-            number is not None and (abs(number) < largest or number in kept) for number in numbers
-        )
-    return (
-        slot.kind == "text"
-        and binding.column is None
-        and all(_FORMAT.fullmatch(_decoded(literal)) for literal in literals)
-    )
+        largest, kept = (LIMIT_MAX, _UNLIMITED) if binding.use == "limit" else (STRUCTURAL_MAX, ())
+        numbers = map(_integer, literals)
+        return all(number is not None and (abs(number) < largest or number in kept) for number in numbers)
+    return slot.kind == "text" and all(_FORMAT.fullmatch(_decoded(literal)) for literal in literals)
 
 
 def _weighed(slot: Slot) -> list[tuple[bytes, float]]:
     """The values with their shares of the executions: the frequent ones, then the sample's others."""
     exact = dict(slot.top) if slot.distinct <= len(slot.top) else {}
-    if exact:
-        return [(literal, float(count)) for literal, count in exact.items()]
-    counted: dict[bytes, float] = {}
-    for literal in slot.sample:
-        counted[literal] = counted.get(literal, 0.0) + 1
-    return list(counted.items())
+    return [(literal, float(count)) for literal, count in (exact or Counter(slot.sample)).items()]
 
 
 def _kept(
     slot: Slot, weighed: Sequence[tuple[bytes, float]], nulls: float, counts: tuple[float, ...]
 ) -> Shape:
-    """The values themselves."""
     form: Form = "number" if slot.kind == "number" else "bytes" if slot.kind == "bytes" else "text"
     ordered = sorted(weighed)
     texts = tuple(literal.hex().upper() if form == "bytes" else _decoded(literal) for literal, _ in ordered)
@@ -352,7 +317,6 @@ def _pattern(column: str, weighed: Sequence[tuple[bytes, float]], values: Values
 
 
 def _dates(weighed: Sequence[tuple[bytes, float]]) -> Shape:
-    """The first days of the months of the years that occur."""
     dates = [date for literal, _ in weighed if (date := _DATE.fullmatch(_decoded(literal)))]
     years = [int(date[1]) for date in dates]
     time = " 00:00:00" if dates[0][2] else ""
@@ -380,7 +344,6 @@ def _decoded(literal: bytes) -> str:
 
 
 def _integer(literal: bytes) -> int | None:
-    """The number without its fraction, or the engine's nearest."""
     try:
         return int(min(max(Decimal(_decoded(literal)), Decimal(-NUMBER_MAX)), Decimal(NUMBER_MAX)))
     except (InvalidOperation, ValueError, OverflowError):
@@ -388,5 +351,4 @@ def _integer(literal: bytes) -> int | None:
 
 
 def _magnitude(number: int) -> int:
-    """The next of 1, 10, 100, …, NUMBER_MAX; 0 for what is not positive."""
     return 0 if number <= 0 else min(10 ** math.ceil(math.log10(number)), NUMBER_MAX)

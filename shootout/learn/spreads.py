@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import accumulate
+from itertools import accumulate, chain
 
 Spread = tuple[tuple[tuple[float, float], ...], tuple[float, ...]]  # frequent positions, and a curve
 
@@ -15,28 +15,19 @@ _KS = 1.36  # Kolmogorov and Smirnov's bound at 95 % for the distance of a sampl
 
 
 def curve(sizes: Sequence[tuple[float, float]]) -> tuple[float, ...]:
-    """Quantiles of weighted sizes, at as many equal steps as tell them apart; empty if there are none."""
+    """Give the deciles of weighted sizes; one if all are equal, none if there are no sizes."""
     if not sizes:
         return ()
     ordered = sorted(sizes)
     if ordered[0][0] == ordered[-1][0]:
         return (ordered[0][0],)
-    return tuple(_quantiles(ordered, 10))
-
-
-def _quantiles(ordered: Sequence[tuple[float, float]], steps: int) -> list[float]:
     totals = list(accumulate(weight for _, weight in ordered))
-    whole = totals[-1]
-    at = (min(bisect_left(totals, whole * step / steps), len(ordered) - 1) for step in range(steps + 1))
-    return [ordered[index][0] for index in at]
+    at = (min(bisect_left(totals, totals[-1] * step / 10), len(ordered) - 1) for step in range(11))
+    return tuple(ordered[index][0] for index in at)
 
 
 def spread(places: Sequence[tuple[int, float]], count: int, size: int) -> Spread:
-    """Frequent places, and the curve of the others, for weighed indexes below `count`.
-
-    The curve has the fewest steps that stay as near to the sample as a sample of `size` is to what it is
-    drawn from.
-    """
+    """Frequent places, and for others the curve of the fewest steps that the sample cannot tell from it."""
     if not places or count < 1:
         return (), (0.0, 1.0)
     weights = _summed(places)
@@ -82,18 +73,11 @@ def _summed(places: Iterable[tuple[int, float]]) -> dict[int, float]:
 def _fitted(
     weights: dict[int, float], count: int, near: float, numbers: Sequence[int]
 ) -> tuple[float, ...] | None:
-    """The first curve with one of these numbers of steps that is near enough; None if there is none."""
-    if _distance((0.0, 1.0), weights, count) <= near:
-        return (0.0, 1.0)
-    for steps in numbers:
-        points = _steps(weights, count, steps)
-        if _distance(points, weights, count) <= near:
-            return points
-    return None
+    curves = chain([(0.0, 1.0)], (_steps(weights, count, steps) for steps in numbers))
+    return next((points for points in curves if _distance(points, weights, count) <= near), None)
 
 
 def _steps(weights: dict[int, float], count: int, steps: int) -> tuple[float, ...]:
-    """Quantiles of positions, each index spread over its own piece of the line."""
     ordered = sorted(weights)
     totals = list(accumulate(weights[place] for place in ordered))
     whole, points = totals[-1], []
@@ -107,10 +91,7 @@ def _steps(weights: dict[int, float], count: int, steps: int) -> tuple[float, ..
 
 
 def _distance(
-    points: tuple[float, ...],
-    weights: dict[int, float],
-    count: int,
-    hot: tuple[tuple[float, float], ...] = (),
+    points: tuple[float, ...], weights: dict[int, float], count: int, hot: Sequence[tuple[float, float]] = ()
 ) -> float:
     """The greatest distance between a spread's shares and the weights', over all indexes."""
     rest = 1 - sum(share for _, share in hot)
@@ -124,17 +105,12 @@ def _distance(
     worst, before = 0.0, 0.0
     for place, total in zip(ordered, totals, strict=True):
         share = total / totals[-1]
-        worst = max(
-            worst,
-            abs(below((place + 1) / count) - share),
-            abs(below(place / count) - before),
-        )
+        worst = max(worst, abs(below((place + 1) / count) - share), abs(below(place / count) - before))
         before = share
     return worst
 
 
 def _share_below(points: tuple[float, ...], position: float) -> float:
-    """The share of draws at positions up to this one."""
     if position >= points[-1]:
         return 1.0
     at = bisect_left(points, position)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from msgspec.structs import replace
 
 from shootout._engine import value_hash
-from shootout.learn import rows, writing
+from shootout.learn import writing
 from shootout.learn.binding import pieces
-from shootout.learn.blocks import SAME_MIN, Place, blocks
 from shootout.learn.keys import REPEATS_MIN, is_child, removes_rows
-from shootout.learn.places import Places
+from shootout.learn.places import LINKED_MIN, SAME_MIN, Place, Places, Statement, blocks, strongest
 from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.learn.spreads import rounded
-from shootout.learn.statements import LINKED_MIN, Statement, strongest
 from shootout.learn.values import LogSequence
 from shootout.model.workload import (
+    Group,
     Learned,
     Parameter,
     Repetition,
@@ -36,6 +36,11 @@ FIXED_MIN = 0.05  # a smaller share of values that other kinds of transactions a
 OWN_MIN = 0.01  # a smaller share of own keys is chance
 SURE = 1000  # values of a sample that leaves no doubt
 
+_ROWS = re.compile(r"\b(?:VALUES?\s*|IN\s*\()(?=\()", re.IGNORECASE)  # before rows
+_LIST = re.compile(r"\bIN\s*\(\{\w+\}\)", re.IGNORECASE)
+
+Sizes = Sequence[tuple[int, int]]  # of lists: length, how often
+
 
 @dataclass
 class Builder:
@@ -44,7 +49,7 @@ class Builder:
     statements: Sequence[Statement]  # by index of the template
     learner: Learner
     parameters: dict[str, Parameter] = field(default_factory=dict)
-    new: dict[tuple[int, int], int] = field(default_factory=dict)  # executions by slot that repeat a new key
+    new: Counter[tuple[int, int]] = field(default_factory=Counter)  # executions by slot that repeat a new key
     repeats: dict[str, str] = field(default_factory=dict)  # columns whose new keys are those of another one
     # By slot: what some kinds of transactions always have there, and how often; the shapes that others have.
     fixed: dict[tuple[int, int], Counter[bytes]] = field(default_factory=dict)
@@ -67,25 +72,26 @@ class Builder:
 
     def find_new(self, sequences: Sequence[LogSequence]) -> None:
         """Count how often slots repeat a key that their own transaction inserts."""
-        inserts: Counter[str] = Counter()  # executions, by column
-        repeated: Counter[tuple[str, str]] = Counter()  # by column and the one whose new key it has
+        repeated: Counter[tuple[str, str]] = Counter()  # inserts, by column and the one whose new key it has
         for sequence in sequences:
             writer = self._writer(sequence)
             for (number, slot), new in writer.inserted():
                 place = sequence.statements[number], slot
                 to = self.statements[place[0]].bindings[slot]
                 if new is not None:
-                    self.new[place] = self.new.get(place, 0) + sequence.count
+                    self.new[place] += sequence.count
                 if (literal := writer.constant((number, slot))) is not None:
                     self.fixed.setdefault(place, Counter())[literal] += sequence.count
                 if to.use == "insert" and to.column is not None:
-                    inserts[self.key_of(to.column)] += sequence.count
-                    if new is not None:
-                        repeated[self.key_of(to.column), self.key_of(new)] += sequence.count
+                    of = "" if new is None else self.key_of(new)
+                    repeated[self.key_of(to.column), of] += sequence.count
+        inserts: Counter[str] = Counter()
+        for (key, _), count in repeated.items():
+            inserts[key] += count
         self.repeats |= {
             key: of
             for (key, of), count in repeated.items()
-            if key != of and count >= REPEATS_MIN * inserts[key]
+            if of not in ("", key) and count >= REPEATS_MIN * inserts[key]
         }
 
     def transaction(self, sequence: LogSequence, weight: int) -> Transaction:
@@ -125,74 +131,93 @@ class Builder:
         for name, known in self.parameters.items():
             if name not in taken and known == parameter and re.fullmatch(rf"{re.escape(label)}(_\d+)?", name):
                 return name
-        number, name = 1, label
-        while name in self.parameters:
-            number += 1
-            name = f"{label}_{number}"
+        names = (label if number == 1 else f"{label}_{number}" for number in itertools.count(1))
+        name = next(name for name in names if name not in self.parameters)
         self.parameters[name] = parameter
         return name
+
+    def grouped(self, sql: str, sizes: Mapping[str, Sizes]) -> str:
+        """Write many rows in VALUES or IN as groups that repeat; `sizes` are those of lists, by parameter."""
+        for rows in reversed([*_ROWS.finditer(sql)]):
+            row = whole = _balanced(sql[rows.end() :])
+            inner = re.findall(r"(?<!\{)\{(\w+)\}(?!\})", row)
+            if not inner or _LIST.search(row) or not all(map(sizes.get, inner)):
+                continue
+            for name in inner:
+                parameter = self.parameters[name]
+                assert isinstance(parameter, Learned)
+                own = self.name(name, replace(parameter, counts=()), set(re.findall(r"\w+", row)))
+                row = row.replace(f"{{{name}}}", f"{{{own}}}")
+            lengths = sizes[inner[0]]
+            mean = sum(size * count for size, count in lengths) / sum(count for _, count in lengths)
+            group = self.name("rows", Group(sql=row, count=max(1, round(mean))), set())
+            sql = f"{sql[: rows.end()]}{{{group}}}{sql[rows.end() + len(whole) :]}"
+        return sql
+
+
+def _balanced(text: str) -> str:
+    """The text up to the parenthesis that closes its first."""
+    depths = itertools.accumulate({"(": 1, ")": -1}.get(character, 0) for character in text)
+    return text[: next((index + 1 for index, depth in enumerate(depths) if depth == 0), len(text))]
 
 
 @dataclass(kw_only=True)
 class _Writer(Places):
-    """Writes one transaction."""
-
     builder: Builder
     _taken: dict[int, set[str]] = field(default_factory=dict)  # names by step; -1: in the whole transaction
     _chosen: dict[Place, str] = field(default_factory=dict)
     _into: dict[int, list[str]] = field(default_factory=dict)  # results by statement
 
     def transaction(self, weight: int) -> Transaction:
-        texts = {number: self._statement(number) for statements, _ in self.steps for number in statements}
+        texts = {number: self._text(number) for statements, _ in self.steps for number in statements}
         for number in texts:
             if (key := self._of(number).numbers) in self.builder.wanted and number not in self._into:
                 self._result(number, 0, writing.name(key.rpartition(".")[2]), Learned())
-        steps = tuple(
-            Step(
-                statements=tuple(
-                    replace(texts[number], into=tuple(self._into.get(number, ()))) for number in statements
-                ),
-                repeat=repeat,
+        made = {
+            number: WorkloadStatement(
+                name=self._of(number).name, sql=sql, into=tuple(self._into.get(number, ()))
             )
-            for statements, repeat in self.steps
-        )
+            for number, sql in texts.items()
+        }
         return Transaction(
-            steps=steps,
+            steps=tuple(
+                Step(statements=tuple(map(made.__getitem__, statements)), repeat=repeat)
+                for statements, repeat in self.steps
+            ),
             weight=weight,
             skip_trx=0 if self.sequence.explicit else 1,
             end=self.sequence.end,
         )
 
-    def _statement(self, number: int) -> WorkloadStatement:
-        statement = self._of(number)
+    def _text(self, number: int) -> str:
+        template = self._of(number).template
         texts: list[str] = []
-        sizes: dict[str, rows.Sizes] = {}
-        slot = 0
-        for piece in pieces(statement.template.sql, statement.template.slots):
-            if piece not in ("?", "?+"):
-                texts.append(piece.replace("{", "{{").replace("}", "}}"))
-                continue
-            shape = self._shape((number, slot))
-            if shape.parameter is None:
-                texts.append(shape.text.replace("{", "{{").replace("}", "}}"))
-            else:
-                name = self._name((number, slot))
-                texts.append(f"{{{name}}}")
-                sizes[name] = statement.template.slots[slot].sizes
-            slot += 1
-        return WorkloadStatement(name=statement.name, sql=rows.grouped("".join(texts), sizes, self.builder))
+        sizes: dict[str, Sizes] = {}
+        for at, piece in enumerate(pieces(template.sql, template.slots)):
+            place, text = (number, at // 2), piece
+            if at % 2:
+                shape = self._shape(place)
+                if shape.parameter is not None:
+                    name = self._name(place)
+                    texts.append(f"{{{name}}}")
+                    sizes[name] = self._slot(place).sizes
+                    continue
+                text = shape.text
+            texts.append(text.replace("{", "{{").replace("}", "}}"))
+        return self.builder.grouped("".join(texts), sizes)
 
     def _name(self, place: Place) -> str:
-        """The name of the parameter for a slot."""
         root = self._root(place)
         if root in self._chosen:
             return self._chosen[root]
         telling = self._telling(root)
         shape = self._shape(telling)
-        parameter = shape.parameter or self._of(telling[0]).shapes[telling[1]].parameter
+        parameter = shape.parameter or self._own_shape(telling).parameter
         assert isinstance(parameter, Learned)
         if root in self._new:
-            return self._named(root, self._fresh(*self._new[root]))
+            fresh = self._own_shape(self._new[root]).parameter
+            assert fresh is not None
+            return self._named(root, replace(fresh, absent=1.0, positions=(0.0, 1.0), hot=()))
         if (first := self._counter(root)) is not None:
             return self._repetition(first)
         if (origin := self._origin(root)) is not None:
@@ -207,20 +232,14 @@ class _Writer(Places):
             if isinstance(known, Learned) and known.column and not known.fresh:
                 return self._named(root, replace(plain, lengths=parameter.lengths, of=of, beside=True))
         link = self.links.get(root)
-        if link is not None:
-            source = self._of(link.of_statement).shapes[link.of_slot]
-            from_result = self._origin(self._root((link.of_statement, link.of_slot))) is not None
-            if shape.numeric and source.numeric and not from_result:
-                of = self._name((link.of_statement, link.of_slot))
-                parameter = replace(
-                    parameter,
-                    of=of,
-                    share=1.0 if link.share >= SAME_MIN else round(link.share, 3),
-                    difference=link.difference,
-                )
-                if parameter.share == 1.0:  # nothing is drawn
-                    plain = Learned(column=parameter.column, min=parameter.min, max=parameter.max)
-                    parameter = replace(plain, form=parameter.form, of=of, difference=link.difference)
+        derivable = link is not None and shape.numeric and self._own_shape(link.source).numeric
+        if link is not None and derivable and self._origin(self._root(link.source)) is None:
+            if link.share >= SAME_MIN:  # nothing is drawn
+                kept = {each: getattr(parameter, each) for each in ("column", "min", "max", "form")}
+                parameter = Learned(**kept)
+            else:
+                parameter = replace(parameter, share=round(link.share, 3))
+            parameter = replace(parameter, of=self._name(link.source), difference=link.difference)
         return self._named(root, parameter)
 
     def _beside(self, root: Place) -> Place | None:
@@ -238,7 +257,6 @@ class _Writer(Places):
         return None
 
     def _named(self, root: Place, parameter: Learned) -> str:
-        """The name of a place's parameter, from now on."""
         whole = self._is_shared(root)
         if whole:
             parameter = replace(parameter, per="transaction")
@@ -250,23 +268,15 @@ class _Writer(Places):
         self._chosen[root] = name
         return name
 
-    def _fresh(self, number: int, slot: int) -> Learned:
-        """The parameter for a new key that a statement inserts."""
-        parameter = self._of(number).shapes[slot].parameter
-        assert parameter is not None
-        return replace(parameter, absent=1.0, positions=(0.0, 1.0), hot=())
-
     def _owned(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter with its share of keys that earlier transactions inserted."""
-        statement, slot = self._of(root[0]), root[1]
-        to, raw = statement.bindings[slot], statement.shapes[slot].own
+        to, raw = self._to(root), self._own_shape(root).own
         if to.column is None or parameter.column is None or raw < OWN_MIN:
             return parameter
-        place = self.sequence.statements[root[0]], slot
-        new = self.builder.new.get(place, 0) / max(1, statement.template.count)
+        executions = self.builder.new[self.sequence.statements[root[0]], root[1]]
+        new = executions / max(1, self._of(root[0]).template.count)
         left = max(1.0 - new, OWN_MIN)
         own = rounded(min(1.0, max(0.0, raw - new) / left))
-        made_up = 0.0 if statement.shapes[slot].numeric or is_child(to) else raw
+        made_up = 0.0 if self._own_shape(root).numeric or is_child(to) else raw
         absent = min(1.0, max(0.0, parameter.absent - made_up) / left)
         absent = min(1.0, absent / (1.0 - own)) if own < 1.0 - OWN_MIN else 0.0
         parameter = replace(parameter, absent=rounded(absent) if absent >= OWN_MIN else 0.0)
@@ -277,7 +287,6 @@ class _Writer(Places):
         return replace(parameter, own=own, taken=taken, keys=None if key == parameter.column else key)
 
     def _found(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter that finds rows as often as the log's, where it is looked up as a whole key."""
         finds = [self._finds(number) for number, slot in self._alike[root] if self._is_look_up(number, slot)]
         plain = (1 - parameter.own) * (1 - parameter.absent)
         hits = parameter.own + plain
@@ -291,38 +300,31 @@ class _Writer(Places):
         return replace(parameter, own=own, absent=max(0.0, absent))
 
     def _finds(self, number: int) -> float | None:
-        """The rows that a statement finds in a transaction of this kind, mean; None: not known."""
         template = self._of(number).template
-        if template.rows_sent is None:
-            return None
-        if self.sequence.rows_sent:
+        if self.sequence.rows_sent and template.rows_sent is not None:
             return self.sequence.rows_sent[number] / self.sequence.count
-        return template.rows_sent / max(1, template.count)
+        return template.mean(template.rows_sent)
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""
         patterns = [parameter]
         for place, link in self.links.items():
-            known = self._of(place[0]).shapes[place[1]].parameter
+            known = self._own_shape(place).parameter
             if known is None or link.difference or self._source(place) != root:
                 continue
-            if is_child(self._of(place[0]).bindings[place[1]]):
+            if is_child(self._to(place)):
                 return known
             if parameter.like and known.like and self._root(place) == root:
                 patterns.append(known)
         return min(patterns, key=lambda pattern: pattern.absent)
 
     def _shape(self, place: Place) -> Shape:
-        """The shape of a slot; a constant slot gets its constant."""
-        statement, slot = self._of(place[0]), place[1]
-        template = statement.template
-        known, literal = template.slots[slot], self.constant(place)
+        known, literal = self._slot(place), self.constant(place)
         if known.distinct <= 1 or place in self.links or self._counter(place) is not None:
-            return statement.shapes[slot]
+            return self._own_shape(place)
         if literal is None:
-            return self.builder.varied(self.sequence.statements[place[0]], slot)
+            return self.builder.varied(self.sequence.statements[place[0]], place[1])
         only = replace(known, distinct=1, top=((literal, 1),), sample=(literal,) * SURE, nulls=0, sizes=())
-        return self.builder.learner.shape(only, statement.bindings[slot], 1)
+        return self.builder.learner.shape(only, self._to(place), 1)
 
     def constant(self, place: Place) -> bytes | None:
         """Find the literal that a slot has in all transactions of this kind, as far as it is known."""
@@ -332,76 +334,50 @@ class _Writer(Places):
             return None  # another one in each repetition
         if number is not None:
             return str(number).encode()
-        slot = self._of(place[0]).template.slots[place[1]]
+        slot = self._slot(place)
         every = dict.fromkeys((*(literal for literal, _ in slot.top), *slot.sample)) if text else ()
         return next((literal for literal in every if value_hash(literal) == text), None)
 
     def _counter(self, place: Place) -> int | None:
-        """The number in the first repetition, if a slot counts repetitions."""
-        block = next(
-            (block for block in self.blocks if block.first <= place[0] < block.first + block.length), None
-        )
-        if block is None or block.repeat == 1 or self._of(place[0]).template.slots[place[1]].kind != "number":
+        again = self._again(place)
+        first = self.constants.get(place)
+        if again[0] != place or len(again) == 1 or self._slot(place).kind != "number" or first is None:
             return None
-        numbers = [self.constants.get((place[0] + n * block.length, place[1])) for n in range(block.repeat)]
-        first = numbers[0]
-        if (
-            first is None
-            or abs(first) >= STRUCTURAL_MAX
-            or numbers != list(range(first, first + block.repeat))
-        ):
-            return None
-        return first
+        counts = [self.constants.get(each) for each in again] == [*range(first, first + len(again))]
+        return first if counts and abs(first) < STRUCTURAL_MAX else None
 
     def _origin(self, place: Place) -> tuple[int, int] | None:
-        """The statement and its column that a value comes from, as far as the log can show.
-
-        An earlier SELECT of one row has read the column that the value is compared with.
-        """
-        binding, column = self._of(place[0]).bindings[place[1]], self._of(place[0]).bindings[place[1]].column
+        """The statement that has read or numbered a value, and its column, as far as the log can show."""
         if (number := self._inserted(place)) is not None:
             return number, 0
-        known = place in self.links or place in self.constants
-        known = known or bool(
-            self._of(place[0]).template.slots[place[1]].sizes
-        )  # a list is not what was read
-        schema = self.schema
-        key = "" if column is None else schema.key_of(column)
-        if binding.use != "equal" or known or not schema.is_key(key):
+        known = place in self.links or place in self.constants or self._slot(place).sizes  # no list was read
+        schema, key = self.schema, self._key(place)
+        if self._to(place).use != "equal" or known or not schema.is_key(key):
             return None
         for number in self._sent_before(place[0]):
-            outputs = self._of(number).outputs
-            varied = any(
-                slot.distinct > 1
-                for slot, to in zip(self._of(number).template.slots, self._of(number).bindings, strict=True)
-                if to.use == "limit"
-            )
-            keys = ["" if output is None else schema.key_of(output) for output in outputs]
+            statement = self._of(number)
+            limits = (slot for slot, to in enumerate(statement.bindings) if to.use == "limit")
+            varied = any(statement.template.slots[slot].distinct > 1 for slot in limits)
+            keys = ["" if output is None else schema.key_of(output) for output in statement.outputs]
             if key in keys and self._finds(number) == 1 and not varied:
                 return number, keys.index(key)
         return None
 
     def _inserted(self, place: Place) -> int | None:
-        """The earlier statement whose new row's number a value is, as far as the log can show."""
-        statement, slot = self._of(place[0]), place[1]
-        to, schema = statement.bindings[slot], self.schema
-        if to.column is None or to.use not in ("equal", "insert", "set") or place in self.links:
+        to, key = self._to(place), self._key(place)
+        if not key or to.use not in ("equal", "insert", "set") or place in self.links:
             return None
-        if statement.shapes[slot].own < LINKED_MIN or statement.template.slots[slot].sizes:
+        if self._own_shape(place).own < LINKED_MIN or self._slot(place).sizes:
             return None
-        key = schema.key_of(to.column)
-        numbers = (number for number in self._sent_before(place[0]) if self._of(number).numbers == key)
-        return next(numbers, None)
+        return next((each for each in self._sent_before(place[0]) if self._of(each).numbers == key), None)
 
     def _sent_before(self, number: int) -> Iterator[int]:
-        """The earlier statements that a value can come from, the last first."""
         own = self._step_of(number)
         for step, (statements, repeat) in reversed([*enumerate(self.steps)]):
             if repeat == 1 or step == own:
                 yield from (other for other in reversed(statements) if other < number)
 
     def _result(self, statement: int, column: int, label: str, parameter: Learned) -> str:
-        """The name of a parameter that takes a column of a statement's row."""
         into = self._into.setdefault(statement, [])
         while len(into) <= column:
             into.append(writing.UNUSED)
@@ -415,7 +391,6 @@ class _Writer(Places):
         return into[column]
 
     def _repetition(self, first: int) -> str:
-        """The name of a parameter that counts repetitions from `first`."""
         counter = self.builder.name("repetition", Repetition(), set())
         if first == 1:
             return counter
@@ -430,7 +405,7 @@ class _Writer(Places):
         for place, link in self.links.items():
             if not any(place[0] in statements for statements, _ in self.steps):
                 continue  # a repetition that its first stands for
-            target = self._root((link.of_statement, link.of_slot))
+            target = self._root(link.source)
             if target == root and place != root:
                 if self._step_of(place[0]) != home:
                     return True

@@ -36,6 +36,10 @@ class Template(Value):
     rows_sent: Count | None
     slots: tuple[Slot, ...]  # in the order of the `?` in `sql`
 
+    def mean(self, total: int | None) -> float | None:
+        """Compute the mean of an execution; None: not known."""
+        return None if total is None else total / max(1, self.count)
+
 
 class Link(Value):
     """A slot that repeats a value of the same transaction, as often as `share` says."""
@@ -47,6 +51,16 @@ class Link(Value):
     difference: int  # a number's distance; 0: the same value
     share: Quantity  # of the transactions in which both are there
 
+    @property
+    def place(self) -> tuple[int, int]:
+        """The statement and slot that repeat."""
+        return self.statement, self.slot
+
+    @property
+    def source(self) -> tuple[int, int]:
+        """The statement and slot that are repeated."""
+        return self.of_statement, self.of_slot
+
 
 class LogSequence(Value):
     """A kind of transaction: the same templates in the same order."""
@@ -56,9 +70,7 @@ class LogSequence(Value):
     explicit: bool  # between BEGIN and `end`; otherwise a statement that commits by itself
     end: Literal["commit", "rollback"] = "commit"
     links: tuple[Link, ...] = ()
-    constants: tuple[
-        tuple[Count, Count, int], ...
-    ] = ()  # statement, slot, and its number in every transaction
+    constants: tuple[tuple[Count, Count, int], ...] = ()  # statement, slot, its number in every transaction
     texts: tuple[tuple[Count, Count, int], ...] = ()  # the same of a text: its hash
     rows_sent: tuple[Count, ...] = ()  # of each statement, by all transactions; empty: not known
 

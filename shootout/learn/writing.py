@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 
@@ -25,11 +26,9 @@ def text(workload: Workload, head: Sequence[str], notes: Sequence[str]) -> str:
     """Write the file: `head` are comments at its top, `notes` those of the transactions."""
     assert isinstance(workload.dataset, Dump)
     lines = [*(f"# {line}".rstrip() for line in head), ""]
-    lines += [f"title = {_string(workload.title)}", f"description = {_string(workload.description)}"]
-    if workload.protocol is not None:
-        lines.append(f"protocol = {_string(workload.protocol)}")
-    if workload.settings:
-        lines.append(f"settings = {_value(workload.settings)}")
+    for key in ("title", "description", "protocol", "settings"):
+        if value := getattr(workload, key):
+            lines.append(f"{key} = {_value(value)}")
     lines += ["", "[dataset]", f"dump = {_string(workload.dataset.dump)}"]
     if workload.parameters:
         lines += ["", "[parameters]", *(_parameter(*named) for named in workload.parameters.items())]
@@ -59,16 +58,12 @@ def _transaction(transaction: Transaction) -> Iterable[str]:
 
 def _parameter(name: str, parameter: Parameter) -> str:
     assert isinstance(parameter, Learned | Group | Repetition | Result)
-    fields = msgspec.to_builtins(parameter)
     plain = {field.name: field.default for field in msgspec.structs.fields(parameter)}
-    said = {key: value for key, value in fields.items() if _builtin(value) != _builtin(plain.get(key))}
+    said = {key: value for key, value in msgspec.structs.asdict(parameter).items() if value != plain[key]}
+    said = {"type": parameter.__struct_config__.tag} | said
     if isinstance(parameter, Learned) and parameter.column is None and parameter.min is not None:
         said |= {"min": parameter.min, "max": parameter.max}
     return f"{name} = {{ {', '.join(f'{key} = {_value(value)}' for key, value in said.items())} }}"
-
-
-def _builtin(value: object) -> object:
-    return list(value) if isinstance(value, list | tuple) else value
 
 
 def _value(value: object) -> str:
@@ -86,10 +81,8 @@ def _string(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
-def summary(names: Sequence[tuple[str, int]]) -> str:
+def summary(transaction: Transaction) -> str:
     """Sum up what a transaction sends: names, each with how often if more than once."""
-    parts = []
-    for name, group in groupby(names, key=lambda pair: pair[0]):
-        times = sum(count for _, count in group)
-        parts.append(name if times == 1 else f"{times} x {name}")
-    return ", ".join(parts)
+    sent = ((each.name, int(step.repeat)) for step in transaction.steps for each in step.statements)
+    times = ((name, sum(count for _, count in group)) for name, group in groupby(sent, itemgetter(0)))
+    return ", ".join(name if count == 1 else f"{count} x {name}" for name, count in times)

@@ -55,8 +55,8 @@ def measure(
     With `resume`, the newest run in `results` continues if it was cut short, or asked for the same within a
     larger budget; if it is over, nothing is measured. `acknowledged` regressions end no gate early.
     Call this from the main thread: SIGTERM and SIGHUP end
-    it as Ctrl-C does. Raises InputError for what the user must mend. A server that fails is a result, and the
-    other cells go on. No exit leaves a server running or a document without results.
+    it as Ctrl-C does. Raises InputError for what the user must fix. A server that fails is a result, and the
+    other cells continue. No exit leaves a server running or a document without results.
     """
     began_s = time.monotonic()
     before = _resumable(plan, results, observe)
@@ -75,7 +75,7 @@ def measure(
             else:
                 plan = _same_plan(plan, before, runner)
                 recorder = Recorder.go_on(writer, before, plan.profile.sampling.budget_s, began_s)
-                _say(observe, f"going on with {run}")
+                _say(observe, f"resuming {run}")
             if watcher is not None:
                 recorder.on_failure = watcher.failed
             interrupted = True
@@ -102,7 +102,7 @@ def writing(folder: Path, id: str, what: str = "run") -> Iterator[None]:
         except BlockingIOError:
             raise InputError(f"{folder}: {what} {id} is still measured by another process") from None
         except OSError as error:
-            raise InputError(f"{folder}: cannot hold the {what} document: {error.strerror}") from None
+            raise InputError(f"{folder}: cannot write the {what} document: {error.strerror}") from None
         try:
             yield
         finally:
@@ -202,7 +202,7 @@ class Campaign:
         return participant.label in labels
 
     def _in_order(self, blocks: Sequence[Block], generator: random.Random) -> list[Block]:
-        """Blocks in random order, but reads before writes: purging goes on after a write.
+        """Blocks in random order, but reads before writes: purging continues after a write.
 
         Blocks with an A/A control come first in each kind. The control takes part in no other block, so
         earlier writes or warm caches would tell it from the base (index updates were 4 to 8 % slower).

@@ -119,7 +119,7 @@ def dumped(dataset: Dataset) -> str:
 
 
 def unload(instance: Running, dataset: Dataset) -> None:
-    """Drop the dataset's schema if it exists. Raises MeasureError if it is not ours to drop."""
+    """Drop the dataset's schema if it exists. Raises MeasureError if it is not shootout's to drop."""
     _execute(instance, dataset, instance.removing(schema_of(instance, dataset)), None)
 
 
@@ -407,7 +407,9 @@ def template(
         raise MeasureError(f"{directory}: cannot be made: {error.strerror or error}") from None
     manifest = cache.manifest(directory)
     if manifest is None:
-        raise MeasureError(f"{directory}: the template changed after it was written")
+        raise MeasureError(
+            f"{directory}: the template has changed since it was written; remove it to load it again"
+        )
     return Template(
         directory=directory,
         checksum=manifest.checksum,

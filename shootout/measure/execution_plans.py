@@ -1,4 +1,4 @@
-"""How servers plan statements: what EXPLAIN says of them, and what one execution does."""
+"""How servers plan statements: EXPLAIN's answers, and one execution."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ from shootout.servers.version import family_of, numbers_of
 from shootout.settings import layers, profiles, readback
 from shootout.settings.profiles import Compiled
 
-AS_FOUND = "as found"  # in place of a settings profile's name
+AS_FOUND = "as found"  # in place of the settings' name
 NO_SETTINGS = "defaults"  # the run's settings do not concern a server that runs already
 
 
@@ -74,8 +74,8 @@ class ExternalServer:
                 schema = dataset.schema_of(server, tables)
                 if server.mark(schema) is not None:
                     raise InputError(
-                        f"{server.dsn.where}: there is a schema {schema} that this suite did not make; "
-                        "rename or drop it: the suite needs its name"
+                        f"{server.dsn.where}: schema {schema} exists, and shootout did not create it; "
+                        "rename or drop it"
                     )
             variables = server.variables()
         except MeasureError as error:
@@ -152,7 +152,7 @@ class ExternalServer:
 def _is_as_loaded(server: External, tables: Dataset) -> bool:
     """Whether the dataset's schema is as it was loaded; each block recreates an `own` schema.
 
-    Nothing else knows a dump's rows: it is loaded anew.
+    Nothing else knows a dump's rows: it is loaded again.
     """
     if tables.kind in ("own", "dump"):
         return tables.kind == "own"

@@ -180,7 +180,7 @@ class Plan:
 
 
 def _encoded(workload: Workload) -> bytes:
-    """Encode a workload; one without statements for sessions as before there were any: series go on."""
+    """Encode a workload; one without statements for sessions as before there were any: series continue."""
     text = msgspec.json.encode(workload)
     return text if workload.session else text.removesuffix(b',"session":[]}') + b"}"
 
@@ -210,12 +210,9 @@ def bind(
         workloads=tuple(workloads),
     )
     labels = tuple(servers)
-    cells = matrix.cells(profile, datasets, labels)
-    planned = None
-    if selection.shard is not None:
-        keys = {name: dataset.key for name, dataset in datasets.items()}
-        planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
-        cells = _cells_of_shard(selection.shard, planned.blocks)
+    keys = {name: dataset.key for name, dataset in datasets.items()}
+    planned = Planned(workloads=keys, threads=profile.threads, servers=labels)
+    blocks = planned.blocks if selection.shard is None else _shard(selection.shard, planned.blocks)
     return Plan(
         profile_name=selection.profile,
         profile=profile,
@@ -226,14 +223,14 @@ def bind(
         },
         servers=servers,
         workloads=workloads,
-        cells=cells,
+        cells=tuple(cell for block in blocks for cell in block.cells),
         seed=secrets.randbits(32) if selection.seed is None else selection.seed,
         place=Place(
             port=_first_port(port, len(labels)),
             data=selection.data,
             cache_bytes=cache.limit_bytes(environment),
         ),
-        planned=planned,
+        planned=None if selection.shard is None else planned,
         resume=selection.resume,
     )
 
@@ -246,7 +243,7 @@ def _servers(
     texts, absent = _present(profile)
     if len(absent) == len(texts):
         raise InputError(
-            f"profile {selection.profile}: none of its servers is here; expected --servers A,B,…"
+            f"profile {selection.profile}: none of its servers is available; expected --servers A,B,…"
         )
     references = tuple(absent.get(text) or reference.parse(text) for text in texts)
     _check_servers(profile, references, remote=selection.remote)
@@ -270,11 +267,11 @@ def _check_servers(profile: Profile, references: Sequence[ServerReference], *, r
         if not remote and not dsn.parse(server.target).dsn.is_local:
             raise InputError(
                 f"{server.text}: this server is not on this machine, and a run puts full load on it; "
-                "--remote says that it may"
+                "pass --remote to allow it"
             )
         if profile.sampling.stops_idle:
             raise InputError(
-                f"isolation {profile.sampling.isolation}: {server.text} is not ours to stop; "
+                f"isolation {profile.sampling.isolation}: {server.text} is external and cannot be paused; "
                 "expected auto or share"
             )
     if profile.published is not None:
@@ -295,7 +292,7 @@ def _with_settings(
     for name, one in loaded.items():
         for written in one.settings:
             if asked.setdefault(written.partition("=")[0], written) != written:
-                raise InputError(f"workload {name}: another workload of the run has other settings")
+                raise InputError(f"workload {name}: other settings than another workload's; run them apart")
     if not asked:
         return dict(servers)
     layers.combine(profile.settings, "+".join(asked.values()))
@@ -340,18 +337,18 @@ def _workloads(profile: Profile) -> dict[str, str]:
 def _first_port(port: int | None, servers: int) -> int | None:
     last = PORT_MAX - servers + 1
     if port is not None and port > last:
-        raise InputError(f"port {port}: expected a number up to {last}, the last server has one, too")
+        raise InputError(f"port {port}: expected at most {last}, so that every server gets a port")
     return port
 
 
-def _cells_of_shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[Cell, ...]:
+def _shard(shard: tuple[int, int], planned: Sequence[Block]) -> tuple[Block, ...]:
     number, count = shard
     if count > len(planned):
         blocks = len(planned)
         raise InputError(
             f"--shard '{number}/{count}': expected at most {blocks} shards, as many as there are blocks"
         )
-    return tuple(cell for block in matrix.shard(planned, number, count) for cell in block.cells)
+    return matrix.shard(planned, number, count)
 
 
 def _present(profile: Profile) -> tuple[tuple[str, ...], dict[str, ServerReference]]:

@@ -137,7 +137,7 @@ def _rounded(value: object) -> object:
 def differences(base: str, head: str, of_base: Answers, of_head: Answers) -> Iterator[tuple[str, str]]:
     """Name the head with each kind to which it returns other rows. Raises MeasureError without any rows."""
     if all(isinstance(answer, str) for answer in itertools.chain(*of_base.values())):
-        raise MeasureError(f"no statement that was sent returns rows on {base}")
+        raise MeasureError(f"no statement returns rows on {base}; there is nothing to compare")
     for (workload, kind), expected in of_base.items():
         pairs = [*zip(expected, of_head[workload, kind], strict=True)]
         differing = [pair for pair in pairs if pair[0] != pair[1]]

@@ -47,7 +47,7 @@ RAMP_CYCLES = 1.0
 WINDOW_CYCLES = 2.0
 WINDOW_CYCLES_SLOW = 1.0
 WINDOW_ARRIVALS = 10.0
-DRAIN_CYCLES = 5.0  # after the window, without that a server stands still
+DRAIN_CYCLES = 5.0  # after the window, without that a server stalls
 WINDOW_MAX_S = 10.0
 
 

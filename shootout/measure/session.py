@@ -82,4 +82,4 @@ def until_interrupted(instance: Instance) -> None:
             time.sleep(POLL_S)
     except KeyboardInterrupt:
         return
-    raise MeasureError(f"the server exited by itself{instance.post_mortem()}")
+    raise MeasureError(f"the server exited unexpectedly{instance.post_mortem()}")

@@ -61,7 +61,7 @@ class Baseline(Value):
     load: Load
     servers: dict[str, BaselineServer]
     cells: tuple[BaselineCell, ...]
-    machine: dict[str, str]  # fingerprint.facts
+    machine: dict[str, str]  # compatibility.facts
     digest: str  # of the workload and its statements
 
 
@@ -171,14 +171,12 @@ class LedgerEntry(Value):
     verdict: Verdict
     starts: Starts
     spreads: dict[Metric, Spread]  # standard deviations of the starts' log-ratios
-    estimates: dict[Metric, LogRatio] = field(
-        default_factory=dict
-    )  # log-ratios; error: spread / sqrt(starts)
+    estimates: dict[Metric, LogRatio] = field(default_factory=dict)  # error: spread / sqrt(starts)
     margin: Share | None = None  # the throughput margin applied; None: throughput was not judged
     rule: Count = 0  # of the verdict (thresholds.RULE); this and the next three: 0: not recorded
     comparisons: Count = 0  # that the verdict was corrected for
     confidence: Annotated[float, Meta(ge=0, lt=1)] = 0.0
     confirm_starts: Count = 0  # that the policy wanted
-    made: Count = 0  # starts of the run when it was judged: a run that goes on has newer entries
+    made: Count = 0  # starts of the run when it was judged: a run that continues has newer entries
     settings: str = ""  # of the run's profile; "": not recorded
     runner: str = ""  # fingerprint; stored once per file, filled in on reading

@@ -6,7 +6,7 @@ import re
 from typing import Final, Literal
 
 from shootout.model.value import Value
-from shootout.model.workload import Distribution, Drawn, Repetition, RowId, Sequence, Text, Thread
+from shootout.model.workload import Distribution, Drawn, Parameter, RowId, Sequence, Thread
 
 # Their results depend on the server's version.
 _OF_SERVER: Final = re.compile(
@@ -33,34 +33,6 @@ class ProgramTransaction(Value):
     begin: bool
     steps: tuple[ProgramStep, ...]
     rollback: bool = False  # ends with ROLLBACK instead of COMMIT
-
-
-class ProgramRangeEnd(Drawn, tag="range_end"):
-    of: int  # index of the parameter that holds the start
-    size: int
-
-
-class ProgramInteger(Drawn, tag="integer"):
-    min: int
-    max: int
-
-
-class ProgramNuRand(Drawn, tag="nurand"):
-    a: int
-    c: int
-    min: int
-    max: int
-
-
-class ProgramRemote(Drawn, tag="remote"):
-    of: int
-    min: int
-    max: int
-    percent: int
-
-
-class ProgramLastName(Drawn, tag="last_name"):
-    of: int
 
 
 class ProgramLearned(Drawn, tag="learned"):
@@ -112,20 +84,8 @@ class ProgramColumn(Value):
     starts: tuple[int, ...] = ()
 
 
-ProgramParameter = (
-    RowId
-    | ProgramRangeEnd
-    | ProgramInteger
-    | ProgramNuRand
-    | ProgramRemote
-    | ProgramLastName
-    | Text
-    | Sequence
-    | Thread
-    | Repetition
-    | ProgramResult
-    | ProgramLearned
-)
+# A workload's parameters have numbers as their amounts here, and an index as their `of`.
+ProgramParameter = Parameter | ProgramResult | ProgramLearned
 
 
 class Closed(Value, tag="closed"):
@@ -148,11 +108,7 @@ class ProgramKind(Value):
 
 
 class Program(Value, omit_defaults=True):
-    """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
-
-    `kinds`: statement names in file order, then those of "begin", "commit" and "rollback" that the engine
-    sends itself. A derived parameter comes after its source.
-    """
+    """A workload compiled for one dataset: what shootout._engine executes, all names resolved."""
 
     tables: int
     rows: int
@@ -161,8 +117,8 @@ class Program(Value, omit_defaults=True):
     pace: Closed | Open
     reconnect: bool
     connects: bool  # each transaction opens a connection of its own
-    kinds: tuple[ProgramKind, ...]
-    parameters: tuple[ProgramParameter, ...]
+    kinds: tuple[ProgramKind, ...]  # in file order, then of begin, commit and rollback those that are sent
+    parameters: tuple[ProgramParameter, ...]  # a derived one after its source
     transactions: tuple[ProgramTransaction, ...]
     columns: tuple[ProgramColumn, ...] = ()
     session: tuple[str, ...] = ()  # sent once by each connection

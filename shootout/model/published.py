@@ -18,22 +18,6 @@ class PublishedPeak(Value):
     threads: Threads
 
 
-class PublishedReport(Value):
-    """The rest of sysbench's report after a run, beside the transactions/s."""
-
-    requests_per_s: float  # reads and writes
-    other_per_s: float
-    reads: float  # this and the next two: statements in the whole run
-    writes: float
-    other: float
-    latency_ms: tuple[float, float, float, float]  # minimum, mean, maximum, 95 %
-
-    @property
-    def seconds(self) -> float:
-        """How long the run took."""
-        return self.other / self.other_per_s
-
-
 class PublishedServer(Value):
     """A server of a published comparison and its published figures."""
 
@@ -43,7 +27,6 @@ class PublishedServer(Value):
     # published.
     tps: tuple[Tps | Literal["error", "none"], ...] = ()
     peaks: dict[Name, PublishedPeak] = field(default_factory=dict)  # by workload
-    report: PublishedReport | None = None  # of the comparison's workload, at its only thread count
 
 
 class DataPoint(Value):
@@ -57,9 +40,8 @@ class DataPoint(Value):
     @property
     def words(self) -> str:
         """The figure in words: `5.5 at 64 threads, oltp_read_only`."""
-        return f"{self.server} at {threads_text(self.threads)}" + (
-            f", {self.workload}" if self.workload else ""
-        )
+        workload = f", {self.workload}" if self.workload else ""
+        return f"{self.server} at {threads_text(self.threads)}{workload}"
 
 
 class Claim(Value):
@@ -112,11 +94,5 @@ class Published(Value):
 
 def threads_text(threads: tuple[int, ...]) -> str:
     """Put the thread counts of a DataPoint in words."""
-    match threads:
-        case (first, last):
-            return f"{first} to {last} threads"
-        case (1,):
-            return "1 thread"
-        case (count,):
-            return f"{count} threads"
-    return "its peak"
+    counts = " to ".join(map(str, threads))
+    return f"{counts} thread{'' if threads == (1,) else 's'}" if threads else "its peak"

@@ -19,7 +19,7 @@ COMPARES: Final = "--check-results"
 OTHER_ROWS, NOT_COMPARED = "other-rows", "not-compared"
 
 
-REMARK: Final = "remark"  # warning code of what a capability says of a run before it is measured
+REMARK: Final = "remark"  # warning code of a capability's remark on a run before it is measured
 
 
 class Warning(Value):
@@ -89,7 +89,7 @@ class Runner(Value):
 class SettingRecord(Value):
     """One setting, requested and as the server reports it; None: not requested, or not reported."""
 
-    name: str  # as in settings profiles, or the server's variable if profiles have no name for it
+    name: str  # as in settings files, or the server's variable if these have no name for it
     requested: str | None
     effective: str | None
     differs: bool
@@ -138,9 +138,8 @@ class Returned(Value):
     rows_error: Quantity  # standard error of rows per execution, from slices
     bytes: Count  # of the returned rows
     bytes_error: Quantity
-    alike: bool = (
-        True  # false: each connection asks for other rows, and servers serve some more often than others
-    )
+    # False: each connection asks for other rows, and servers serve some more often than others.
+    alike: bool = True
 
 
 class Samples(Value):
@@ -251,9 +250,7 @@ class StartRecord(Value, tag="start", tag_field="record"):
     spent_s: Quantity | None = None  # budget spent by the end of this start; None: not recorded
 
 
-LACKS = (
-    "lacks "  # begins the reason of a server that does not know a statement, where the workload allows that
-)
+LACKS = "lacks "  # begins the reason of a server that does not know a statement that it may lack
 
 
 class FailureRecord(Value, tag="failure", tag_field="record"):

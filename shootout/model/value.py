@@ -34,8 +34,6 @@ Version = tuple[int, int, int]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
 class _ValueMeta(StructMeta):
-    """Sets the options that msgspec (and mypy) expect on each class."""
-
     def __new__(
         mcls, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
     ) -> _ValueMeta:

@@ -40,7 +40,7 @@ class Zipfian(Value, tag="zipfian"):
 
 
 Distribution = Uniform | Gaussian | Special | Pareto | Zipfian
-Amount = int | str  # a number, or the name of an option or dataset size
+Amount = int | str  # a number, or the name of an option or dataset size; of a parameter: its name, or index
 
 
 class Drawn(Value, kw_only=True):  # repeated for mypy
@@ -58,7 +58,7 @@ class RowId(Drawn, tag="row_id"):
 class RangeEnd(Drawn, tag="range_end"):
     """The last number of a range that starts at parameter `of`, given its `size` or `distance` (size - 1)."""
 
-    of: str
+    of: Amount
     size: Amount | None = None
     distance: Amount | None = None
 
@@ -82,7 +82,7 @@ class NuRand(Drawn, tag="nurand"):
 class Remote(Drawn, tag="remote"):
     """The value of `of`; in `percent` % of draws a different one from `min` to `max`, if there is one."""
 
-    of: str
+    of: Amount
     min: Amount
     max: Amount
     percent: Amount
@@ -91,7 +91,7 @@ class Remote(Drawn, tag="remote"):
 class LastName(Drawn, tag="last_name"):
     """TPC-C's last name (4.3.2.3) for the number `of`, 0 to 999."""
 
-    of: str
+    of: Amount
 
 
 class Text(Drawn, tag="text"):
@@ -113,10 +113,7 @@ class Repetition(Value, tag="repetition"):
 
 
 class Result(Value, tag="result"):
-    """A column of the first row of an earlier statement (its `into`); NULL if there was no row.
-
-    For an INSERT: the number that the server gave to the row.
-    """
+    """A column of an earlier statement's first row (its `into`), or an INSERT's row number; else NULL."""
 
     number: bool = False  # a number rather than text
     required: bool = False  # statements that need it are left out while it is NULL
@@ -165,20 +162,8 @@ class Learned(Drawn, tag="learned"):
 
 
 Parameter = (
-    RowId
-    | RangeEnd
-    | Integer
-    | NuRand
-    | Remote
-    | LastName
-    | Text
-    | Sequence
-    | Thread
-    | Repetition
-    | Result
-    | Group
-    | Learned
-)
+    RowId | RangeEnd | Integer | NuRand | Remote | LastName | Text | Sequence | Thread | Repetition
+) | (Result | Group | Learned)
 
 
 class WorkloadStatement(Value):

@@ -10,7 +10,7 @@ from msgspec import structs
 from shootout.analysis.warnings import OTHER_BASE
 from shootout.figures import counted, settings
 from shootout.model.plan import Load
-from shootout.model.run import REMARK, RunHeader, ServerRecord
+from shootout.model.run import RunHeader, ServerRecord
 from shootout.model.verdict import Comparison
 from shootout.numbers import number
 from shootout.settings import differences
@@ -48,7 +48,7 @@ def conditions(header: RunHeader, workload: str | None = None) -> str:
 def settings_of(header: RunHeader) -> str:
     """The settings of its servers, and what else is not as usual: runs that differ in it are no copies."""
     names = dict.fromkeys(settings(server.settings_name) for server in header.servers if not server.absent)
-    return ", ".join(filter(None, (f"settings {', '.join(filter(None, names))}", conditions(header))))
+    return ", ".join(filter(None, ("settings " + ", ".join(filter(None, names)), conditions(header))))
 
 
 def setup(comparison: Comparison) -> str:
@@ -57,30 +57,26 @@ def setup(comparison: Comparison) -> str:
     place, size = header.runner.placement, header.profile.dataset
     kinds = {block.dataset.partition("-")[0] for block in header.blocks}
     starts = [c.figures.starts for c in comparison.cells if c.figures]
+    made = counted(max(starts), "start") if starts else ""
     here = "On this machine" if len(header.runners) == 1 else "On these machines"
+    reading = f" ({len(place.reading)} in read-only cells of several threads)" if place.reading else ""
     parts = [
-        f"{here}: {counted(len(place.servers), 'CPU')} for servers",
-        f"{len(place.reading)} under several threads that only read" if place.reading else "",
-        f"{len(place.client)} for the load",
+        f"{here}: servers on {counted(len(place.servers), 'CPU')}{reading}",
+        f"load on {counted(len(place.client), 'CPU')}",
         f"{counted(size.tables, 'table')} of {number(size.rows, 0)} rows" if "sbtest" in kinds else "",
         counted(size.warehouses, "warehouse") if "tpcc" in kinds else "",
         *_durability(header.servers[0] if header.servers else None),
-        _starts(min(starts), max(starts)) if starts else "",
+        f"{min(starts)} to {made}" if len({*starts}) > 1 else made,
         "every server returns the base's rows" if header.same_rows else "",
+        *warned(comparison, OTHER_BASE),
     ]
-    warnings = [warning for c in comparison.cells for warning in c.warnings]
-    parts += dict.fromkeys(warning.text for warning in warnings if warning.code == OTHER_BASE)
     return ", ".join(filter(None, parts))
 
 
-def remarks(comparison: Comparison) -> list[str]:
-    """List the remarks of capabilities on the run before it was measured."""
+def warned(comparison: Comparison, *codes: str) -> list[str]:
+    """List the texts of warnings with these codes, each once."""
     warnings = (warning for c in comparison.cells for warning in c.warnings)
-    return [*dict.fromkeys(warning.text for warning in warnings if warning.code == REMARK)]
-
-
-def _starts(low: int, high: int) -> str:
-    return counted(high, "start") if low == high else f"{low} to {counted(high, 'start')}"
+    return [*dict.fromkeys(warning.text for warning in warnings if warning.code in codes)]
 
 
 def _durability(server: ServerRecord | None) -> Iterator[str]:
@@ -95,12 +91,9 @@ def setting_differences(comparison: Comparison) -> tuple[str, ...]:
     records = {record.label: record for record in comparison.header.servers if differences.is_known(record)}
     pairs = dict.fromkeys((c.base.server, c.cell.server) for c in comparison.cells if c.cell != c.base)
     here = [(records[base], records[head]) for base, head in pairs if {base, head} <= records.keys()]
-    sentences = [
-        sentence
-        for base, head in here
-        for sentence in _setting_differences(base, head, defaults=len(pairs) == 1)
-    ]
-    return (*sentences, *(_other_defaults(here) if len(pairs) > 1 else ()))
+    alone = len(pairs) == 1
+    said = (each for base, head in here for each in _setting_differences(base, head, defaults=alone))
+    return (*said, *(() if alone else _other_defaults(here)))
 
 
 def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Iterator[str]:
@@ -112,13 +105,13 @@ def _other_defaults(pairs: Iterable[tuple[ServerRecord, ServerRecord]]) -> Itera
             if differences.rank(name) < differences.COSTLY:
                 effective = next((s.effective for s in base.settings if s.name == name), None)
                 called = differences.called(name, base, head)
-                what = f"{called} ({'absent' if effective is None else effective} there)"
+                what = f"{called} ({'absent' if effective is None else effective})"
                 by_setting = servers.setdefault(base.label, {})
                 by_setting.setdefault((differences.rank(name), what), []).append(head.label)
     for base_label, by_setting in servers.items():
         ranked = sorted(by_setting.items(), key=lambda one: one[0][0])
         named = "; ".join(f"{what} on {', '.join(heads)}" for (_, what), heads in ranked[:DEFAULTS_SHOWN])
-        yield f"Other defaults than on {base_label}: {named}"
+        yield f"Defaults that differ from {base_label}'s (in parentheses): {named}"
 
 
 def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bool) -> Iterator[str]:
@@ -128,10 +121,10 @@ def _setting_differences(base: ServerRecord, head: ServerRecord, *, defaults: bo
     if asked:
         yield f"{both} differ in: {', '.join(asked)}"
     if unasked and base.build and base.build == head.build:
-        yield f"{both} also differ in what nobody asked for: {', '.join(unasked)}"
+        yield f"{both} also differ in settings that were not requested: {', '.join(unasked)}"
     elif unasked and defaults:
         more = f" and {len(unasked) - DEFAULTS_SHOWN} more" if len(unasked) > DEFAULTS_SHOWN else ""
-        yield f"{both} have other defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
+        yield f"{both} differ in the defaults of {', '.join(unasked[:DEFAULTS_SHOWN])}{more}"
 
 
 def _pace(load: Load) -> list[str]:

@@ -15,8 +15,6 @@ OPTION = "--set options."  # begins the flag of a workload's option
 OF_THE_RUN = ("--budget", "--shard")  # wrong or pointless for a single cell
 OF_THE_MACHINE = ("--set port", "--data")
 _PASSWORD = re.compile(r"(://[^:/@,]*):[^,]*@")
-LOOKS_FURTHER = ""
-LOOKS_FURTHER = "explain"
 
 
 def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
@@ -26,8 +24,9 @@ def measure_again(header: RunHeader, base: str, cell: Cell) -> str:
 
 def options_again(header: RunHeader, base: str, cell: Cell) -> dict[str, str]:
     """The options of that command, by flag."""
-    part = header.part(cell)
-    references = {record.label: named(header, record.label, record.reference) for record in part.servers}
+    references = {
+        record.label: named(header, record.label, record.reference) for record in header.part(cell).servers
+    }
     record = next((record for record in header.workloads if record.name == cell.workload), None)
     chosen = {
         "--profile": header.profile_name,
@@ -60,18 +59,18 @@ def _again(header: RunHeader, chosen: Mapping[str, str], omitted: Iterable[str])
 
 
 def go_on(given: Mapping[str, str]) -> str:
-    """Continues a run; `given`: its options as written."""
+    """Write the command that continues a run; `given`: its options as written."""
     return line("run", {**given, "--resume": ""})
 
 
 def judge_with_base(header: RunHeader, base: str) -> str:
-    """Judges a run's servers against another base, in the folder of its results."""
+    """Write the command that judges a run against another base, in the folder of its results."""
     return line("compare", {"--base": base}, journal.new_name(header.run))
 
 
 def look_further(run: str, cell: Cell) -> str:
-    """Looks for the cause of a cell's change; empty if no command does."""
-    return LOOKS_FURTHER and line(LOOKS_FURTHER, {}, run, cell.name)
+    """Write the command that looks for the cause of a cell's change."""
+    return line("explain", {}, run, cell.name)
 
 
 def again(given: Sequence[str], *, resume: bool = False) -> str:
@@ -82,12 +81,8 @@ def again(given: Sequence[str], *, resume: bool = False) -> str:
 
 def line(name: str, options: Mapping[str, str], *arguments: str) -> str:
     """A command as one types it; `options`: texts by flag, empty for switches."""
-    words = [word for flag, text in renewed(options).items() for word in _words(flag, text)]
-    return shlex.join(["shootout", name, *arguments, *words])
-
-
-def _words(flag: str, text: str) -> tuple[str, ...]:
-    switch, _, key = flag.partition(" ")
-    if key:
-        return switch, f"{key}={text}"
-    return (flag, text) if text else (flag,)
+    words = ["shootout", name, *arguments]
+    for flag, text in renewed(options).items():
+        switch, _, key = flag.partition(" ")
+        words += [switch, *filter(None, [f"{key}={text}" if key else text])]
+    return shlex.join(words)

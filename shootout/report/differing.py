@@ -12,6 +12,7 @@ from shootout.numbers import number
 from shootout.settings.differences import VariableDifference
 
 STEPS_MAX = 4  # of a plan in a sentence
+ITEMS_MAX = 3  # of a list
 
 
 def plan(change: PlanChange) -> str:
@@ -42,10 +43,18 @@ def variable_value(variable: VariableDifference, text: str | None) -> str:
     """A variable's value on one server; of a list, what the other server's lacks."""
     if text is None:
         return "absent"
-    lists = [set((value or "").split(",")) for value in (variable.base, variable.head)]
-    if variable.base != variable.head and (common := set.intersection(*lists) - {""}):
-        return ",".join(["…", *(item for item in text.split(",") if item not in common)])
-    return figures.setting(text, variable.name) or "empty"
+    items = [(value or "").split(",") for value in (variable.base, variable.head)]
+    if variable.base == variable.head or not {*items[0]} & {*items[1]} - {""}:
+        return figures.setting(text, variable.name) or "empty"
+    theirs, own = items if text == variable.head else reversed(items)
+    more = [item for item in own if item not in theirs]
+    return listed(more) if more else f"without {listed([item for item in theirs if item not in own])}"
+
+
+def listed(items: Sequence[str]) -> str:
+    """The first items of a list, and how many more there are."""
+    more = len(items) - ITEMS_MAX
+    return ", ".join(items[:ITEMS_MAX]) + (f" and {more} more" if more > 0 else "")
 
 
 def ways(change: PlanChange) -> str:
@@ -55,9 +64,7 @@ def ways(change: PlanChange) -> str:
     if theirs.keys() != own.keys() or not len(theirs) == len(base) == len(head):
         both = theirs.items() & own.items()
         changed = [[step for step in steps if (step.table, _way(step)) not in both] for steps in (base, head)]
-        return " → ".join(
-            _listed(steps) or "another plan" for steps in (changed if all(changed) else (base, head))
-        )
+        return " → ".join(map(_listed, changed if all(changed) else (base, head)))
     if differ := [table for table in own if theirs[table] != own[table]]:
         told = (f"{table}: {theirs[table]} → {own[table]}" for table in differ)
         return ", ".join(told).removeprefix(f"{differ[0]}: " if len(own) == 1 else "")
@@ -70,20 +77,14 @@ def ways(change: PlanChange) -> str:
 
 def access(plan: ExecutionPlan) -> str:
     """Say how a plan comes to its rows."""
-    return _listed(plan.steps) or "another plan"
+    return _listed(plan.steps)
 
 
 def _listed(steps: Sequence[PlanStep]) -> str:
-    named = [f"{step.table}: {_way(step)}" if step.table else _way(step) for step in steps]
-    return ", ".join([*named[:STEPS_MAX], *(["…"] if len(named) > STEPS_MAX else [])])
+    named = [": ".join(filter(None, (step.table, _way(step)))) for step in steps]
+    return ", ".join([*named[:STEPS_MAX], *(["…"] if len(named) > STEPS_MAX else [])]) or "another plan"
 
 
 def _way(step: PlanStep) -> str:
-    match step.access:
-        case "ALL":
-            return "full scan"
-        case "index":
-            return f"full scan of {step.key}"
-        case "":
-            return "no table"
-    return f"{step.access} on {step.key}" if step.key else step.access
+    known = {"ALL": "full scan", "index": f"full scan of {step.key}", "": "no table"}
+    return known.get(step.access) or (f"{step.access} on {step.key}" if step.key else step.access)

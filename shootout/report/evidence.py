@@ -26,23 +26,24 @@ def evidence(c: CellComparison) -> tuple[str, ...]:
     """List amounts, plans and warnings that go with a regression or an improvement."""
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return ()
-    amounts = [f"{title} {_amount(base)} → {_amount(head)}" for title, base, head in _grown(c)]
-    return (*amounts[:AMOUNTS_MAX], *_plans(c), *_warnings(c))
+    amounts = (f"{title} {_amount(base)} → {_amount(head)}" for title, base, head in _grown(c))
+    new = (text for plan in c.plans for text in plan.head.warnings if text not in plan.base.warnings)
+    return (*amounts, *_plans(c), *(f"the server warns: {text}" for text in dict.fromkeys(new)))
 
 
 def has(c: CellComparison, metric: str) -> bool:
     """Whether the evidence has that metric."""
-    return metrics.TITLES.get(metric) in [title for title, _, _ in _grown(c)[:AMOUNTS_MAX]]
+    return metrics.TITLES.get(metric) in [title for title, _, _ in _grown(c)]
 
 
 def _grown(c: CellComparison) -> list[tuple[str, float, float]]:
-    """List the amounts that grew with a regression, or shrank with an improvement, with those of the base."""
-    worse = c.verdict is Verdict.REGRESSED
-    return [
-        (title, base, head)
-        for title, base, head in _amounts(c)
-        if (_is_growth(base, head) and worse) or (_is_growth(head, base) and not worse)
-    ]
+    """List amounts that grew with a regression, or shrank with an improvement, on base and head."""
+    grown = []
+    for title, base, head in _amounts(c):
+        less, more = (base, head) if c.verdict is Verdict.REGRESSED else (head, base)
+        if more - less >= AMOUNT_MIN and more >= GROWTH_MIN * less:
+            grown.append((title, base, head))
+    return grown[:AMOUNTS_MAX]
 
 
 def _amounts(c: CellComparison) -> Iterator[tuple[str, float, float]]:
@@ -57,10 +58,6 @@ def _amounts(c: CellComparison) -> Iterator[tuple[str, float, float]]:
                 yield title, base, head
 
 
-def _is_growth(less: float, more: float) -> bool:
-    return more - less >= AMOUNT_MIN and more >= GROWTH_MIN * less
-
-
 def _amount(value: float) -> str:
     return number(value, 0) if value >= 100 else number(value)
 
@@ -72,8 +69,3 @@ def _plans(c: CellComparison) -> Iterator[str]:
         yield f"plan{of}: {differing.ways(plan)}"
     if len(changed) > PLANS_MAX:
         yield f"{len(changed) - PLANS_MAX} more plans changed"
-
-
-def _warnings(c: CellComparison) -> Iterator[str]:
-    new = (text for plan in c.plans for text in plan.head.warnings if text not in plan.base.warnings)
-    yield from (f"the server warns: {text}" for text in dict.fromkeys(new))

@@ -118,7 +118,6 @@ def _whole(path: Path, ledgers: Ledgers, acknowledged: Sequence[Acknowledgement]
 
 
 def _comparison(path: Path, ledgers: Ledgers) -> Comparison:
-    """Find the run's comparison, or make and store it."""
     if (kept := judgements.find(path, ledgers)) is not None:
         return kept
     made = _compared(journal.read(path), ledgers)

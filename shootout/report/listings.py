@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from shootout.answer import Answer, Field, Figure, Mark, Table, Topic
@@ -21,10 +21,6 @@ HISTORY_COLUMNS = (
 )  # fmt: skip
 
 
-def _listing(value: Any, *topics: Topic, headline: str = "") -> Answer:
-    return Answer("", headline, topics, value)
-
-
 def history(series: Sequence[HistorySeries]) -> Answer:
     """Each series, with a row for each further change."""
     rows: list[tuple[Field, ...]] = []
@@ -34,7 +30,11 @@ def history(series: Sequence[HistorySeries]) -> Answer:
         first, *more = map(_change, one.changes) if one.changes else ["none"]
         rows.append((*names, Figure(len(one.points), places=0), *levels, first))
         rows += [(*[""] * (len(HISTORY_COLUMNS) - 1), change) for change in more]
-    return _listing({"series": series}, Topic(tables=(Table(HISTORY_COLUMNS, tuple(rows), whole=True),)))
+    return _listed({"series": series}, HISTORY_COLUMNS, rows)
+
+
+def _listed(value: Any, columns: tuple[str, ...], rows: Iterable[tuple[Field, ...]]) -> Answer:
+    return Answer("", "", (Topic(tables=(Table(columns, tuple(rows), whole=True),)),), value)
 
 
 def _change(change: ChangePoint) -> Mark:
@@ -48,16 +48,13 @@ def _change(change: ChangePoint) -> Mark:
 
 def descriptions(by_name: Mapping[str, str]) -> Answer:
     """List what comes with shootout, by name."""
-    return _listing(
-        by_name, Topic(tables=(Table(("name", "description"), tuple(by_name.items()), whole=True),))
-    )
+    return _listed(by_name, ("name", "description"), by_name.items())
 
 
 def servers(offers: Sequence[Offer]) -> Answer:
     """The catalogue, and the availability of each server."""
-    rows = tuple((offer.id, offer.released, offer.edition, _state(offer), offer.note) for offer in offers)
-    columns = ("server", "released", "edition", "state", "note")
-    return _listing(offers, Topic(tables=(Table(columns, rows, whole=True),)))
+    rows = ((offer.id, offer.released, offer.edition, _state(offer), offer.note) for offer in offers)
+    return _listed(offers, ("server", "released", "edition", "state", "note"), rows)
 
 
 def _state(offer: Offer) -> str:
@@ -68,9 +65,7 @@ def _state(offer: Offer) -> str:
         client = next(way.client for way in offer.ways if way.missing is None)
         return f"can be fetched with {client}" if client else "can be fetched"
     absent = [way.missing for way in offer.ways if way.missing is not None]
-    return "; or ".join(
-        f"needs {tool.what}" + (f": {tool.install}" if tool.install else "") for tool in absent
-    )
+    return "; or ".join("needs " + ": ".join(filter(None, (tool.what, tool.install))) for tool in absent)
 
 
 def fetched(server: Fetched) -> str:
@@ -90,7 +85,8 @@ def access(server: str, endpoint: Endpoint) -> Answer:
         "error log": endpoint.error_log,
     }
     width = max(map(len, lines))
-    return _listing(endpoint, Topic(lines=tuple(f"{name:{width}}  {text}" for name, text in lines.items())))
+    said = tuple(f"{name:{width}}  {text}" for name, text in lines.items())
+    return Answer("", "", (Topic(lines=said),), endpoint)
 
 
 def doctor(report: Report) -> Answer:
@@ -103,24 +99,20 @@ def doctor(report: Report) -> Answer:
         if not finding.fit and finding.mend:
             findings.append(("", "", f"$ {finding.mend}"))
     changes = f"runner {report.runner.fingerprint}; doctor changes nothing: run the commands yourself"
-    return _listing(
-        report,
-        Topic(tables=(Table(("", "", ""), tuple(findings), whole=True),)),
-        Topic(lines=(changes,)),
-        *([_noise(report)] if report.noise else []),
-        headline=_fitness(report),
-    )
+    tables = (Table(("", "", ""), tuple(findings), whole=True),)
+    noise = (_noise(report),) if report.noise else ()
+    topics = (Topic(tables=tables), Topic(lines=(changes,)), *noise)
+    return Answer("", _fitness(report), topics, report)
 
 
 def _fitness(report: Report) -> str:
-    """The losses that this machine can show, in one sentence."""
     marked = sum(not finding.fit for finding in report.findings)
     disturb = f"; {counted(marked, 'disturbance')}, marked ! below" if marked else ""
     if not report.noise:
-        remedy = "`shootout doctor --calibrate`, or any larger run, tells which losses it can see"
-        return f"no A/A cells measured on this runner yet: {remedy}{disturb}"
+        remedy = "`shootout doctor --calibrate`, or any longer run, measures which losses this runner can see"
+        return f"no A/A cells measured yet: {remedy}{disturb}"
     if report.visible is None:
-        return f"unfit: one of five runs, or more, would miss a loss of {100 * CHANGES[-1]:g} %{disturb}"
+        return f"unfit: at least one run in five would miss a loss of {100 * CHANGES[-1]:g} %{disturb}"
     minutes = f" in {report.budget_min:g} minutes" if report.budget_min is not None else ""
     return f"fit to see losses of {100 * report.visible:g} %{minutes}{disturb}"
 
@@ -157,20 +149,21 @@ def cache(contents: Contents) -> Answer:
     lines = [f"{size(contents.total_bytes)} of {size(contents.limit_bytes)}"]
     if any(entry.state == "broken" for entry in contents.entries):
         lines.append(
-            "broken: cut short or changed; it is made anew when it is needed, or `shootout cache clear`"
+            "broken: incomplete or changed; the next run that needs the entry replaces it, and "
+            "`shootout cache clear` removes it"
         )
-    columns = ("kind", "content", "size", "last used", "state")
-    table = Table(columns, rows, whole=True)
-    return _listing(contents, *([Topic(tables=(table,))] if rows else []), Topic(lines=tuple(lines)))
+    table = Table(("kind", "content", "size", "last used", "state"), rows, whole=True)
+    listed = (Topic(tables=(table,)),) if rows else ()
+    return Answer("", "", (*listed, Topic(lines=tuple(lines))), contents)
 
 
 def cleared(result: Cleared) -> Answer:
     """The entries still in use, and how much space was freed."""
     kept = (f"in use, not removed: {entry.kind} {_content(entry)}" for entry in result.kept)
     entries = counted(len(result.removed), "entry", "entries")
-    return _listing(result, Topic(lines=(*kept, f"removed {entries}, {size(result.freed_bytes)} freed")))
+    lines = (*kept, f"removed {entries}, {size(result.freed_bytes)} freed")
+    return Answer("", "", (Topic(lines=lines),), result)
 
 
 def _content(entry: Entry) -> str:
-    """An entry's content; its name if the content is unknown."""
     return f"{entry.server}: {', '.join(entry.datasets)}" if entry.datasets else entry.name

@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from shootout.analysis.acknowledgements import worsening
 from shootout.model.plan import THROUGHPUT
 from shootout.model.run import ServerRecord
 from shootout.model.verdict import CellComparison, Comparison, MetricVerdict, Verdict
@@ -34,31 +35,27 @@ def worst(comparison: Comparison) -> CellComparison | None:
 def steps_after(comparison: Comparison, c: CellComparison) -> NextSteps:
     header = comparison.header
     records = {record.label: record for record in header.part(c.cell).servers}
-    both = (c.base.server, c.cell.server)
+    regressed = (metric for metric in c.judged if metric.verdict is Verdict.REGRESSED)
     return NextSteps(
-        " → ".join(_built(label, records.get(label)) for label in both),
+        " → ".join(_built(label, records.get(label)) for label in (c.base.server, c.cell.server)),
         commands.measure_again(header, c.base.server, c.cell),
-        "\n".join(_entry(c, metric, header.started) for metric in c.judged if _regressed(metric)),
+        "\n".join(_entry(c, metric, header.started) for metric in regressed),
     )
-
-
-def _regressed(metric: MetricVerdict) -> bool:
-    return metric.verdict is Verdict.REGRESSED
 
 
 def _built(label: str, record: ServerRecord | None) -> str:
     if record is None:
         return label
-    source = f"commit {record.commit[:DIGITS]}" if record.commit else f"build {record.build[:DIGITS]}"
-    return f"{label} ({source if record.commit or record.build else record.version})"
+    commit, build = f"commit {record.commit[:DIGITS]}", f"build {record.build[:DIGITS]}"
+    return f"{label} ({commit if record.commit else build if record.build else record.version})"
 
 
 def _entry(c: CellComparison, metric: MetricVerdict, started: str) -> str:
-    loss = max(wording.worsening(metric.metric, end) for end in (metric.ratio.low, metric.ratio.high))
+    loss = max(worsening(metric.metric, end) for end in (metric.ratio.low, metric.ratio.high))
     lines = [
         "[[change]]",
-        f"workload = {_quoted(c.cell.workload)}",
-        f"server = {_quoted(c.cell.server)}",
+        f"workload = {json.dumps(c.cell.workload)}",  # TOML's escapes are JSON's
+        f"server = {json.dumps(c.cell.server)}",
         f"threads = {c.cell.threads}",
         *([] if metric.metric == THROUGHPUT else [f'metric = "{metric.metric}"']),
         f"at_most = {math.ceil(100 * loss) / 100:.2f}",
@@ -67,11 +64,6 @@ def _entry(c: CellComparison, metric: MetricVerdict, started: str) -> str:
         'reason = "…"',
     ]
     return "\n".join(lines)
-
-
-def _quoted(text: str) -> str:
-    """A string of TOML, whose escapes are those of JSON."""
-    return json.dumps(text)
 
 
 def _expires(started: str) -> str:

@@ -12,7 +12,7 @@ from shootout.model.verdict import Comparison
 from shootout.settings import differences
 from shootout.settings.setting import normalise, variable
 
-DEFAULTS = "defaults"  # the settings profile that sets nothing
+DEFAULTS = "defaults"  # the settings that set nothing
 _OPTION = re.compile(r"[\w.-]+ *=")
 
 
@@ -25,7 +25,7 @@ class NoEffect:
 
     def line(self, head: str) -> str:
         """All of it about one of several heads; empty if there is nothing to say."""
-        who = f"{head} is {self.itself} itself" if self.itself else head
+        who = f"{head} is the same server as {self.itself}" if self.itself else head
         return f"{who}: {', '.join(self.sentences)}" if self.sentences else ""
 
 
@@ -49,17 +49,17 @@ def _sentences(base: ServerRecord, head: ServerRecord, header: RunHeader) -> Ite
     for server, other, asked in ((head, base, own - theirs), (base, head, theirs - own)):
         for part in sorted(asked):
             name, _, value = map(str.strip, part.partition("="))
-            record, beside = _record(server, variable(name)), _record(other, variable(name))
+            (record, _), (beside, requested) = (_record(each, variable(name)) for each in (server, other))
             if record is None or not _OPTION.match(part):
                 continue
             if record.differs:
                 yield f"{server.label} has {name} = {record.effective or 'nothing'}, not {value} as requested"
-            elif beside is not None and _alike(record, beside):
-                by = "the default"
-                if any(each.requested is not None for each in _records(other, variable(name))):
-                    by = f"as the settings {figures.settings(other.settings_name)} have it"
+            elif beside is not None and _value(record) == _value(beside) is not None:
+                by = "by default"
+                if requested:
+                    by = f"as in the settings {figures.settings(other.settings_name)}"
                     covered.setdefault(other, []).append(part)
-                yield f"{name} is {value} on {base.label} and {head.label}, {by}"
+                yield f"{name} is {value} on both {base.label} and {head.label}, {by}"
     for other, parts in covered.items():
         added = "+".join(_added(other, header))
         bare = f"{other.reference.removesuffix(f'@{added}')}@{DEFAULTS}"
@@ -72,28 +72,20 @@ def _added(server: ServerRecord, header: RunHeader) -> list[str]:
     return added if run == header.profile.settings else [run, *added]
 
 
-def _record(server: ServerRecord, name: str) -> SettingRecord | None:
-    """The record of a variable itself, or of the setting that it is read as."""
-    found = _records(server, name)
-    return next((each for each in found if each.name == name), found[0] if found else None)
+def _record(server: ServerRecord, name: str) -> tuple[SettingRecord | None, bool]:
+    """The record of a variable itself, or of the setting that it is read as; whether any was requested."""
+    found = [each for each in server.settings if name in (each.name, *each.variables)]
+    record = next((each for each in found if each.name == name), found[0] if found else None)
+    return record, any(each.requested is not None for each in found)
 
 
-def _records(server: ServerRecord, name: str) -> list[SettingRecord]:
-    return [each for each in server.settings if name in (each.name, *each.variables)]
-
-
-def _alike(one: SettingRecord, other: SettingRecord) -> bool:
-    values = [each.effective and normalise(each.effective) for each in (one, other)]
-    return values[0] is not None and values[0] == values[1]
+def _value(record: SettingRecord) -> str | None:
+    return record.effective and normalise(record.effective)
 
 
 def _is_same(base: ServerRecord, head: ServerRecord) -> bool:
     """Whether both are the same program, and every setting that was requested is readable and equal."""
-    readable = all(
-        record.effective is not None or record.lacking
-        for server in (base, head)
-        for record in server.settings
-        if record.requested is not None
-    )
+    records = (record for record in (*base.settings, *head.settings) if record.requested is not None)
+    readable = all(record.effective is not None or record.lacking for record in records)
     same_program = bool(base.build) and base.build == head.build
     return same_program and readable and not any(differences.of_records(base, head))

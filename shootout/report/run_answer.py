@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
@@ -27,8 +29,8 @@ from shootout.answer import (
 )
 from shootout.characters import visible
 from shootout.model.plan import THROUGHPUT
-from shootout.model.run import MODES_DROPPED, RunDocument
-from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Comparison, Outcome, Verdict
+from shootout.model.run import MODES_DROPPED, REMARK, RunDocument
+from shootout.model.verdict import CellComparison, ClaimResult, Comparison, Outcome, Verdict
 from shootout.numbers import SPACE
 from shootout.report import circumstances, evidence, headlines, next_steps, wording
 from shootout.report.sections import NO_SECTIONS, Sections
@@ -48,6 +50,7 @@ PRINTED_WARNINGS = (
     *("not-restarted", "not-visible", "slow-build", "stood-still", "stopped", "clock-jumped", "other-bytes"),
     *("settings-left-out", MODES_DROPPED),
 )
+_P_VALUE = re.compile(r"(p = \S+) after")  # in a reason: each cell has its own
 
 
 def answer(
@@ -107,10 +110,9 @@ def _topic(*lines: str, is_problem: bool = False) -> Topic | None:
 
 
 def _notes(comparison: Comparison) -> Iterator[str]:
-    """Say what readers must know before the table."""
     load = circumstances.conditions(comparison.header)
     yield f"Load: {load}" if load else ""
-    yield from circumstances.remarks(comparison)
+    yield from circumstances.warned(comparison, REMARK)
     if comparison.end is None or comparison.end.interrupted:
         yield CUT_SHORT
     yield from circumstances.setting_differences(comparison)
@@ -122,13 +124,9 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 def _verdicts(comparison: Comparison) -> Topic:
     """Show all cells that have a base, by block; a headline names servers that are absent."""
     absent = {server.label for server in comparison.header.servers if server.absent}
-    compares = bool(wording.heads(comparison))
-    shown = (
-        c
-        for c in comparison.cells
-        if c.cell.server not in absent and (c.cell != c.base or c.verdict is Verdict.FAILED or not compares)
-    )
-    return Topic(tables=(table(shown),))
+    alone = not wording.heads(comparison)
+    shown = (c for c in comparison.cells if alone or c.cell != c.base or c.verdict is Verdict.FAILED)
+    return Topic(tables=(table(c for c in shown if c.cell.server not in absent),))
 
 
 def table(cells: Iterable[CellComparison]) -> Table:
@@ -141,19 +139,16 @@ def table(cells: Iterable[CellComparison]) -> Table:
 
 def _row(c: CellComparison, server: str) -> tuple[Field, ...]:
     stands_in = any(warning.code == OTHER_BASE for warning in c.warnings)
+    base, head = (throughput(of.tps.estimate) if of else None for of in (c.base_figures, c.figures))
     metric, ratio = wording.decisive(c) or (THROUGHPUT, None)
     decided = None if ratio is None else factor(ratio)
     return (
         c.cell.workload, Figure(c.cell.threads, places=0), server or None,
         c.base.server if stands_in else None,
-        _tps(c.base_figures), _tps(c.figures),
-        decided, decided and Range(decided), metrics.TITLES[metric] if metric != THROUGHPUT else None,
+        base, head, decided, decided and Range(decided),
+        metrics.TITLES[metric] if metric != THROUGHPUT else None,
         detectable(c), mark(c),
     )  # fmt: skip
-
-
-def _tps(of: CellFigures | None) -> Figure | None:
-    return None if of is None else throughput(of.tps.estimate)
 
 
 def detectable(c: CellComparison) -> Figure | None:
@@ -171,17 +166,17 @@ def mark(c: CellComparison) -> Mark:
 
 
 def _beside(comparison: Comparison) -> Iterator[str]:
-    """Say what the table leaves open."""
     if any(map(is_apart, comparison.cells)):
         yield APART
-    warnings = [warning for c in comparison.cells for warning in c.warnings]
-    yield from dict.fromkeys(w.text for w in warnings if w.code in PRINTED_WARNINGS)
+    yield from circumstances.warned(comparison, *PRINTED_WARNINGS)
     unjudged = [c for c in comparison.cells if c.verdict is Verdict.UNJUDGED and c.figures]
     yield from dict.fromkeys(f"Unjudged: {c.reason}" for c in unjudged if c.cell != c.base)
     undecided: dict[str, list[str]] = {}
     for c in comparison.cells:
         if why := wording.undecided(c):
-            undecided.setdefault(why, []).append(name(c))
+            p_value = _P_VALUE.search(why)
+            own = f" ({p_value[1]})" if p_value else ""
+            undecided.setdefault(_P_VALUE.sub("p after", why), []).append(f"{name(c)}{own}")
     sign = SYMBOLS[Verdict.INCONCLUSIVE]
     yield from (f"{sign} {'; '.join(names)}: {why}" for why, names in undecided.items())
 
@@ -196,7 +191,6 @@ def is_apart(c: CellComparison) -> bool:
 
 
 def _more(comparison: Comparison, command: str | None) -> Topic | None:
-    """Say how many minutes would decide more cells, and how to give them."""
     if not (minutes := wording.more_minutes(comparison)):
         return None
     return Topic(points=(Point(minutes, commands=() if command is None else (command,)),))
@@ -247,14 +241,15 @@ def _first(comparison: Comparison, c: CellComparison, sections: Sections) -> Ite
 
 def _point(comparison: Comparison, c: CellComparison, sections: Sections) -> Point | None:
     """Describe a cell's change and what explains it; an improvement, where there is evidence."""
-    is_worse = c.verdict is Verdict.REGRESSED
-    if not is_worse and not evidence.evidence(c) and (not c.causes or c.verdict is Verdict.IMPROVED):
+    is_better, text = c.verdict is Verdict.IMPROVED, f"{wording.symbol(c)} {name(c)}"
+    evident = evidence.evidence(c) or (c.causes and not is_better)
+    if c.verdict is not Verdict.REGRESSED and not evident:
         return None
-    text = ": ".join(filter(None, (f"{wording.symbol(c)} {name(c)}", wording.change_sentence(c))))
-    if c.verdict is Verdict.IMPROVED:
+    text = ": ".join(filter(None, (text, wording.change_sentence(c))))
+    if is_better:
         return Point(text)
     title, causes, command = wording.leading_causes(c, sections.get(c.cell, ()), comparison.header.run)
-    items = tuple(f"{title.removesuffix('s')}: {cause}" for cause in causes)
+    items = tuple(f"{title}: {cause}" for cause in causes)
     return Point(text, items or ((f"{title}:",) if command else ()), (command,) if command else ())
 
 
@@ -267,17 +262,13 @@ def _claim(result: ClaimResult) -> str:
 
 def suite(document: RunDocument, comparison: Comparison, claims: Iterable[ClaimResult] = ()) -> Suite:
     """Make a test report of a run: a case for each cell that is compared, or failed, and for each claim."""
-    seconds: dict[tuple[str, str], float] = {}
+    seconds: defaultdict[tuple[str, str], float] = defaultdict(float)
     for start in document.starts:
         for samples in start.samples:
-            key = (start.block, samples.server)
-            seconds[key] = seconds.get(key, 0.0) + sum(samples.window_s)
+            seconds[start.block, samples.server] += sum(samples.window_s)
     blocks = {cell: block.key for block in comparison.header.blocks for cell in block.cells}
-    cases = [
-        _case(c, comparison, seconds.get((blocks[c.cell], c.cell.server), 0.0))
-        for c in comparison.cells
-        if wording.needs_verdict(c)
-    ]
+    judged = filter(wording.needs_verdict, comparison.cells)
+    cases = [_case(c, comparison, seconds[blocks[c.cell], c.cell.server]) for c in judged]
     cases += map(_claim_case, claims)
     elapsed_s = comparison.end.elapsed_s if comparison.end else sum(seconds.values())
     return Suite(f"shootout {comparison.header.run}", comparison.header.started, elapsed_s, tuple(cases))

@@ -3,24 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
+from shootout import figures
 from shootout.analysis import gate, ledger, metrics
+from shootout.analysis.acknowledgements import worsening
 from shootout.analysis.remaining import remaining
 from shootout.answer import SYMBOLS
-from shootout.figures import (
-    MULTIPLE,
-    NONE,
-    amount,
-    change,
-    change_range,
-    counted,
-    factor,
-    percent,
-    signed_to,
-    threads,
-)
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.verdict import (
     Cause,
@@ -81,14 +72,14 @@ def reading(cell: CellComparison) -> str:
 def far_from_baseline(cells: Sequence[CellComparison]) -> str:
     """Say which cells are how far from their baselines, the worst first."""
     first, *others = worst_first(cells)
-    more = f", and {counted(len(others), 'other cell')}" if others else ""
-    name = f"{first.cell.workload}, {threads(first.cell.threads)}: {first.cell.server}"
+    more = f", and {figures.counted(len(others), 'other cell')}" if others else ""
+    name = f"{first.cell.workload}, {figures.threads(first.cell.threads)}: {first.cell.server}"
     return f"{name} is {decided_change(first)} from its accepted runs{more}"
 
 
 def comment(text: str) -> str:
     """A server's version_comment; NONE instead of MariaDB's request for stars on GitHub."""
-    return NONE if "://" in text else text
+    return figures.NONE if "://" in text else text
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -96,11 +87,10 @@ def comment(text: str) -> str:
 
 def more_minutes(comparison: Comparison) -> str:
     """Say how many more minutes would decide undecided cells; empty if none likely would."""
-    wanting = remaining(comparison)
-    if wanting is None:
+    if (wanting := remaining(comparison)) is None:
         return ""
     undecided = f"the {wanting.cells} undecided cells" if wanting.cells > 1 else "the undecided cell"
-    minutes = counted(max(1, math.ceil(wanting.minutes)), "more minute")
+    minutes = figures.counted(max(1, math.ceil(wanting.minutes)), "more minute")
     which = undecided if wanting.decided == wanting.cells else f"{wanting.decided} of {undecided}"
     return f"About {minutes} would likely decide {which}"
 
@@ -112,29 +102,27 @@ def explain_gate(comparison: Comparison) -> str:
         return ""
     rate, policy = comparison.false_alarms, comparison.policy
     if state == "refuted":
-        after = f"{counted(rate.alarms, 'false alarm')} in {counted(rate.cells, 'A/A cell')}"
-        rule = (
-            f"after {after}, more than {share(policy.false_alarms_max)} of gates alarm by chance, so only "
-            "a confirmed regression whose whole interval lies beyond three margins does"
-        )
+        seen = f"{figures.counted(rate.alarms, 'false alarm')} in {figures.counted(rate.cells, 'A/A cell')}"
+        why = f"{seen} show that more than {share(policy.false_alarms_max)} of gates alarm by chance, so"
     else:
-        more = counted(ledger.cells_needed(rate, policy), "more time" if rate.cells else "time")
-        rule = (
-            f"until a server has been compared with itself {more} without a false alarm (A/A cells; shootout "
-            "doctor --calibrate measures them), only a confirmed regression whose whole interval lies beyond "
-            "the margin does"
-        )
+        needed = ledger.cells_needed(rate, policy)
+        more = figures.counted(needed, "more A/A cell" if rate.cells else "A/A cell")
+        calibrate = "(shootout doctor --calibrate measures them)"
+        unknown = f"this runner's false-alarm rate is unknown until {more} show no false alarm {calibrate}"
+        why = f"{unknown}; until then,"
+    beyond = "three margins" if state == "refuted" else "the margin"
+    rule = f"{why} only a confirmed regression whose whole interval lies beyond {beyond} counts"
     regressed = [c for c in comparison.cells if c.verdict is Verdict.REGRESSED and c.acknowledged is None]
     if not regressed:
         return f"No regression fails the gate: {rule}"
     failing = sum(gate.counts(c, comparison) for c in regressed)
-    verb = "fails" if failing == 1 else "fail"
-    return f"{failing or 'None'} of {counted(len(regressed), 'regression')} {verb} the gate: {rule}"
+    verb = "fail" if failing > 1 else "fails"
+    return f"{failing or 'None'} of {figures.counted(len(regressed), 'regression')} {verb} the gate: {rule}"
 
 
 def false_alarms(known: FalseAlarms, of: str) -> str:
     """Say what A/A cells tell of the runs `of` a kind."""
-    seen = f"{counted(known.alarms, 'false alarm')} in {counted(known.cells, 'A/A cell')}"
+    seen = f"{figures.counted(known.alarms, 'false alarm')} in {figures.counted(known.cells, 'A/A cell')}"
     low, high = known.share.low, known.share.high
     told = f"{percents(low)} to {percents(high)} of" if high - low <= UNTOLD else "too few to say how many"
     return f"{seen}, servers compared with themselves: {told} {of} would raise one"
@@ -148,21 +136,23 @@ def gate_exemption(c: CellComparison, comparison: Comparison) -> str:
 
 
 def causes_title(c: CellComparison) -> str:
-    """The title above a cell's causes."""
-    if c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED):
-        return "Likely causes" if len(c.causes) > 1 else "Likely cause"
-    return "Changes without a verdict on throughput"
+    """The title of a cell's causes, above them or before each."""
+    changed = c.verdict in (Verdict.REGRESSED, Verdict.IMPROVED)
+    return "Likely cause" if changed else "Changed without a verdict on throughput"
 
 
 def causes(c: CellComparison) -> tuple[str, ...]:
     """The likely causes of a cell's change, or what changed without one; those that explain little say so."""
+    return tuple(f"{cause(each)}{', explains little' if _is_little(each, c) else ''}" for each in c.causes)
+
+
+def _is_little(part: Cause, c: CellComparison) -> bool:
+    """Whether a cause explains little of the change that was decided."""
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED) or (decided := decisive(c)) is None:
-        return tuple(map(cause, c.causes))
+        return False
     metric, ratio = decided
     whole = 1 / ratio.estimate - 1 if metric == THROUGHPUT else ratio.estimate - 1
-    return tuple(
-        f"{cause(each)}{', explains little' if each.share / whole < LITTLE else ''}" for each in c.causes
-    )
+    return part.share / whole < LITTLE
 
 
 def change_sentence(c: CellComparison) -> str:
@@ -172,12 +162,10 @@ def change_sentence(c: CellComparison) -> str:
     """
     if c.verdict not in (Verdict.REGRESSED, Verdict.IMPROVED):
         return ""
-    size = decided_change(c)
-    decided = decisive(c)
-    if decided is not None and decided[0] == THROUGHPUT:
-        ratio = decided[1].estimate
-        word, times = ("slower", 1 / ratio) if ratio < 1 else ("faster", ratio)
-        size = f"×{number(times, digits=2)}" if times >= MULTIPLE else size.lstrip(f"+{MINUS}")
+    size, (metric, ratio) = decided_change(c), decisive(c) or ("", None)
+    if metric == THROUGHPUT and ratio:
+        word, times = ("slower", 1 / ratio.estimate) if ratio.estimate < 1 else ("faster", ratio.estimate)
+        size = f"×{number(times, digits=2)}" if times >= figures.MULTIPLE else size.lstrip(f"+{MINUS}")
         size = f"{size} {word}"
     return "; ".join((size, *evidence.evidence(c)))
 
@@ -195,10 +183,12 @@ def leading_causes(
 ) -> tuple[str, tuple[str, ...], str]:
     """Explain a change beside its evidence: a title, sentences, and the command that looks for more.
 
-    Explanations come first; without one, the likely causes. All are empty where the evidence is enough.
+    Explanations come first, after the statement that most of the change is in; without one, the likely
+    causes. All are empty where the evidence is enough.
     """
     if explained := tuple(section.cause for section in sections if section.cause):
-        return "Cause", explained, ""
+        statements = (each for each in c.causes if each.kind == "statement" and not _is_little(each, c))
+        return "Cause", (*map(cause, islice(statements, 1)), *explained), ""
     if likely := [
         text for each, text in zip(c.causes, causes(c), strict=True) if not evidence.has(c, each.name)
     ]:
@@ -212,10 +202,10 @@ def cause(cause: Cause) -> str:
     """Say what changed per transaction, and its approximate share of the transaction's time."""
     metric = metrics.BY_NAME.get(cause.name) if cause.kind == "work" else None
     title, unit = (metric.title, metric.unit) if metric else (cause.name, "s")
-    base, head = amount(cause.base, unit), amount(cause.head, unit)
-    growth = f" ({percent(cause.head / cause.base)})" if cause.base else ""
+    base, head = figures.amount(cause.base, unit), figures.amount(cause.head, unit)
+    growth = f" ({figures.percent(cause.head / cause.base)})" if cause.base else ""
     about = "about" if cause.kind == "statement" else "roughly"
-    part = f"{signed_to(100 * cause.share, 0 if abs(cause.share) >= 0.01 else 1)}{SPACE}%"
+    part = f"{figures.signed_to(100 * cause.share, 0 if abs(cause.share) >= 0.01 else 1)}{SPACE}%"
     return f"{title}: {head} per transaction instead of {base}{growth}, {about} {part} of transaction time"
 
 
@@ -250,16 +240,16 @@ def unconfirmed(changed: Sequence[CellComparison]) -> str:
 
 def failures(comparison: Comparison) -> Iterator[str]:
     """Say why cells failed, each reason once: both servers may refuse a statement, or one fail everywhere."""
-    servers: dict[tuple[str, int, str], list[str]] = {}
+    servers: defaultdict[tuple[str, int, str], list[str]] = defaultdict(list)
     for c in comparison.cells:
         if c.verdict is Verdict.FAILED:
-            servers.setdefault((c.cell.workload, c.cell.threads, c.reason), []).append(c.cell.server)
+            servers[c.cell.workload, c.cell.threads, c.reason].append(c.cell.server)
     everywhere = Counter((c.cell.workload, c.cell.threads) for c in comparison.cells)
-    blocks: dict[tuple[str, str], list[str]] = {}
+    blocks: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
     for (workload, count, reason), labels in servers.items():
         all_ = len(labels) == everywhere[workload, count] > 1
         who = ("both servers" if len(labels) == 2 else "all servers") if all_ else ", ".join(labels)
-        blocks.setdefault((who, reason), []).append(f"{workload}, {threads(count)}")
+        blocks[who, reason].append(f"{workload}, {figures.threads(count)}")
     for (who, reason), (first, *more) in blocks.items():
         also = f", and {len(more)} more" if more else ""
         yield f"{first}{also}, {who}: {reason}"
@@ -294,11 +284,6 @@ def decisive(c: CellComparison) -> tuple[str, Interval] | None:
     return None if c.ratio is None else (THROUGHPUT, c.ratio)
 
 
-def worsening(metric: str, ratio: float) -> float:
-    """Compute how much worse a metric is than the base's, as a fraction; negative: better."""
-    return 1 - ratio if metric == THROUGHPUT else ratio - 1
-
-
 def is_speed(c: CellComparison) -> bool:
     """Whether throughput or a latency decided the verdict."""
     metric, _ = decisive(c) or (THROUGHPUT, None)
@@ -307,16 +292,16 @@ def is_speed(c: CellComparison) -> bool:
 
 def decided_change(c: CellComparison) -> str:
     """The decisive change, `−21 %`; with the metric's name unless it is throughput."""
-    decided = decisive(c)
-    if decided is None:
-        return NONE
+    if (decided := decisive(c)) is None:
+        return figures.NONE
     metric, ratio = decided
-    return change(ratio) if metric == THROUGHPUT else f"{metrics.TITLES[metric]} {change(ratio)}"
+    title = "" if metric == THROUGHPUT else f"{metrics.TITLES[metric]} "
+    return f"{title}{figures.change(ratio)}"
 
 
 def finding(result: ClaimResult) -> str:
     """The result of a published claim, with the figures behind it."""
-    why = f"{result.claim.ratio_words}: {factor(result.ratio)}" if result.ratio else result.reason
+    why = f"{result.claim.ratio_words}: {figures.factor(result.ratio)}" if result.ratio else result.reason
     also = f"; {result.reason}" if result.ratio and result.reason else ""
     return f"{result.claim.text} ({result.outcome}). {why}{also}"
 
@@ -342,25 +327,18 @@ def sentence(c: CellComparison, policy: Policy, *, alone: bool = False) -> str:
     if (decisive_ratio := decisive(c)) is None:
         return "Measured, with nothing to compare it with" if c.figures else "Not measured"
     metric, ratio = decisive_ratio
-    size = change(ratio).lstrip(f"+{MINUS}")
-    within = share(margin(c, policy))
-    if metric == THROUGHPUT:
-        decided = {
-            Verdict.REGRESSED: f"{size} slower than {base}",
-            Verdict.IMPROVED: f"{size} faster than {base}",
-            Verdict.EQUIVALENT: f"As fast as {base}, within ±{within}",
-        }
-        what = ""
-        if c.leaning:
-            return f"Likely {c.leaning} than {base}, {change_range(ratio)}, but unproven: {undecided(c)}"
-    else:
-        title = metrics.TITLES[metric]
-        titled = title[0].upper() + title[1:]
-        decided = {
-            Verdict.REGRESSED: f"{titled} {size} higher than on {base}",
-            Verdict.IMPROVED: f"{titled} {size} lower than on {base}",
-            Verdict.EQUIVALENT: f"{titled} the same as on {base}, within ±{within}",
-        }
-        what = f" in {title}"
-    open_ = f"Inconclusive: the difference{what} from {base} may be anywhere from {change_range(ratio)}"
-    return decided.get(c.verdict) or "; ".join(filter(None, (open_, undecided(c))))
+    is_throughput, title = metric == THROUGHPUT, metrics.TITLES.get(metric, "")
+    if is_throughput and c.leaning:
+        return f"Likely {c.leaning} than {base}, {figures.change_range(ratio)}, but unproven: {undecided(c)}"
+    size, titled = figures.change(ratio).lstrip(f"+{MINUS}"), f"{title[:1].upper()}{title[1:]}"
+    worse = c.verdict is Verdict.REGRESSED
+    if worse or c.verdict is Verdict.IMPROVED:
+        if is_throughput:
+            return f"{size} {'slower' if worse else 'faster'} than {base}"
+        return f"{titled} {size} {'higher' if worse else 'lower'} than on {base}"
+    if c.verdict is Verdict.EQUIVALENT:
+        same = f"As fast as {base}" if is_throughput else f"{titled} the same as on {base}"
+        return f"{same}, within ±{share(margin(c, policy))}"
+    what = "" if is_throughput else f" in {title}"
+    open_ = f"Inconclusive: the difference{what} from {base} may be anywhere from"
+    return "; ".join(filter(None, (f"{open_} {figures.change_range(ratio)}", undecided(c))))

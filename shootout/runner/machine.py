@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from shootout.document import fingerprint
+from shootout.document.compatibility import fingerprint
 from shootout.errors import MeasureError
 from shootout.model.plan import PlacementName
 from shootout.model.run import FLUSH_S, FLUSHES, Placement, Runner, Warning
@@ -41,7 +41,7 @@ def inspect(data_dir: Path, host: Host | None = None, name: PlacementName = "aut
         if not finding.fit and finding.code not in NOT_WARNED
     )
     return Runner(
-        fingerprint=fingerprint.fingerprint(facts),
+        fingerprint=fingerprint(facts),
         cpu=host.processor,
         cpus=len(cpus),
         memory_bytes=host.memory["MemTotal"],

@@ -71,7 +71,7 @@ def build_once(
 
 
 def remove(target: Path) -> bool:
-    """Remove the directory and leftovers of a killed build; False if it is in use, or not ours."""
+    """Remove the directory and leftovers of a killed build; False if it is in use, or not shootout's."""
     try:
         with locked(lock_of(target), wait=False):
             partial = partial_of(target)

@@ -42,7 +42,7 @@ def differences(
 ) -> list[VariableDifference]:
     """List what differs between two servers' variables: notable ones first, then by name.
 
-    `requested`: variables that either server's settings profile sets. A renamed variable has its name on the
+    `requested`: variables that either server's settings set. A renamed variable has its name on the
     head. Values that mean the same differ in nothing, such as an empty one and its default.
     """
     notable = {*NOTABLE, *PLANNING, *(name for setting in SETTINGS.values() for name in setting.variables)}
@@ -102,10 +102,11 @@ def suspects(
         return (f"{name}={value}" for name in names for value in values.get(name, ()))
 
     warned = [*behaviours.named(of_head, evidence.warnings)]
+    only_new = (name for name in behaviours.PLANNED if name not in of_base)
     found = [
         *filter(None, (behaviours.off(name, of_head) or next(of([name]), "") for name in warned)),
         *behaviours.shown(of_base, of_head, evidence),
-        *(behaviours.only_new(of_base, of_head) if planned else ()),
+        *filter(None, (behaviours.off(name, of_head) for name in only_new if planned)),
         *of(PLANNING if planned else ()),
         *of(name for name in SUSPECTED if writes or name not in FOR_WRITES),
     ]
@@ -113,7 +114,6 @@ def suspects(
 
 
 def _flags(text: str | None) -> dict[str, str]:
-    """The flags of optimizer_switch; newer servers have more."""
     return dict(flag.split("=", 1) for flag in (text or "").split(",") if "=" in flag)
 
 
@@ -134,7 +134,6 @@ def renamed(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
 
 
 def _as_called(base: Mapping[str, str], head: Mapping[str, str]) -> dict[str, str]:
-    """The base's variables by the names that the head has for them."""
     names = renamed(base, head)
     called = {name: value for name, value in base.items() if name not in names}
     for name, now in names.items():
@@ -152,7 +151,6 @@ def _alike(setting: Setting, base: Mapping[str, str], head: Mapping[str, str]) -
 
 
 def _is_built_in(setting: Setting, value: str) -> bool:
-    """Whether versions without the setting behave as with this value."""
     without = (row.when for row in setting.rows if not row.options and not row.lacks)
     return any(when is not None and normalise(str(when)) == normalise(value) for when in without)
 

@@ -65,20 +65,15 @@ def _requested(name: str, request: Request, effective: Mapping[str, str], loose:
     differs = unknown if actual is None else not _matches(setting, wanted, actual)
     reading = setting.reading(effective)
     return SettingRecord(
-        name=name,
-        requested=wanted,
-        effective=actual,
-        differs=differs and not request.lacking,
-        variables=reading.variables if reading else request.variables,
-        lacking=request.lacking,
+        name=name, requested=wanted, effective=actual, differs=differs and not request.lacking,
+        variables=reading.variables if reading else request.variables, lacking=request.lacking,
         note=request.note,
-    )
+    )  # fmt: skip
 
 
 def _verbatim(
     options: Mapping[str, str], effective: Mapping[str, str], loose: Set[str]
 ) -> Iterator[SettingRecord]:
-    """Records of raw my.cnf options, listed under the setting they fully define."""
     for option, value in options.items():
         in_server, wanted = meant(option, value or "ON")
         if in_server == "log_bin":  # the option is a file name, the variable a switch
@@ -91,12 +86,10 @@ def _verbatim(
                 wanted = setting.read({in_server: wanted}) or wanted
         unknown = bool(effective) and in_server in loose
         yield SettingRecord(
-            name=name,
-            requested=wanted,
-            effective=actual,
+            name=name, requested=wanted, effective=actual,
             differs=unknown if actual is None else not _matches(SETTINGS.get(name), wanted, actual),
             variables=(in_server,),
-        )
+        )  # fmt: skip
 
 
 def _matches(setting: Setting | None, wanted: str, actual: str) -> bool:
@@ -113,12 +106,9 @@ def _defaults(effective: Mapping[str, str], beside: Collection[str]) -> Iterator
     for name, setting in SETTINGS.items():
         if reading := setting.reading(effective):
             yield SettingRecord(
-                name=name,
-                requested=None,
-                effective=setting.read(effective),
-                differs=False,
+                name=name, requested=None, effective=setting.read(effective), differs=False,
                 variables=reading.variables,
-            )
+            )  # fmt: skip
     readings = filter(None, (setting.reading(effective) for setting in SETTINGS.values()))
     read = {reading.variables[0] for reading in readings if len(reading.variables) == 1}
     for name in dict.fromkeys((*NOTABLE, *sorted({*beside} - read))):

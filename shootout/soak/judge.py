@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 from msgspec import structs
@@ -90,10 +91,7 @@ def judge(document: SoakDocument) -> SoakResult:
                     compare(long[base] if heads else None, long[head], confidence, turns) if judged else ()
                 ),
                 footprint=_footprint(document, base, head) if heads else (),
-                levels={
-                    name: tuple(as_ratio(end.interval(confidence)) for end in course.ends(curve.parts))
-                    for name, curve in long.items()
-                },
+                levels={name: _levels(curve, confidence) for name, curve in long.items()},
                 detectable=(
                     detectable(long[base], long[head], len(long[head].tps), confidence)
                     if judged and turns
@@ -108,6 +106,10 @@ def judge(document: SoakDocument) -> SoakResult:
             )
         )
     return SoakResult(document=document, comparisons=tuple(comparisons))
+
+
+def _levels(curve: Curve, confidence: float) -> tuple[Interval, ...]:
+    return tuple(as_ratio(end.interval(confidence)) for end in course.ends(curve.parts))
 
 
 def _common(curves: Mapping[str, Curve]) -> dict[str, Curve]:
@@ -163,19 +165,22 @@ def _confidence(kind: FindingKind, confidence: float) -> float:
 def _course(kind: FindingKind, base: Curve | None, head: Curve, confidence: float, bar: float) -> Finding:
     """A change of speed over time: the head's, and that of its ratio to the base."""
     one, found = _confidence(kind, confidence), COURSES[kind]
-    ratio = None if base is None else head.parts.over(base.parts)
-    by = None if ratio is None else found(ratio, one)
-    shown = ratio or head.parts
+    ratio = head.parts.over(base.parts) if base else None
+    by, shown = found(ratio, one) if ratio else None, ratio or head.parts
     proven = kind == "step" and _excludes_zero(found(shown, one))
     return Finding(
         kind=kind,
-        base=None if base is None else _change(found(base.parts, one)),
+        base=_change(found(base.parts, one)) if base else None,
         head=_change(found(head.parts, one)),
-        difference=by and _change(by),
+        difference=_change(by) if by else None,
         bar=math.expm1(bar),
-        verdict=Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse="lower"),
+        verdict=_verdict(by, bar, "lower"),
         note=f"after {head.settled_s + course.step_s(shown):.0f} s" if proven else "",
     )
+
+
+def _verdict(by: Interval | None, bar: float, worse: Literal["lower", "higher"]) -> Verdict:
+    return Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse=worse)
 
 
 def _excludes_zero(interval: Interval) -> bool:
@@ -187,15 +192,10 @@ def _difference(
 ) -> Finding:
     """Judge the head's value less the base's, where more is worse."""
     (base, head), one = pair, _confidence(kind, confidence)
-    by = None if base is None or head is None else head.minus(base).interval(one)
-    return Finding(
-        kind=kind,
-        base=None if base is None else base.interval(one),
-        head=None if head is None else head.interval(one),
-        difference=by,
-        bar=bar,
-        verdict=Verdict.UNJUDGED if by is None else difference_verdict(by, bar, worse="higher"),
-    )
+    by = head.minus(base).interval(one) if base and head else None
+    own = [each.interval(one) if each else None for each in pair]
+    verdict = _verdict(by, bar, "higher")
+    return Finding(kind=kind, base=own[0], head=own[1], difference=by, bar=bar, verdict=verdict)
 
 
 # --- stalls and dips --------------------------------------------------------------------------------
@@ -203,27 +203,18 @@ def _difference(
 
 def _stalls(base: Curve | None, head: Curve, confidence: float) -> Finding:
     """Episodes per minute, as counts of rare events."""
-    confidence = _confidence("stalls", confidence)
-    mine, minutes = len(head.stalls), len(head.residual) / 60
+    one = _confidence("stalls", confidence)
+    mine, theirs = ((len(each.stalls), len(each.residual) / 60) for each in (head, base or head))
+    difference, beyond = more_often(mine, theirs, one) if base else (None, None)
     lengths = [last - first + 1 for first, last in head.stalls]
-    finding = Finding(
+    return Finding(
         kind="stalls",
-        base=None,
-        head=_rate(mine, minutes, confidence),
-        difference=None,
-        bar=0.0,
-        verdict=Verdict.UNJUDGED,
-        note=f"{sum(lengths)} s in all, at most {max(lengths)} s at once" if lengths else "",
-    )
-    if base is None:
-        return finding
-    theirs, base_minutes = len(base.stalls), len(base.residual) / 60
-    difference, beyond = more_often((mine, minutes), (theirs, base_minutes), confidence)
-    return structs.replace(
-        finding,
-        base=_rate(theirs, base_minutes, confidence),
+        base=_rate(*theirs, one) if base else None,
+        head=_rate(*mine, one),
         difference=difference,
-        verdict=difference_verdict(beyond, 0.0, worse="higher"),
+        bar=0.0,
+        verdict=_verdict(beyond, 0.0, "higher"),
+        note=f"{sum(lengths)} s in all, at most {max(lengths)} s at once" if lengths else "",
     )
 
 
@@ -255,30 +246,24 @@ def more_often(
 
 def _rate(count: int, minutes: float, confidence: float) -> Interval:
     tail = (1 - confidence) / 2
-    low = float(gammaincinv(count, tail)) if count else 0.0
-    return Interval(
-        estimate=count / minutes,
-        low=low / minutes,
-        high=float(gammaincinv(count + 1, 1 - tail)) / minutes,
-    )
+    low = float(gammaincinv(count, tail)) / minutes if count else 0.0
+    high = float(gammaincinv(count + 1, 1 - tail)) / minutes
+    return Interval(estimate=count / minutes, low=low, high=high)
 
 
 def _dips(base: Curve | None, head: Curve, confidence: float) -> Finding:
     """Find how deep throughput dips once in each period, as a share of it."""
     one = _confidence("dips", confidence)
     period = period_s(head, one) or (period_s(base, one) if base else None)
-    if period is None:
-        return Finding(
-            kind="dips", base=None, head=None, difference=None, bar=DIP_BAR, verdict=Verdict.UNJUDGED
-        )
-    depths = (None if base is None else _depth(base.residual, period), _depth(head.residual, period))
-    found = _difference("dips", depths, confidence, DIP_BAR)
+    both = (base, head) if period else (None, None)
+    depths = [_depth(each.residual, period or 1) if each else None for each in both]
+    found = _difference("dips", (depths[0], depths[1]), confidence, DIP_BAR)
     return structs.replace(
         found,
         base=found.base and _within(found.base, 0.0),
         head=found.head and _within(found.head, 0.0),
         difference=found.difference and _within(found.difference, -1.0),
-        note=f"every {period} s",
+        note=f"every {period} s" if period else "",
     )
 
 
@@ -355,15 +340,17 @@ def _memory_bar(curve: Curve) -> float:
 
 def _footprint(document: SoakDocument, base: str, head: str) -> tuple[FootprintChange, ...]:
     by_server = {end.server: end.footprint for end in document.ends}
-    changes = []
-    for measure, margin in MARGINS.items():
-        before, after = (by_server.get(server, {}).get(measure) for server in (base, head))
-        if before is None or after is None:
-            continue
+    before, after = (by_server.get(server, {}) for server in (base, head))
+
+    def changed(measure: Measure) -> bool:
         least = MARGIN_S if measure in ("start", "shutdown") else 0.0
-        changed = abs(after - before) > max(margin * before, least)
-        changes.append(FootprintChange(measure=measure, base=before, head=after, changed=changed))
-    return tuple(changes)
+        return abs(after[measure] - before[measure]) > max(MARGINS[measure] * before[measure], least)
+
+    return tuple(
+        FootprintChange(measure=each, base=before[each], head=after[each], changed=changed(each))
+        for each in MARGINS
+        if each in before and each in after
+    )
 
 
 def _change(logs: Interval) -> Interval:

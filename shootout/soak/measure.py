@@ -2,7 +2,7 @@
 
 They take turns of some seconds; those that wait are stopped (SIGSTOP), so that the machine's drift meets all.
 Slices follow each other at once, about one in each second of a server's load. Transactions under way at the
-end of a slice's window finish before the next one begins: a server that stands still makes its slice longer.
+end of a slice's window finish before the next one begins: a server that stalls makes its slice longer.
 """
 
 from __future__ import annotations
@@ -193,20 +193,15 @@ class _Seen:
 
     def report(self, server: _Loaded) -> None:
         """Say how far the soak is."""
-        all_s = self.header.duration_s
+        all_s, label = self.header.duration_s, server.server.label
+        left_s = sum(all_s - each.load_s for each in self.servers if not each.over)
+        number = self.servers.index(server) + 1
         self.observe(
             Progress(
-                stage="measure",
-                detail=server.server.label,
-                block=server.server.label,
-                block_number=self.servers.index(server) + 1,
-                blocks=len(self.servers),
-                start=1,
-                round=int(server.load_s),
-                rounds=round(all_s),
-                left_s=sum(all_s - each.load_s for each in self.servers if not each.over),
+                stage="measure", detail=label, block=label, block_number=number, blocks=len(self.servers),
+                start=1, round=int(server.load_s), rounds=round(all_s), left_s=left_s,
             )
-        )
+        )  # fmt: skip
         if not self.foreseen and all(each.load_s >= FORESEEN_S for each in self.servers):
             self.foreseen = True
             for said in judge.foreseen(self.header, self.slices):
@@ -223,18 +218,11 @@ def _slice(
 ) -> SoakSlice:
     p50_s, p95_s, p99_s = (round(taken.latencies.percentile(percent), 6) for percent in (50.0, 95.0, 99.0))
     return SoakSlice(
-        server=server,
-        begins_s=round(begins_s, 4),
-        lasts_s=round(lasts_s, 4),
-        window_s=round(taken.window_s, 4),
-        transactions=round(taken.transactions, 2),
-        completed=taken.completed,
-        p50_s=p50_s,
-        p95_s=p95_s,
-        p99_s=p99_s,
-        errors=sum(taken.errors.values()),
-        gauges=gauges,
-    )
+        server=server, begins_s=round(begins_s, 4), lasts_s=round(lasts_s, 4),
+        window_s=round(taken.window_s, 4), transactions=round(taken.transactions, 2),
+        completed=taken.completed, p50_s=p50_s, p95_s=p95_s, p99_s=p99_s,
+        errors=sum(taken.errors.values()), gauges=gauges,
+    )  # fmt: skip
 
 
 def _header(
@@ -243,21 +231,10 @@ def _header(
     plan = load.plan
     (workload,) = plan.records
     return SoakHeader(
-        format=2,
-        soak=soak,
-        started=started.isoformat(timespec="seconds"),
-        shootout=__version__,
-        duration_s=duration_s,
-        turn_s=turn_s,
-        profile_name=plan.profile_name,
-        given=dict(plan.given),
-        seed=plan.seed,
-        settings=plan.profile.settings,
-        confidence=plan.profile.policy.confidence,
-        workload=workload,
-        dataset=plan.workloads[load.block.workload].dataset,
-        threads=load.block.threads,
-        load=plan.profile.load,
+        format=2, soak=soak, started=started.isoformat(timespec="seconds"), shootout=__version__,
+        duration_s=duration_s, turn_s=turn_s, profile_name=plan.profile_name, given=dict(plan.given),
+        seed=plan.seed, settings=plan.profile.settings, confidence=plan.profile.policy.confidence,
+        workload=workload, dataset=plan.workloads[load.block.workload].dataset, threads=load.block.threads,
+        load=plan.profile.load, servers=tuple(plan.servers),
         runner=machine.inspect(directory, name=plan.profile.sampling.placement),
-        servers=tuple(plan.servers),
-    )
+    )  # fmt: skip

@@ -11,9 +11,8 @@ from shootout.figures import counted
 from shootout.model.verdict import Verdict
 from shootout.report import commands
 from shootout.upgrade.configuration import does_not_start_with, is_kept, spoiled
-from shootout.upgrade.judge import Findings
-from shootout.upgrade.settable import settings_to_set
-from shootout.upgrade.words import end, instructions
+from shootout.upgrade.judge import Findings, place
+from shootout.upgrade.settable import end, instructions, settings_to_set
 
 LINES_MAX = 7
 NAMES_MAX = 4  # in a line
@@ -27,14 +26,14 @@ def todo(found: Findings) -> Topic | None:
     if len(lines) + len(open_) > LINES_MAX:
         kept = LINES_MAX - 1 - len(open_)
         lines = [*lines[:kept], f"{len(lines) - kept} more steps: see below."]
-    shown = [*lines, *open_, *_advice(found)][:LINES_MAX]
+    learn = "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
+    shown = [*lines, *open_, *([] if found.document.own else [learn])][:LINES_MAX]
     if not shown:
         return None
     return Topic("What to do", tuple(f"{number}. {line}" for number, line in enumerate(shown, 1)))
 
 
 def _start(found: Findings) -> Iterator[str]:
-    """Say what the new server needs before it starts, and before applications send statements."""
     fates = found.document.options
     if stops := [spoiled(fate) for fate in fates if does_not_start_with(fate)]:
         them = "it" if len(stops) == 1 else "them"
@@ -52,27 +51,21 @@ def _start(found: Findings) -> Iterator[str]:
 
 
 def _set(found: Findings) -> Iterator[str]:
-    """Settings that restore a loss, then options that mean something else."""
     yield from settings_to_set(found)
-    told = [
-        fate.option
-        for fate in found.document.options
-        if fate.told and is_kept(fate) and not does_not_start_with(fate)
-    ]
-    if told:
+    kept = [fate for fate in found.document.options if fate.told and is_kept(fate)]
+    if told := [fate.option for fate in kept if not does_not_start_with(fate)]:
         yield f"Replace in my.cnf before the next upgrade: {_names(told)}; {found.new} warns of them."
 
 
 def _look(found: Findings) -> Iterator[str]:
-    """Losses that no setting restores, the headline's first."""
     worst = found.worst
     if worst and worst.throughput and not worst.restored_by:
         run, cell = worst.throughput
         if all(each.verdict is not Verdict.IMPROVED for _, each in found.timings):
             command = commands.look_further(run.header.run, cell.cell)
             yield f"Find the cause of {end(run, cell)}: {command}"
-    restored = {(change.workload, change.kind) for each in found.restorations for change in each.restores}
-    lost = [loss.change for loss in found.losses if (loss.change.workload, loss.change.kind) not in restored]
+    restored = {place(change) for each in found.restorations for change in each.restores}
+    lost = [loss.change for loss in found.losses if place(loss.change) not in restored]
     planned = [change for change in lost if found.plan(change) == "changed"]
     if planned:
         dearest, *others = planned
@@ -86,13 +79,12 @@ def _look(found: Findings) -> Iterator[str]:
 
 
 def _tried(found: Findings, change: CountChange) -> str:
-    if (change.workload, change.kind) in found.tried:
+    if place(change) in found.tried:
         return "no tested setting restores it"
     return "no setting was tested with it"
 
 
 def _open(found: Findings) -> Iterator[str]:
-    """Say what is not known yet, and the command that adds it."""
     document = found.document
     asked = ["shootout", "upgrade", *document.references]
     for flag, text in (
@@ -109,11 +101,6 @@ def _open(found: Findings) -> Iterator[str]:
         more = shlex.join([*asked, "--budget", f"{2 * document.budget_min:g}"])
         was = f"(the budget was {document.budget_min:g} minutes)"
         yield f"Count the {counted(len(left_out), 'kind')} that were left out: {more} {was}."
-
-
-def _advice(found: Findings) -> Iterator[str]:
-    if not found.document.own:
-        yield "Measure your statements: shootout learn slow.log, and --add-workloads learned/workload.toml."
 
 
 def _names(names: list[str]) -> str:

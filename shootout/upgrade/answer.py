@@ -8,8 +8,9 @@ from pathlib import PurePath
 
 from shootout import figures
 from shootout.analysis.exit_codes import exit_code
-from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, joined
+from shootout.answer import SYMBOLS, Answer, Link, Mark, Table, Topic, filled, joined
 from shootout.answer import change as change_of
+from shootout.count import findings
 from shootout.count.values import is_left_out
 from shootout.figures import counted
 from shootout.model.execution_plan import PlanChange
@@ -20,34 +21,24 @@ from shootout.report.site.names import page_of, run_folder
 from shootout.report.site.svg import Forest
 from shootout.upgrade import actions, configuration, configured, settable
 from shootout.upgrade.judge import CHANGED, Findings
+from shootout.upgrade.settable import MEANINGS, difference, end, instructions, instructions_of, settings_of
 from shootout.upgrade.values import LARGE
-from shootout.upgrade.words import difference, end, instructions, instructions_of, settings_of
 
 KINDS = "kinds of statement"
 KINDS_MAX = 8  # that a line names
 FOREST_ENDS = 3  # of the worst and of the best cells on the first page
-MEANING = ", ".join(
-    f"{SYMBOLS[verdict]} {meaning}"
-    for verdict, meaning in (
-        (Verdict.REGRESSED, "slower"), (Verdict.IMPROVED, "faster"),
-        (Verdict.EQUIVALENT, "the same"), (Verdict.INCONCLUSIVE, "undecided"),
-    )
-)  # fmt: skip
+MEANING = ", ".join(f"{SYMBOLS[verdict]} {meaning}" for verdict, meaning in MEANINGS.items())
 
 
 def answer(found: Findings) -> Answer:
     """Describe an upgrade, in the order in which people ask."""
     document = found.document
     return Answer(
-        name=f"{found.old} to {found.new}",
-        headline=headline(found),
-        topics=topics(found),
-        value=value(found),
-        exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
+        name=f"{found.old} to {found.new}", headline=headline(found), topics=topics(found),
+        value=value(found), exit_code=exit_code(failed=bool(found.unmeasured), regressed=False),
         footer=f"Asked {figures.moment(document.started)} of shootout {document.version}.",
-        listed=(f"{found.old} to {found.new}", figures.moment(document.started)),
-        brief=brief(found),
-    )
+        listed=(f"{found.old} to {found.new}", figures.moment(document.started)), brief=brief(found),
+    )  # fmt: skip
 
 
 def brief(found: Findings) -> Topic:
@@ -60,8 +51,8 @@ def brief(found: Findings) -> Topic:
         if (ratio := cell.ratio) is not None
     )
     lines = [] if rows else [sentence(found)]
-    if found.plans_compared:
-        kinds = counted(found.plans_compared, "kind of statement", KINDS)
+    if found.compared:
+        kinds = counted(len(found.compared), "kind of statement", KINDS)
         lines.append(f"{len(found.plans) or 'None'} of {kinds} planned in another way")
     if useful := [each.setting for each in found.restorations if each.restores]:
         lines.append(f"Set {', '.join(map(settable.named, useful))}")
@@ -148,20 +139,15 @@ def _undecided(verdicts: Sequence[Verdict]) -> str:
 
 
 def _on(found: Findings, machine: str) -> str:
-    """Say what became of throughput on a machine."""
     here = [each for each in found.cells if each[0].header.runner.fingerprint == machine]
     where = f"on {machine}" if found.document.elsewhere else "on this machine"
     if changed := [end(*each) for each in here if each[1].verdict in CHANGED]:
-        return f"{where} {_worst_and_best(changed)}"
+        first, *others = changed
+        return f"{where} {first} at worst, {others[-1]} at best" if others else f"{where} {first}"
     verdicts = [cell.verdict for _, cell in here]
     same, open_ = (verdicts.count(verdict) for verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE))
     every = counted(len(here), "cell")
     return f"{where}: slower or faster in none of {every}, as fast in {same}, undecided in {open_}"
-
-
-def _worst_and_best(changes: Sequence[str]) -> str:
-    first, *others = changes
-    return f"{first} at worst, {others[-1]} at best" if others else first
 
 
 # --- topics --------------------------------------------------------------------------------------------
@@ -178,7 +164,6 @@ def topics(found: Findings) -> tuple[Topic, ...]:
 
 
 def _workloads(found: Findings) -> Topic | None:
-    """Throughput, on all machines side by side."""
     if not found.cells:
         return None
     machines = found.machines
@@ -224,13 +209,16 @@ def _statements(found: Findings) -> Iterator[Topic]:
     if document.once:
         kinds = ", ".join(kind for _, kind in document.once)
         lines = (*lines, f"Executed once in each start, to hold the budget: {kinds}.")
-    columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan")
+    columns = ("kind", "workload", found.old, found.new, "change", "certain", "plan", "functions")
+    explaining = findings.functions(found.counted).items()
+    functions = {key: [each.name for each in counts] for key, counts in explaining}
     differ = [each for each in found.changes if each.ratio and each.verdict is not Verdict.EQUIVALENT]
     for what, sign in (("more", 1), ("less", -1)):
         rows = tuple(
             (
                 change.kind, change.workload, instructions_of(change.base), instructions_of(change.head),
                 difference(change), "" if change.verdict in CHANGED else "undecided", found.plan(change),
+                ", ".join(functions.get((change.workload, change.kind, found.new), ())) or None,
             )
             for change in sorted(differ[::sign], key=lambda change: change.verdict not in CHANGED)
             if change.ratio and (change.ratio.estimate - 1) * sign > 0
@@ -238,7 +226,7 @@ def _statements(found: Findings) -> Iterator[Topic]:
         if rows or what == "more":
             none = "none costs more" if found.compares_statements else "not compared"
             title = f"Statements that cost {what}" if rows else f"Statements: {none}"
-            table = Table(columns, rows, "Instructions for each execution")
+            table = filled(Table(columns, rows, "Instructions for each execution"))
             yield Topic(title, lines, (table,) if rows else ())
             lines = ()
 
@@ -246,14 +234,15 @@ def _statements(found: Findings) -> Iterator[Topic]:
 def _plans(found: Findings) -> Topic | None:
     if found.counted is None:
         return None
+    news = (
+        (*differing.rows_read(each), *(text for text in each.head.warnings if text not in each.base.warnings))
+        for each in found.plans.values()
+    )
     rows = tuple(
-        (
-            change.kind, workload, *_accesses(change),
-            "; ".join((*differing.rows_read(change), *_news(change))),
-        )
-        for (workload, _), change in found.plans.items()
-    )  # fmt: skip
-    compared = found.plans_compared
+        (change.kind, workload, *_accesses(change), "; ".join(said))
+        for ((workload, _), change), said in zip(found.plans.items(), news, strict=True)
+    )
+    compared = len(found.compared)
     title = "Execution plans: not compared"
     if compared:
         title = f"Execution plans: none of {counted(compared, 'kind')} changed"
@@ -266,10 +255,6 @@ def _plans(found: Findings) -> Topic | None:
     )
     table = Table(columns, rows, "How the servers come to their rows")
     return Topic(title, (), (table,) if rows else (), details=plans)
-
-
-def _news(change: PlanChange) -> Iterator[str]:
-    return (text for text in change.head.warnings if text not in change.base.warnings)
 
 
 def _accesses(change: PlanChange) -> tuple[str, ...]:
@@ -348,7 +333,6 @@ def _untested(found: Findings) -> Topic:
 
 
 def _measured(found: Findings) -> Topic | None:
-    """Lead to the pages of what was measured."""
     counts = (
         (found.counted, "Instructions of every kind of statement"),
         (found.restored, "Instructions with old settings"),
@@ -360,6 +344,6 @@ def _measured(found: Findings) -> Topic | None:
             f"{run_folder(run.header.run)}/index.html",
             f"on {run.header.runner.fingerprint}",
         )
-        for run in found.runs
+        for run in (*found.runs, *filter(None, (found.timed,)))
     ]
     return Topic("Measured", links=tuple(links), page_only=True) if links else None

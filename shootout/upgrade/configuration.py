@@ -30,7 +30,9 @@ _ALWAYS = re.compile(
 _BY_OLD = "by the old server: "
 _LACKS = re.compile(r"modes? (?P<modes>.+)")
 _UNKNOWN = re.compile(r"unknown (?:variable|option)", re.IGNORECASE)
-_UPGRADE = re.compile(r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE)  # the program that mends system tables
+_UPGRADE = re.compile(
+    r"(?:mysql|mariadb)_?-?upgrade", re.IGNORECASE
+)  # the program that repairs system tables
 _TUPLE = re.compile(r"""\(\d+, (?P<mark>['"])(?P<said>.*)(?P=mark)\)""")  # an error of a client
 _PROGRAM = re.compile(r"^\S*/(?:mysqld|mariadbd): ")
 
@@ -43,7 +45,7 @@ class Probe:
     variables: Mapping[str, str]
     given: Mapping[str, str]  # the options that it started with
     refused: Mapping[str, str] = field(default_factory=dict)  # why, by option
-    told: Mapping[str, str] = field(default_factory=dict)  # what its log says of an option
+    told: Mapping[str, str] = field(default_factory=dict)  # its log's message on an option
 
 
 def probe(program: Installation, options: Mapping[str, str], directory: Path) -> Probe:
@@ -79,8 +81,6 @@ def probe(program: Installation, options: Mapping[str, str], directory: Path) ->
 def _blamed_by_trying(
     program: Installation, directory: Path, options: Mapping[str, str], why: str
 ) -> dict[str, str]:
-    """The option with which a server starts no longer, where its log names none."""
-
     def starts(given: Mapping[str, str]) -> bool:
         try:
             with _fresh(program, directory, {loose(name): value for name, value in given.items()}):
@@ -109,7 +109,6 @@ def halved(options: Mapping[str, str], starts: Callable[[Mapping[str, str]], boo
 
 @contextmanager
 def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -> Iterator[Instance]:
-    """Start a server that was initialised with these options. Raises MeasureError."""
     shutil.rmtree(directory, ignore_errors=True)
     instances.initialise(program, directory, options)
     with instances.start(program, directory, options) as instance:
@@ -117,8 +116,6 @@ def _fresh(program: Installation, directory: Path, options: Mapping[str, str]) -
 
 
 def _lacking(program: Installation, directory: Path, modes: Iterable[str]) -> list[str]:
-    """Find the modes that the server refuses one by one."""
-
     def is_refused(mode: str) -> bool:
         try:
             instance.query(f"SET SESSION sql_mode = '{mode}'")
@@ -158,16 +155,12 @@ def fates(
         name, _ = meant(option, value)
         renamed = called.get(name, "")
         yield OptionFate(
-            option=option,
-            value=value,
-            variable=name,
-            old=old.variables.get(name),
-            new=new.variables.get(renamed or name),
-            renamed=renamed,
+            option=option, value=value, variable=name, old=old.variables.get(name),
+            new=new.variables.get(renamed or name), renamed=renamed,
             refused=_refused(option, read_by, old, new),
             told="" if read_by == "old" or _is_told_before(option, old, new) else new.told.get(option, ""),
             read_by=read_by,
-        )
+        )  # fmt: skip
 
 
 def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
@@ -177,7 +170,6 @@ def _is_told_before(option: str, old: Probe, new: Probe) -> bool:
 
 
 def _refused(option: str, read_by: Reader, old: Probe, new: Probe) -> str:
-    """Say why a server does not start with an option that it reads."""
     refused = old.refused.get(option, "")
     if is_unknown(old.told.get(option, "")) and variable(option) in old.variables:
         refused = old.told[option]  # a variable, and no option: the old server runs without it
@@ -253,7 +245,6 @@ def warnings(log: str) -> list[str]:
 
 
 def _said(log: str, options: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """The first warning or error of a log that names an option, for each option."""
     messages = [text for text in _messages(log, _LEVEL) if not _ALWAYS.search(text)]
     for option in options:
         if text := next((text for text in messages if _names(text, variable(option))), ""):
@@ -289,7 +280,6 @@ def _messages(log: str, level: re.Pattern[str]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """A message without the program's name and our prefix of options."""
     return _PROGRAM.sub("", without_values(text).strip()).replace("'loose-", "'")
 
 

@@ -32,7 +32,9 @@ def refused(found: Findings) -> Topic | None:
     if document.results == ():
         lines.append("Every statement that was compared returns the same rows.")
     fates = sorted(found.fates, key=lambda fate: not fate.refused)
-    rows = (*(_fate(fate, found) for fate in fates), *_meanings(found))
+    meanings = (each for each in found.variables if each.name in MEANINGS and each.origin != "requested")
+    defaults = ((each.name, "", *_values(each), "another default") for each in meanings)
+    rows = (*(_fate(fate, found) for fate in fates), *defaults)
     lines += _file(found)
     if old := [failure.kind for failure in lacking if failure.server == found.old]:
         lines.append(f"{found.old} does not know {', '.join(old)}: there is nothing to compare.")
@@ -77,19 +79,8 @@ MEANINGS = (
 )  # fmt: skip
 
 
-def _meanings(found: Findings) -> Iterator[tuple[str, ...]]:
-    for variable in found.variables:
-        if variable.name in MEANINGS and variable.origin != "requested":
-            yield (variable.name, "", *_values(variable), "another default")
-
-
 def _values(variable: VariableDifference) -> Iterator[str]:
-    return (_short(differing.variable_value(variable, text)) for text in (variable.base, variable.head))
-
-
-def _short(text: str) -> str:
-    """A value that a table has room for; JSON has it whole."""
-    return text if len(text) <= VALUE_MAX else f"{text[:VALUE_MAX]}…"
+    return (differing.variable_value(variable, text) for text in (variable.base, variable.head))
 
 
 def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
@@ -102,9 +93,7 @@ def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
     elif fate.renamed:
         what = f"renamed to {fate.renamed}"
     elif fate.new is None:
-        what = (
-            f"removed: {found.new} does not start with this line" if does_not_start_with(fate) else "removed"
-        )
+        what = f"removed{_stops(fate, found)}"
     elif not is_compared(fate):
         what = "not compared"
     elif is_kept(fate):
@@ -112,38 +101,31 @@ def _fate(fate: OptionFate, found: Findings) -> tuple[str, ...]:
     else:
         what = "another value"
     difference = VariableDifference(fate.variable, fate.old, fate.new, "requested", notable=False)
-    return (
-        fate.option,
-        _short(fate.value),
-        *_values(difference),
-        "; ".join(filter(None, (what, "" if is_unknown(fate.told) else fate.told))),
-    )
+    told = "" if is_unknown(fate.told) else fate.told
+    value = fate.value if len(fate.value) <= VALUE_MAX else differing.listed(fate.value.split(","))
+    return (fate.option, value, *_values(difference), "; ".join(filter(None, (what, told))))
 
 
 def _unknown(fate: OptionFate, found: Findings) -> str:
-    """The words for an option that neither server knows: a typo, or an option of a plugin."""
     known = {name for variables in found.document.variables.values() for name in variables}
     near = "".join(f" (did you mean {name}?)" for name in get_close_matches(fate.variable, known, n=1))
-    stops = f": {found.new} does not start with this line" if does_not_start_with(fate) else ""
-    return f"neither server knows it{near}{stops}"
+    return f"neither server knows it{near}{_stops(fate, found)}"
+
+
+def _stops(fate: OptionFate, found: Findings) -> str:
+    return f": {found.new} does not start with this line" if does_not_start_with(fate) else ""
 
 
 ORIGINS = {"requested": "your my.cnf", "default": "another default", "only one has it": "only one has it"}
 
 
 def settings(found: Findings) -> Topic | None:
-    notable = [variable for variable in found.variables if variable.notable]
     if not found.variables:
         return None
     rows = tuple(
-        (
-            each.name,
-            *_values(each),
-            ORIGINS[each.origin],
-        )
-        for each in notable
+        (each.name, *_values(each), ORIGINS[each.origin]) for each in found.variables if each.notable
     )
     every = counted(len(found.variables), "variable")
-    said = f"{every} differ; {len(notable)} are known to change performance."
+    said = f"{every} differ; {len(rows)} are known to change performance."
     table = Table(("variable", found.old, found.new, "why"), rows, "Those known to change performance")
     return Topic("Settings that differ", (said,), (table,) if rows else ())

@@ -30,13 +30,22 @@ from shootout.servers.sources import installations, reference
 from shootout.settings import differences
 from shootout.upgrade import configuration, judge, question
 from shootout.upgrade.documents import UPGRADES
-from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, DataDirectory, Part, UpgradeDocument
+from shootout.upgrade.values import AS_ASKED, DURABLE, LARGE, PARTS, DataDirectory, Part, UpgradeDocument
 
 PROFILE, STATEMENTS = "upgrade", "statements"
 # Shares of the time left, as far as the parts are wanted and not done.
-SHARES: Mapping[Part, float] = {"statements": 0.25, "results": 0.03, "restoring": 0.17, "time": 0.55}
+SHARES: Mapping[Part, float] = {"statements": 0.35, "results": 0.03, "restoring": 0.17, "time": 0.45}
 TIME_OF_LEGS = 0.8  # of the time; the settings that act by time get the rest
 PART_MIN = 1.0  # minutes; less is no time for a part
+# Workloads of the catalogue with the kinds that applications send most often; their kinds take turns.
+MOST_SENT = tuple(
+    f"statements_{name}"
+    for name in (
+        "points", "updates", "inserts", "ranges", "order", "joins", "lists", "aggregates", "deletes",
+        "subqueries", "text", "dates",
+    )
+)  # fmt: skip
+COUNTED_ROWS = ("dataset.tables=1", "dataset.rows=10000")  # as `shootout count` has them
 TRIALS_MAX = 6
 SERVERS_BESIDE = 3  # of trials: the new one, one with all of them, and the old one
 START_S = 20.0  # of servers under Callgrind, without what they count
@@ -58,11 +67,7 @@ class Way:
 
 
 def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, report: REPORT) -> Path:
-    """Answer what the document does not answer yet; returns its file. Call this from the main thread.
-
-    A part that fails is left out, with its reason. Raises InputError if another process answers it, and
-    MeasureError if the document cannot be written.
-    """
+    """Answer what is open; returns the document's file. Call this from the main thread."""
     results = out / "results"
     path = UPGRADES.path_of(results, document.upgrade)
     with campaign.writing(path.parent, document.upgrade, "upgrade"):
@@ -73,14 +78,13 @@ def measure(way: Way, document: UpgradeDocument, out: Path, observe: Observe, re
 
 
 def _answer(session: _Session) -> None:
-    """Do all parts that are wanted and not done, in the order of PARTS."""
-    session.write()
-    session.do("settings", session.settings)
-    session.do("data", session.data)
-    session.do("statements", session.statements)
-    session.do("results", session.compare_rows)
-    session.do("restoring", session.restoring)
-    session.do("time", session.time)
+    session.keep()
+    answers = (
+        session.settings, session.data, session.statements, session.compare_rows, session.restoring,
+        session.time,
+    )  # fmt: skip
+    for part, answer in zip(PARTS, answers, strict=True):
+        session.do(part, answer)
 
 
 @dataclass
@@ -98,32 +102,26 @@ class _Session:
         """Show progress; the time left is the budget's, as each part knows only its own."""
         self.tell(replace(progress, left_s=max(0.0, 60 * self._left())))
 
-    def write(self) -> None:
-        UPGRADES.write(self.results, self.document.upgrade, self.document)
-
     def keep(self, **found: object) -> None:
         """Add what a part found."""
         self.document = replace(self.document, **found)
-        self.write()
-
-    def leave_out(self, part: Part, why: str) -> None:
-        self.keep(left_out={**self.document.left_out, part: why})
+        UPGRADES.write(self.results, self.document.upgrade, self.document)
 
     def do(self, part: Part, answer: Callable[[], None]) -> None:
         """Answer a part, unless it is done or not wanted."""
         if part in self.document.done:
             return
-        if part in self.way.without:
-            self.leave_out(part, AS_ASKED)
-            return
-        self.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
-        try:
-            answer()
-        except (InputError, MeasureError) as error:
-            self.leave_out(part, str(error))
-        else:
-            others = {name: why for name, why in self.document.left_out.items() if name != part}
-            self.keep(done=(*self.document.done, part), left_out=others)
+        why, others = AS_ASKED, {name: why for name, why in self.document.left_out.items() if name != part}
+        if part not in self.way.without:
+            self.observe(Progress(stage="prepare", detail=f"upgrade: {part}"))
+            try:
+                answer()
+            except (InputError, MeasureError) as error:
+                why = str(error)
+            else:
+                self.keep(done=(*self.document.done, part), left_out=others)
+                return
+        self.keep(left_out={**others, part: why})
 
     # --- parts ------------------------------------------------------------------------------------
 
@@ -137,12 +135,12 @@ class _Session:
                 options.append(profile.options_of(program.version))
                 probes.append(configuration.probe(program, options[-1], directory / str(number)))
         fates = tuple(configuration.fates((options[0], options[1]), probes[0], probes[1]))
+        variables = (dict(differences.of_behaviour(each.variables)) for each in probes)
+        versions = (each.version for each in probes)
+        labels = self.document.labels
         self.keep(
-            variables={
-                label: dict(differences.of_behaviour(probe.variables))
-                for label, probe in zip(self.document.labels, probes, strict=True)
-            },
-            versions=dict(zip(self.document.labels, (each.version for each in probes), strict=True)),
+            variables=dict(zip(labels, variables, strict=True)),
+            versions=dict(zip(labels, versions, strict=True)),
             options=fates,
         )
         question.write_settings(self.document, self.results)
@@ -166,11 +164,13 @@ class _Session:
             counted = COUNTS.read(self.way.counted)
             path = COUNTS.write(self.results, counted.run, counted)
         else:
-            catalogue = () if self.document.workloads else tuple(self._plan(STATEMENTS).workloads)
-            known = (*self.document.own, *self._workloads().split(","), *catalogue)
+            catalogue = () if self.document.workloads else self._plan(STATEMENTS).workloads
+            often = [*MOST_SENT, *catalogue]
+            known = (*self.document.own, *sorted(catalogue, key=often.index), *self._workloads().split(","))
             plan = self._plan(
-                STATEMENTS, workloads=",".join(dict.fromkeys(known)), budget=self._minutes("statements")
-            )
+                STATEMENTS, workloads=",".join(dict.fromkeys(known)), budget=self._minutes("statements"),
+                set=COUNTED_ROWS,
+            )  # fmt: skip
             path = self._count(plan, "statements")
         self.keep(statements=self._below(path))
 
@@ -195,11 +195,9 @@ class _Session:
             *(f"{name}={self._with(text, trial)}" for name, trial in trials.items()),
             f"{judge.OFF}={self._with(old, off) if off else old}",
         ]
+        workloads = ",".join(losses)
         plan = self._plan(
-            STATEMENTS,
-            servers=",".join(servers),
-            workloads=",".join(losses),
-            budget=minutes,
+            STATEMENTS, servers=",".join(servers), workloads=workloads, budget=minutes, set=COUNTED_ROWS
         )
         self.document = replace(self.document, trials=trials | {judge.OFF: off})
         self.keep(restoring=self._below(self._count(plan, "restoring", answer.to_restore)))
@@ -221,9 +219,9 @@ class _Session:
     ) -> Path:
         """Count within the part's share, from where a cut left it. Each start is kept."""
         name = getattr(self.document, part)
-        earlier = self.results / name if name else None
+        before = COUNTS.read(self.results / name) if name else None
         return counting.measure(
-            plan, self.results, self.observe, earlier=earlier, hold=True,
+            plan, self.results, self.observe, before=before, own=self.document.own,
             kept=lambda path: self.keep(**{part: self._below(path)}), only=only,
         )  # fmt: skip
 
@@ -242,7 +240,9 @@ class _Session:
             if minutes < PART_MIN and legs[number].endswith(LARGE):
                 return  # the answer says that it was not tested
             if minutes < PART_MIN:
-                raise InputError(f"the budget of {self.document.budget_min:g} minutes is spent; give it more")
+                raise InputError(
+                    f"the budget of {self.document.budget_min:g} minutes is spent; --budget extends it"
+                )
             plan = self._plan(
                 PROFILE, servers=",".join(f"{self._server(at)}{legs[number]}" for at in (0, 1)),
                 workloads=self._workloads(), budget=f"{minutes:.2f}",
@@ -253,12 +253,11 @@ class _Session:
         self._time_settings()
 
     def _time_settings(self) -> None:
-        """Measure the worst loss in throughput with the old values that act by time, in one block."""
-        found = judge.read(self.document, self.results)
-        suspects = found.time_suspects
-        if not suspects or found.worst is None or found.worst.throughput is None or self.document.timed:
+        """Measure a loss in throughput with the old values that act by time, in one block."""
+        loss, suspects = judge.read(self.document, self.results).time_suspects
+        if loss is None or self.document.timed:
             return
-        run, cell = found.worst.throughput
+        run, cell = loss
         leg = run.header.servers[-1].settings_name
         text = self._with(self._server(1), leg) if leg in (DURABLE, LARGE) else self._server(1)
         trials = {f"time-{number}": setting for number, setting in enumerate(suspects, 1)}
@@ -283,7 +282,6 @@ class _Session:
         return steps.plan(Selection.read(**chosen), self.report)
 
     def _server(self, number: int) -> str:
-        """A server under the user's settings, as far as it takes them."""
         file = self._file(("old", "new")[number])
         text = reference.parse(self.document.references[number]).text
         return f"{self.document.labels[number]}={self._with(text, str(file)) if file.exists() else text}"
@@ -292,7 +290,6 @@ class _Session:
         return f"{text}{'+' if reference.parse(text).settings else '@'}{settings}"
 
     def _file(self, label: str) -> Path:
-        """The user's my.cnf, as one of the servers gets it."""
         return question.settings_file(self.document, self.results, label)
 
     def _workloads(self) -> str:
@@ -304,7 +301,6 @@ class _Session:
         return ",".join((*((self.document.workload,) if self.document.workload else ()), *known))
 
     def _minutes(self, part: Part) -> str:
-        """The part's share of the time that is left."""
         open_ = [name for name in SHARES if name not in (*self.document.done, *self.way.without)]
         share = SHARES[part] / sum(SHARES[name] for name in {*open_, part})
         return f"{max(PART_MIN, share * self._left()):.2f}"
@@ -317,7 +313,6 @@ class _Session:
 
 
 def _started(new: ManagedServer, template: dataset.Template, home: Path) -> DataDirectory:
-    """Start a server on another one's data directory."""
     began_s = time.monotonic()
     same, reason = False, ""
     try:
@@ -332,9 +327,5 @@ def _started(new: ManagedServer, template: dataset.Template, home: Path) -> Data
     if reason:
         reason = without_values(configuration.cause(f"{reason.splitlines()[0]}\n{log}"))
     told = [text for text in configuration.warnings(log) if text != reason][:TOLD_MAX]
-    return DataDirectory(
-        started=not reason,
-        seconds=round(seconds, 1),
-        same_rows=same,
-        told=tuple(filter(None, (reason, *told))),
-    )
+    told = [*filter(None, (reason, *told))]
+    return DataDirectory(started=not reason, seconds=round(seconds, 1), same_rows=same, told=tuple(told))

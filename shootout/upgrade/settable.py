@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shootout import figures
-from shootout.answer import Field, Table, Topic
-from shootout.count.values import CountChange
+from shootout.answer import Figure, Table, Topic, Whole, factor
+from shootout.count.values import CountChange, CountFigure
 from shootout.figures import counted
-from shootout.model.verdict import CellComparison, Verdict
-from shootout.numbers import SPACE, number
+from shootout.model.verdict import CellComparison, Comparison, Verdict
+from shootout.numbers import SPACE, number, percent_places
 from shootout.settings.table import BY_TIME
-from shootout.upgrade.judge import CHANGED, OFF, Findings
-from shootout.upgrade.losses import Loss, Restored, Worst
-from shootout.upgrade.words import amount, difference, end, instructions
+from shootout.upgrade.judge import CHANGED, OFF, Findings, Restored, Worst, place
+
+MEANINGS = {
+    Verdict.REGRESSED: "slower", Verdict.IMPROVED: "faster", Verdict.EQUIVALENT: "the same",
+    Verdict.INCONCLUSIVE: "undecided",
+}  # fmt: skip
 
 
 def settable(found: Findings) -> Topic | None:
@@ -43,14 +46,18 @@ def settable(found: Findings) -> Topic | None:
     improved = [setting for setting, cell in found.timings if cell.verdict is Verdict.IMPROVED]
     chosen = [*improved, *(each.setting for each in useful)]
     recommended = tuple(dict.fromkeys(line for setting in chosen for line in setting.split("+")))
-    left = [_left(loss, loss.left) for loss in found.losses if loss.left is not None]
+    left = tuple(
+        (loss.change.kind, loss.change.workload, difference(loss.change), difference(loss.left))
+        for loss in found.losses
+        if loss.left is not None
+    )
     tested = found.timings or any(not each.failed for each in every)
     nothing = "no tested setting certainly restores a loss" if tested else "not tested"
     caption = "What statements cost more, and what is left with all of these settings"
     return Topic(
         "What to set" if recommended else f"What to set: {nothing}",
         tuple(lines),
-        (Table(("kind", "workload", "instructions", "left"), tuple(left), caption),) if left else (),
+        (Table(("kind", "workload", "instructions", "left"), left, caption),) if left else (),
         ("[mysqld]", *recommended) if recommended else (),
     )
 
@@ -75,7 +82,6 @@ def _lost(worst: Worst) -> str:
 
 
 def _tried(found: Findings, worst: Worst) -> str:
-    """Say what restores the headline's loss, as far as that was tested."""
     said = "no tested setting certainly restores it"
     if worst.restored_by:
         said = f"{', '.join(map(named, worst.restored_by))} restores instructions of {worst.workload}"
@@ -94,12 +100,11 @@ def _tried(found: Findings, worst: Worst) -> str:
 
 
 def _timed(setting: str, cell: CellComparison) -> str:
-    """Throughput without and with a setting."""
     if cell.ratio is None or cell.figures is None or cell.base_figures is None:
         return f"{named(setting)}: not tested in time ({cell.reason})"
     before, after = (number(each.tps.estimate, 0) for each in (cell.base_figures, cell.figures))
     change = f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)})"
-    said = "" if cell.verdict in CHANGED else f", {cell.verdict}"
+    said = "" if cell.verdict in CHANGED else f", {MEANINGS[cell.verdict]}"
     where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}"
     return f"{named(setting)}: {before} tps without it, {after} with it, {change}{said} ({where})."
 
@@ -109,13 +114,8 @@ def _by_time(setting: str) -> bool:
 
 
 def _restores(found: Findings, restored: Restored) -> str:
-    """Say what a setting restores, by the kind that it helps most."""
     best = min(restored.restores, key=_estimate)
-    lost = next(
-        loss.change
-        for loss in found.losses
-        if (loss.change.workload, loss.change.kind) == (best.workload, best.kind)
-    )
+    lost = next(loss.change for loss in found.losses if place(loss.change) == place(best))
     others = [each.kind for each in restored.restores if each is not best]
     more = f", and for {', '.join(others)}" if others else ""
     costs = f"costs {_worst(restored)}" if restored.cost else "no counted kind certainly costs more with it"
@@ -126,7 +126,6 @@ def _restores(found: Findings, restored: Restored) -> str:
 
 
 def _replans(found: Findings, restored: Restored) -> str:
-    """The plans that a setting restores, and what that does to their statements."""
     kinds = [change.kind for change in restored.plans]
     counts = {each.kind: each for each in (*restored.restores, *restored.saves, *restored.cost)}
     said = [f"{instructions(counts[kind])} for {kind}" for kind in kinds if kind in counts]
@@ -135,7 +134,6 @@ def _replans(found: Findings, restored: Restored) -> str:
 
 
 def _saves(found: Findings, restored: Restored) -> str:
-    """Say why a setting with which kinds need fewer instructions is not recommended."""
     best = min(restored.saves, key=_estimate)
     others = len(restored.saves) - 1
     more = f" and {counted(others, 'other kind')}" if others else ""
@@ -182,5 +180,38 @@ def _worst(restored: Restored) -> str:
     return f"{instructions(worst)} for {worst.kind}"
 
 
-def _left(loss: Loss, left: CountChange) -> tuple[Field, ...]:
-    return (loss.change.kind, loss.change.workload, difference(loss.change), difference(left))
+def end(run: Comparison, cell: CellComparison) -> str:
+    assert cell.ratio is not None  # of `cells`
+    where = f"{cell.cell.workload}, {figures.threads(cell.cell.threads)}, {settings_of(run)}"
+    return f"{figures.change(cell.ratio)} ({figures.change_range(cell.ratio)}; {where})"
+
+
+def difference(change: CountChange | None) -> Whole | None:
+    return None if change is None or change.ratio is None else Whole(factor(change.ratio))
+
+
+def amount(change: CountChange) -> str:
+    """Say how many more instructions, or fewer."""
+    ratio = change.ratio
+    assert ratio is not None  # of what is judged
+    if figures.is_multiple(ratio):
+        return f"{factor(ratio).whole} as many"
+    if ratio.low <= 1 <= ratio.high:
+        return factor(ratio).whole
+    places = percent_places(ratio.low, ratio.high)
+    size, *ends = (number(100 * abs(each - 1), places) for each in (ratio.estimate, ratio.low, ratio.high))
+    low, high = ends if ratio.low > 1 else reversed(ends)
+    return f"{size}{SPACE}% ({low} to {high}{SPACE}%) {'more' if ratio.low > 1 else 'fewer'}"
+
+
+def instructions_of(figure: CountFigure | None) -> Figure | None:
+    return None if figure is None else Figure(figure.mean, places=0)
+
+
+def instructions(change: CountChange) -> str:
+    return f"{amount(change)} instructions"
+
+
+def settings_of(run: Comparison) -> str:
+    """The settings of a run's servers, as their records name them."""
+    return run.header.servers[-1].settings_name

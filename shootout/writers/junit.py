@@ -10,8 +10,6 @@ from xml.etree.ElementTree import Element, SubElement
 
 @dataclass(frozen=True)
 class Case:
-    """A test case; it passed unless it has a text."""
-
     suite: str
     name: str
     seconds: float = 0.0
@@ -22,8 +20,6 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """A report."""
-
     name: str
     started: str  # ISO 8601
     seconds: float
@@ -31,7 +27,6 @@ class Suite:
 
 
 def write(suite: Suite) -> str:
-    """Write a report."""
     root = Element("testsuites")
     counts = {
         "tests": len(suite.cases),

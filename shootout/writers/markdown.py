@@ -71,7 +71,6 @@ def table_lines(shown: Table) -> Iterator[str]:
 
 
 def _field(value: Field) -> str:
-    """A field, which leads to an address if it has one."""
     if isinstance(value, Link) and value.is_address:
         return Markup(f"[{escaped(value.text)}]({value.to})")
     return answers.text(value)

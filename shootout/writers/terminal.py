@@ -128,7 +128,6 @@ def write(console: Console, answer: Answer) -> None:
 
 
 def write_topic(console: Console, topic: Topic) -> None:
-    """Print a part of an answer."""
     style = "magenta" if topic.is_problem else ""
     if topic.title:
         say(console, topic.title, "bold")
@@ -173,7 +172,6 @@ def fetching(console: Console) -> Iterator[Callable[[str], None]]:
 
 
 def say(console: Console, text: str, style: str = "") -> None:
-    """Print text as it is; long lines stay whole."""
     console.print(_text(text, style), soft_wrap=True)
 
 

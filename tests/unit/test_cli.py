@@ -66,7 +66,7 @@ BAD_OPTIONS = [
     (("--profile", "/"), "/: cannot be read: Is a directory"),
     (("--seed", "many"), "--seed 'many': expected a number from 0 to 4294967295"),
     (("--set", "port=80"), "--set: port: Expected `int` >= 1024"),
-    (("--set", "port=65535"), "port 65535: expected a number up to 65534, the last server has one, too"),
+    (("--set", "port=65535"), "port 65535: expected at most 65534, so that every server gets a port"),
     (("--shard", "0/3"), "--shard '0/3': expected I/N, shard I of N, such as 1/3"),
     (("--shard", "1/99"), "--shard '1/99': expected at most 9 shards, as many as there are blocks"),
     (("--set", "dataset.rows=1e6"), "--set: dataset.rows: Expected `int`, got `float`"),
@@ -406,7 +406,7 @@ def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.Captu
     foreign = tmp_path / "foreign.jsonl"
     foreign.write_text('{"name": "something else"}\n')
     said = refused(["compare", str(good), str(foreign)], capsys)
-    assert f"{foreign}:1: not a run document" in said
+    assert f"{foreign}: not a run document" in said
 
 
 def _conflict(file: Path) -> None:

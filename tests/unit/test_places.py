@@ -63,7 +63,8 @@ def test_a_cache_that_cannot_be_read_is_named(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(shut))
     assert refused(command.format(out=tmp_path / "out"), capsys) == (
-        f"shootout: {shut}/shootout: cannot be read: File name too long; name another place by XDG_CACHE_HOME"
+        f"shootout: {shut}/shootout: cannot be read: File name too long; "
+        "choose another place with XDG_CACHE_HOME"
     )
 
 

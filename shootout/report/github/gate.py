@@ -32,7 +32,7 @@ def decide(run: Run) -> Answer:
     group = run.of_event("merge_group")
     head = given["sha"] or (pull["head"]["sha"] if pull else group.get("head_sha", ""))
     if answer["other"]:
-        why = "the pull request got another label, title or text"
+        why = "only the pull request's labels, title or text changed"
     elif given["label"] and not _has(pull, given["label"]):
         why = f"the pull request does not have the label {given['label']}"
         answer["other"] = bool(number) and _another_has(run, head)
@@ -74,7 +74,7 @@ def _are_ignored(run: Run, head: str) -> bool:
     if not base or not patterns:
         return False
     try:
-        files = run.get(f"compare/{base}...{head}").get("files") or ()
+        files = run.api.get(f"compare/{base}...{head}").get("files") or ()
     except MeasureError:
         return False
     names = [name for file in files for name in (file["filename"], file.get("previous_filename")) if name]
@@ -86,7 +86,7 @@ def _check_fork(run: Run, *, reviewed: bool) -> None:
     environment = run.inputs["environment"]
     if reviewed:
         try:
-            rules = run.get(f"environments/{environment}")["protection_rules"]
+            rules = run.api.get(f"environments/{environment}")["protection_rules"]
         except MeasureError:
             rules = ()
         if not any(rule["type"] == "required_reviewers" for rule in rules):
@@ -95,7 +95,8 @@ def _check_fork(run: Run, *, reviewed: bool) -> None:
     builds = run.inputs["build"] or run.inputs["base-artifact"]
     if not builds and run.inputs["base"].startswith("path:base/"):
         raise InputError(
-            "Nothing builds the base: GitHub passes no variables to a fork's run; write the command."
+            "Nothing builds the base: GitHub passes no variables to a fork's run. "
+            "Write the build command into the workflow."
         )
 
 
@@ -108,10 +109,10 @@ def _merge(run: Run, number: str, head: str) -> Answer:
     into = (run.of_event("pull_request").get("base") or {}).get("ref", "")
     for seconds in (*PAUSES_S, 0):
         try:
-            merged = merged or run.get(f"git/ref/pull/{number}/merge")["object"]["sha"]
-            base, *heads = [each["sha"] for each in run.get(f"git/commits/{merged}")["parents"]]
+            merged = merged or run.api.get(f"git/ref/pull/{number}/merge")["object"]["sha"]
+            base, *heads = [each["sha"] for each in run.api.get(f"git/commits/{merged}")["parents"]]
             edited = run.event.get("action") == "edited"
-            moved = edited and run.get(f"git/ref/heads/{into}")["object"]["sha"] != base
+            moved = edited and run.api.get(f"git/ref/heads/{into}")["object"]["sha"] != base
             if not number or (heads == [head] and not moved):
                 break
         except MeasureError:
@@ -119,7 +120,7 @@ def _merge(run: Run, number: str, head: str) -> Answer:
         merged = ""
         run.pause(seconds)
     else:
-        raise InputError(f"GitHub has not merged {head} with its base: do they conflict?")
+        raise InputError(f"GitHub has not merged {head} with its base: resolve conflicts, if any, and push.")
     if number and not into:
-        into = run.get(f"pulls/{number}")["base"]["ref"]
+        into = run.api.get(f"pulls/{number}")["base"]["ref"]
     return {"base": run.of_event("merge_group").get("base_sha") or base, "head": merged, "into": into}

@@ -25,7 +25,7 @@ def find(run: Run) -> Answer:
     measured = [(job, *each) for job in jobs for each in _handed_over(job, artifacts)]
     ours = not gate or gate["head_repository"]["full_name"] == run.repository
     if ours and measured:
-        ours = run.get(f"pulls/{measured[0][2]}")["user"]["type"] != "Bot"
+        ours = run.api.get(f"pulls/{measured[0][2]}")["user"]["type"] != "Bot"
     if ours:
         pages = [f"/artifacts/{each['id']}" for each in artifacts if each["name"].startswith("report-")]
     else:

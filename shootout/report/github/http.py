@@ -48,10 +48,9 @@ def send(what: str, request: urllib.request.Request) -> bytes:
     except HTTPError as error:
         with error:
             raise MeasureError(f"{what}: HTTP {error.code} {error.reason}") from None
-    except URLError as error:
-        raise MeasureError(f"{what}: {error.reason}") from None
     except (OSError, HTTPException) as error:
-        raise MeasureError(f"{what}: {error or type(error).__name__}") from None
+        why = error.reason if isinstance(error, URLError) else error
+        raise MeasureError(f"{what}: {why or type(error).__name__}") from None
     if len(content) > RESPONSE_MAX:
         raise MeasureError(f"{what}: the response is larger than {RESPONSE_MAX >> 20} MiB")
     return content
@@ -64,29 +63,36 @@ class Api:
     address: str
     token: str
 
-    def ask(self, method: str, path: str, content: bytes | None = None) -> bytes:
-        """Send a request and return the body. Raises MeasureError if GitHub refuses it."""
+    def get(self, path: str) -> Any:
+        """Return GitHub's answer. Raises MeasureError."""
+        return self.ask("GET", path)
+
+    def ask(self, method: str, path: str, **content: Any) -> Any:
+        """Send a request and return GitHub's answer. Raises MeasureError if GitHub refuses it."""
         headers = {
             "Accept": "application/vnd.github+json",
             "Authorization": f"Bearer {self.token}",
             "X-GitHub-Api-Version": "2022-11-28",
         }
-        request = urllib.request.Request(
-            f"{self.address}/{path}", data=content, headers=headers, method=method
-        )
-        return send(f"GitHub: {method} {path.partition('?')[0]}", request)
+        data = json.dumps(content).encode() if content else None
+        request = urllib.request.Request(f"{self.address}/{path}", data, headers, method=method)
+        what = f"GitHub: {method} {path.partition('?')[0]}"
+        try:
+            return json.loads(send(what, request))
+        except (ValueError, RecursionError):
+            raise MeasureError(f"{what}: the response is not JSON") from None
 
     def entries(self, path: str) -> Iterator[Any]:
         """Read the entries of a list, or of the list in an object, from all pages. Raises MeasureError."""
         asked = f"{path}{'&' if '?' in path else '?'}per_page={PAGE}"
         for page in range(1, PAGES_MAX + 1):
             try:
-                found = json.loads(self.ask("GET", f"{asked}&page={page}"))
+                found = self.get(f"{asked}&page={page}")
                 if isinstance(found, dict):
                     found = next(each for each in found.values() if isinstance(each, list))
                 yield from found
-            except (ValueError, TypeError, RecursionError, StopIteration):
-                raise MeasureError(f"GitHub: GET {path}: unexpected response: no list") from None
+            except (TypeError, StopIteration):
+                raise MeasureError(f"GitHub: GET {path}: the response has no list") from None
             if len(found) < PAGE:
                 return
         raise MeasureError(f"GitHub: GET {path}: more than {PAGE * PAGES_MAX} entries")

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from shootout import figures
 from shootout.characters import visible
 from shootout.model.history import Regression
-from shootout.report.github.repository import Repository, Text
+from shootout.report.github.repository import Repository
+from shootout.report.github.workflow import Record
 from shootout.writers.markdown import code, escaped, table
 
 LABEL = "performance regression"
@@ -31,11 +32,6 @@ class Origin:
 Find = Callable[[Regression], Origin | None]
 
 
-def unknown(regression: Regression) -> Origin | None:
-    """Nothing was found out."""
-    return None
-
-
 @dataclass(frozen=True)
 class Issue:
     """The intended state of an issue."""
@@ -47,7 +43,7 @@ class Issue:
 
 
 def group_regressions(
-    regressions: Iterable[Regression], link: str | None = None, origin: Find = unknown
+    regressions: Iterable[Regression], link: str | None = None, origin: Find | None = None
 ) -> tuple[Issue, ...]:
     """One issue per runner, server, workload and settings, with all its thread counts; worst first."""
     groups: dict[str, list[Regression]] = {}
@@ -62,7 +58,7 @@ def sync(
     link: str | None = None,
     *,
     complete: bool = True,
-    origin: Find = unknown,
+    origin: Find | None = None,
     hold: bool = False,
     only: str = "",
 ) -> Iterator[str]:
@@ -80,14 +76,14 @@ def sync(
     )
     wanted = {issue.key: issue for issue in issues}
     keys = {regression.issue for regression in lasting}
-    existing: dict[str, Text] = {}
+    existing: dict[str, Record] = {}
     for old in repository.issues(LABEL, MARKER):
-        key = (old.body or "").removeprefix(MARKER).partition(" ")[0]
+        key = old["body"].removeprefix(MARKER).partition(" ")[0]
         if only in ("", key):
             existing.setdefault(key, old)
     missing = [new for key, new in wanted.items() if key not in existing]
     if held := [new for new in missing if hold and not new.confirmed]:
-        yield f"held back, as nothing confirms them yet: {len(held)}"
+        yield f"held back until a bisection confirms them: {len(held)}"
         missing = [new for new in missing if new.confirmed]
     for new in missing[:OPENED_MAX]:
         yield f"opened {repository.open(new.title, new.body, LABEL)}"
@@ -96,30 +92,26 @@ def sync(
     for key, old in existing.items():
         if key in wanted:
             new = wanted[key]
-            if (old.title, _lines(old.body)) != (new.title, _lines(new.body)):
-                repository.update(old.number, new.title, new.body)
-                yield f"updated {old.html_url}"
+            # GitHub changes the ends of lines.
+            if (old["title"], old["body"].splitlines()) != (new.title, new.body.splitlines()):
+                repository.update(old["number"], new.title, new.body)
+                yield f"updated {old['html_url']}"
         elif key in keys:
-            repository.close(old.number, "not_planned", "Acknowledged: it no longer fails the gate.")
-            yield f"closed {old.html_url}"
+            repository.close(old["number"], "not_planned", "Acknowledged: it no longer fails the gate.")
+            yield f"closed {old['html_url']}"
         elif complete:
             recovered = "Recovered: the newest runs are back within the margin."
-            repository.close(old.number, "completed", recovered)
-            yield f"closed {old.html_url}"
+            repository.close(old["number"], "completed", recovered)
+            yield f"closed {old['html_url']}"
         else:
-            yield f"left open, as a run document is missing: {old.html_url}"
+            yield f"left open, as a run document is missing: {old['html_url']}"
 
 
-def _lines(body: str | None) -> list[str]:
-    """The lines without their endings, which GitHub changes."""
-    return (body or "").splitlines()
-
-
-def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find) -> Issue:
+def _issue(key: str, group: Sequence[Regression], link: str | None, origin: Find | None) -> Issue:
     cells = sorted(group, key=lambda regression: regression.threads)
     worst = min(cells, key=lambda regression: regression.remaining)
     size = figures.percent(worst.remaining)
-    origins = [found for cell in cells if (found := origin(cell)) is not None]
+    origins = [found for cell in cells if origin and (found := origin(cell)) is not None]
     title = f"{worst.server}: {worst.workload} {size} at {figures.threads(worst.threads)}"
     return Issue(
         key=key,
@@ -139,20 +131,15 @@ def _body(
 ) -> Iterator[str]:
     names = [escaped(name) for name in (worst.server, worst.workload, worst.anchor)]
     yield "**{} has become slower in {}, relative to {}.**".format(*names)
-    yield ""
-    yield from table(COLUMNS, map(_row, cells))
-    yield ""
+    yield from ("", *table(COLUMNS, map(_row, cells)), "")
     for lines in dict.fromkeys(found.lines for found in origins):
         yield from (*lines, "")
     yield from _causes(cells)
     where = map(escaped, (worst.runner, worst.dataset, worst.settings))
     yield "On runner {}, dataset {}, settings {}. To reproduce it there:".format(*where)
-    yield ""
-    yield from code(worst.repeat)
-    yield ""
+    yield from ("", *code(worst.repeat), "")
     if link is not None:
-        yield f"[The report]({link})"
-        yield ""
+        yield from (f"[The report]({link})", "")
     yield (
         f"The newest run is {escaped(worst.newest)}. shootout keeps this issue up to date and closes it "
         "once the regression has recovered. To acknowledge it, add it to `fixtures/acknowledged.toml`, or to "
@@ -161,14 +148,12 @@ def _body(
 
 
 def _causes(cells: Sequence[Regression]) -> Iterator[str]:
-    """Other changes at the start of the regression, each listed once for all its thread counts."""
     changes = dict.fromkeys(change for cell in cells for change in cell.changed)
-    if not changes:
-        return
-    yield "Other changes between the last good and the first bad run:"
-    yield ""
+    if changes:
+        yield from ("Other changes between the last good and the first bad run:", "")
     for change in changes:
         of = [str(cell.threads) for cell in cells if change in cell.changed]
         where = "" if len(of) == len(cells) else f" (threads: {', '.join(of)})"
         yield f"- {escaped(change)}{where}"
-    yield ""
+    if changes:
+        yield ""

@@ -50,15 +50,15 @@ def annotate(comparison: Comparison) -> Iterator[str]:
         text = f"{c.cell.server}: {run_answer.told(c)}"
         yield f"::{level} title={_property(title)}::{_data(text)}"
     if more := len(annotated) - len(shown):
-        yield f"::warning title={more} more cells::The job's summary lists all that regressed or failed."
+        yield f"::warning title={more} more cells::The job's summary lists every regression and failure."
 
 
 def refusal(link: str | None = None) -> str:
     """The comment on a pull request that changes workflows, in place of its verdicts."""
     text = (
         f"{MARKER}\n**No verdicts are shown here: this pull request changes files under `.github`.** "
-        "So its gate may not be the one of the default branch, and its run document may be forged. "
-        "Reviewers find what it measured in the run.\n"
+        "Its gate may therefore differ from the default branch's, and its run document may be forged. "
+        "Reviewers find the measurements in the run.\n"
     )
     return text if link is None else f"{text}\n[The run]({link})\n"
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from shootout import figures
 from shootout.analysis import acknowledgements, metrics
 from shootout.model.history import ChangePoint, HistorySeries, Regression
-from shootout.model.plan import THROUGHPUT, Cell
+from shootout.model.plan import THROUGHPUT
 from shootout.model.run import Part, RunHeader, ServerRecord
 from shootout.model.verdict import Acknowledgement, CellComparison, Comparison
 from shootout.report import commands
@@ -42,20 +42,18 @@ def _unrecovered(
     newest = runs[series.points[-1].run]
     threshold = 1 - newest.policy.margin_of(THROUGHPUT, series.workload)
     loss: ChangePoint | None = None
-    after = 1.0
-    for change in series.changes:
-        if not change.confirmed:
-            continue
-        after = change.after
+    confirmed = [change for change in series.changes if change.confirmed]
+    for change in confirmed:
         if loss is None and change.after <= threshold * change.before:
             loss = change
         elif loss is not None and change.after > threshold * loss.before:
             loss = None
     if loss is None:
         return
-    of, (good, bad) = series.cell, (runs[loss.last_good], runs[loss.first_bad])
-    parts = good.header.part(of), bad.header.part(of)
-    conditions = (*_builds(*parts, series.anchor), *_conditions(*parts, (series.server, series.anchor)))
+    of, both, after = series.cell, (runs[loss.last_good], runs[loss.first_bad]), confirmed[-1].after
+    good, bad = (run.header.part(of) for run in both)
+    cells = (next(c for c in run.cells if c.cell == of) for run in both)
+    conditions = (*_builds(good, bad, series.anchor), *_conditions(good, bad, (series.server, series.anchor)))
     options = commands.options_again(newest.header, series.anchor, of)
     yield Regression(
         **structs.asdict(series.key),
@@ -64,11 +62,7 @@ def _unrecovered(
         newest=newest.header.run,
         before=loss.before,
         after=after,
-        changed=(
-            *_builds(*parts, series.server),
-            *conditions,
-            *_work(_cell(good, of), _cell(bad, of)),
-        ),
+        changed=(*_builds(good, bad, series.server), *conditions, *_work(*cells)),
         repeat=commands.line("run", options),
         options=options,
         conditions=conditions,
@@ -81,12 +75,7 @@ def _unrecovered(
     )
 
 
-def _cell(comparison: Comparison, cell: Cell) -> CellComparison:
-    return next(compared for compared in comparison.cells if compared.cell == cell)
-
-
 def _builds(good: Part | RunHeader, bad: Part | RunHeader, label: str) -> Iterator[str]:
-    """Differences in a server's build between two runs."""
     for then, now in _both(good, bad, label):
         if then.version != now.version:
             yield f"{label}: version {then.version} → {now.version}"
@@ -97,10 +86,12 @@ def _builds(good: Part | RunHeader, bad: Part | RunHeader, label: str) -> Iterat
 
 
 def _conditions(good: Part | RunHeader, bad: Part | RunHeader, labels: Iterable[str]) -> Iterator[str]:
-    """Differences in settings and kernel between two runs."""
     for label in labels:
         for then, now in _both(good, bad, label):
-            yield from _settings(then, now)
+            old, new = ({each.name: each.effective for each in record.settings} for record in (then, now))
+            different = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
+            for name in sorted(different)[:SETTINGS_MAX]:
+                yield f"{label}: {name} {old.get(name) or figures.NONE} → {new.get(name) or figures.NONE}"
     if good.runner.kernel != bad.runner.kernel:
         yield f"kernel {good.runner.kernel} → {bad.runner.kernel}"
 
@@ -112,13 +103,6 @@ def _both(
     then, now = ({record.label: record for record in part.servers}.get(label) for part in (good, bad))
     if then is not None and now is not None:
         yield then, now
-
-
-def _settings(then: ServerRecord, now: ServerRecord) -> Iterator[str]:
-    old, new = ({setting.name: setting.effective for setting in record.settings} for record in (then, now))
-    different = [name for name in old.keys() | new.keys() if old.get(name) != new.get(name)]
-    for name in sorted(different)[:SETTINGS_MAX]:
-        yield f"{now.label}: {name} {old.get(name) or figures.NONE} → {new.get(name) or figures.NONE}"
 
 
 def _work(then: CellComparison, now: CellComparison) -> Iterator[str]:

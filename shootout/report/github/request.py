@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
-from datetime import datetime
-from itertools import chain
 
 from shootout.errors import InputError, MeasureError
+from shootout.report.github.repository import Repository
 from shootout.report.github.workflow import Answer, Record, Run, is_foreign
 
 ASKS = ("base", "head", "workloads", "threads", "budget")
 MARKER = "<!-- shootout: verdicts -->"  # starts the one comment of a pull request
 WAITING = "<!-- shootout: waiting for run {} -->"  # of that run's announcement, which ends with BEFORE
 BEFORE = "<!-- shootout: before -->\n"
-_EARLIER_MAX = 10  # runs
 _VALUE = re.compile(r"[A-Za-z0-9._+:/@,=#-]+")
 
 
 def answer(run: Run) -> Answer:
-    """Say for request.yml what will be measured and when; empty if a comment asks for nothing.
+    """Say for request.yml what will be measured; empty if a comment asks for nothing.
 
     Raises InputError.
     """
@@ -29,21 +27,21 @@ def answer(run: Run) -> Answer:
     if words[:1] != ["/shootout"] or re.fullmatch("[A-Za-z0-9_-]+", author) is None:  # apps have other names
         print("no request")
         return {}
-    if run.get(f"collaborators/{author}/permission")["permission"] not in ("admin", "write"):
+    if run.api.get(f"collaborators/{author}/permission")["permission"] not in ("admin", "write"):
         # Not said there, where anybody could make the bot write without an end.
-        raise InputError("Only people who may write to this repository can ask.")
+        raise InputError("Only users with write access to this repository can request a measurement.")
     with suppress(MeasureError):
-        run.send("POST", f"issues/comments/{comment['id']}/reactions", content="eyes")
-    pull = run.get(f"pulls/{number}")
+        run.api.ask("POST", f"issues/comments/{comment['id']}/reactions", content="eyes")
+    pull = run.api.get(f"pulls/{number}")
     asked = {name: run.inputs.get(name) or "" for name in ASKS}
     try:
         _check(run, pull)
         asked |= _read(words[1:])
     except InputError as error:
-        run.send("POST", f"issues/{number}/comments", body=f"Nothing is measured. {error}")
+        run.api.ask("POST", f"issues/{number}/comments", body=f"Nothing is measured. {error}")
         raise
     what = " ".join(f"`{name}={value}`" for name, value in asked.items() if value)
-    said = _announce(run, number, f"**Asked:** {what}, for {pull['head']['sha']}. {_wait(run)}")
+    said = _announce(run, number, f"**Asked:** {what}, for {pull['head']['sha']}.")
     branch = f"{run.repository.partition('/')[0]}:{pull['head']['ref']}"
     return asked | {"pull": str(number), "sha": pull["head"]["sha"], "branch": branch, "comment": str(said)}
 
@@ -51,10 +49,10 @@ def answer(run: Run) -> Answer:
 def end(run: Run) -> Answer:
     """Say for comment.yml that nothing was measured, unless the result is there, or a newer request."""
     path = f"issues/comments/{run.inputs['comment']}"
-    body = run.get(path)["body"]
+    body = run.api.get(path)["body"]
     if WAITING.format(run.id) in body:
         text = f"{MARKER}\nNothing was measured: [the run]({run.link}) says why.\n\n"
-        run.send("PATCH", path, body=text + body.partition(BEFORE)[2])
+        run.api.ask("PATCH", path, body=text + body.partition(BEFORE)[2])
     return {}
 
 
@@ -64,19 +62,19 @@ def regression(run: Run) -> Answer:
     if (bool(good), bool(bad), bool(issue)) not in ((True, True, False), (False, False, True)) or (
         issue and re.fullmatch("[0-9]+", issue) is None
     ):
-        raise InputError("Expected good and bad, or the number of an issue.")
+        raise InputError("Expected either two commits, good and bad, or the number of an issue.")
     if not issue:
         return {}
-    body = run.get(f"issues/{issue}")["body"] or ""
+    body = run.api.get(f"issues/{issue}")["body"] or ""
     found = re.match("<!-- shootout: regression ([0-9a-f]{16}) -->", body)
     if found is None:
-        raise InputError(f"Issue {issue} is about no regression.")
+        raise InputError(f"Issue {issue} was not opened by shootout for a regression.")
     return {"regression": found[1]}
 
 
 def _check(run: Run, pull: Record) -> None:
     if is_foreign(pull, run.repository):
-        raise InputError("The pull request comes from a fork or a bot: ask with a label.")
+        raise InputError("The pull request comes from a fork or a bot: request it with a label.")
     if pull["state"] != "open":
         raise InputError("The pull request is not open.")
     if pull.get("mergeable") is False:
@@ -87,64 +85,18 @@ def _read(words: Iterable[str]) -> dict[str, str]:
     asked = dict(word.partition("=")[::2] for word in words)
     if not all(name in ASKS and _VALUE.fullmatch(value) for name, value in asked.items()):
         names = ", ".join(f"`{name}=`" for name in ASKS[:-1])
-        raise InputError(f"Not understood: expected {names} or `{ASKS[-1]}=` before plain values.")
+        raise InputError(f"Expected NAME=VALUE with {names} or `{ASKS[-1]}=`, and no quotes or spaces.")
     return asked
 
 
 def _announce(run: Run, number: int, text: str) -> int:
     """Write this above what the gate's comment says so far; returns the comment's id."""
-    comments = run.api.entries(f"issues/{number}/comments")
-    known = next((c for c in comments if c["user"]["type"] == "Bot" and c["body"].startswith(MARKER)), None)
-    old = known["body"] if known else ""
-    announced, between, before = old.partition(BEFORE)
-    if WAITING.partition("{}")[0] in announced:
-        text += " It replaces the request before it, which had not ended."
-    old = before if between else old.removeprefix(MARKER)
-    body = f"{MARKER}\n{WAITING.format(run.id)}\n{text} [The run]({run.link})\n\n{BEFORE}{old}"
-    if known:
-        return int(run.send("PATCH", f"issues/comments/{known['id']}", body=body)["id"])
-    return int(run.send("POST", f"issues/{number}/comments", body=body)["id"])
 
+    def body(old: str) -> str:
+        announced, between, before = old.partition(BEFORE)
+        replaces = WAITING.partition("{}")[0] in announced
+        said = f"{text} It replaces an earlier request that had not ended." if replaces else text
+        old = before if between else old.removeprefix(MARKER)
+        return f"{MARKER}\n{WAITING.format(run.id)}\n{said} [The run]({run.link})\n\n{BEFORE}{old}"
 
-def _wait(run: Run) -> str:
-    """Tell how many measurements are before this one, and by the median of earlier runs when it will end."""
-    statuses = ("queued", "in_progress")
-    runs = chain.from_iterable(run.api.entries(f"actions/runs?status={each}") for each in statuses)
-    now = [str(each["id"]) for each in runs]
-    jobs = list(_jobs(run, (each for each in now if each != run.id)))
-    measured = [job["status"] == "completed" for job in _named(jobs, "Measure")]
-    shards = [job["status"] == "completed" for job in _named(jobs, r"Measure \d+/\d+")]
-    before = len(_named(jobs, "Decide")) - sum(measured) + len(shards) - sum(shards)
-    few = {0: "Nothing is before it", 1: "One measurement is before it"}
-    text = few.get(before, f"{before} measurements are before it")
-
-    artifacts = run.get("actions/artifacts?per_page=100")["artifacts"]
-    ids = {each["workflow_run"]["id"] for each in artifacts if each["name"].startswith("shootout-")}
-    jobs = list(_jobs(run, map(str, sorted(ids, reverse=True)[:_EARLIER_MAX])))
-    ended = [job for job in jobs if job["conclusion"] in ("success", "failure")]
-    took = [_seconds([job]) for job in _named(ended, "Measure")]
-    if not took:
-        return f"{text}."
-    builds: dict[str, list[Record]] = {}
-    for job in _named(ended, "Build (base|head)"):
-        builds.setdefault(job["run"], []).append(job)
-    seconds = _median([_seconds(each) for each in builds.values()] or [0]) + (before + 1) * _median(took)
-    return f"{text}, and by earlier runs the result comes in about {-int(-seconds // 60)} minutes."
-
-
-def _jobs(run: Run, ids: Iterable[str]) -> Iterator[Record]:
-    for each in ids:
-        yield from ({"run": each} | job for job in run.api.entries(f"actions/runs/{each}/jobs"))
-
-
-def _named(jobs: Iterable[Record], pattern: str) -> list[Record]:
-    return [job for job in jobs if re.search(f"(^| / ){pattern}$", job["name"])]
-
-
-def _seconds(jobs: Sequence[Record]) -> float:
-    begin = min(datetime.fromisoformat(job["started_at"]) for job in jobs)
-    return (max(datetime.fromisoformat(job["completed_at"]) for job in jobs) - begin).total_seconds()
-
-
-def _median(values: Sequence[float]) -> float:
-    return sorted(values)[len(values) // 2]
+    return int(Repository(run.repository, run.api).comment(number, MARKER, body)["id"])

@@ -44,14 +44,6 @@ class Run:
         """Return an object of the event; empty if it has none."""
         return self.event.get(name) or {}
 
-    def get(self, path: str) -> Any:
-        """Return GitHub's answer. Raises MeasureError."""
-        return json.loads(self.api.ask("GET", path))
-
-    def send(self, method: str, path: str, **content: str) -> Any:
-        """Write something, and return GitHub's answer. Raises MeasureError."""
-        return json.loads(self.api.ask(method, path, json.dumps(content).encode()))
-
     def sum_up(self, line: str) -> None:
         """Print a line, which becomes part of the job's summary, too."""
         print(line)

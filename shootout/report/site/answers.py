@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -14,7 +13,7 @@ from shootout.characters import visible
 from shootout.figures import NONE
 from shootout.report.site.breaks import breakable
 from shootout.report.site.names import page_of
-from shootout.report.site.page import Listing, ListPage, Page
+from shootout.report.site.page import Page
 
 LONG = 40  # characters of a text that wraps in its column
 
@@ -31,41 +30,34 @@ class AnswerPage(Page):
 
     @property
     def path(self) -> str:
-        """Named after the answer's document."""
         return page_of(self.folder, self.id)
 
 
 @dataclass(frozen=True)
-class AnswerListPage(ListPage):
+class AnswerListPage(Page):
     """All answers of a kind, the newest first."""
 
     title: str
     about: str  # a sentence
     columns: tuple[str, ...]  # of what `Answer.listed` has; the first leads to the page
     pages: tuple[AnswerPage, ...]
+    folder: str
     topics: tuple[Topic, ...] = ()  # below the list
+    first: bool = False  # whether the site begins here
     template = "answers"
 
     @property
+    def path(self) -> str:
+        return "index.html" if self.first else f"{self.folder}/index.html"
+
+    @property
     def table(self) -> Table:
-        """The answers, each with its headline."""
         rows = tuple(
             (Link(answers.text(first), page.path), *others, page.answer.headline)
             for page in self.pages
             for first, *others in [page.answer.listed]
         )
         return Table((*self.columns, "answer"), rows, "The newest first")
-
-
-def listing(front: AnswerListPage) -> Listing | None:
-    """The list of answers with their pages; None without any."""
-    return Listing(front.title, front, front.pages) if front.pages else None
-
-
-def briefs(listings: Iterable[Listing]) -> tuple[AnswerPage, ...]:
-    """The pages that the first page shows something of."""
-    pages = (page for listing in listings for page in listing.pages)
-    return tuple(page for page in pages if isinstance(page, AnswerPage) and page.answer.brief)
 
 
 def drawn(drawing: Drawing) -> Markup:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain, islice, zip_longest
+from itertools import chain
 from typing import NamedTuple
 
 from shootout import figures
@@ -27,14 +27,12 @@ from shootout.answer import (
     Table,
     Topic,
     beside,
-    change,
     factor,
+    filled,
     joined,
-    throughput,
 )
 from shootout.chart import Series
-from shootout.figures import DIGITS, NOT_VISIBLE
-from shootout.measure.rounds import STEADY_TOLERANCE
+from shootout.figures import NOT_VISIBLE
 from shootout.model.plan import Cell, block_key
 from shootout.model.run import FLUSH_S, FLUSHES, Samples
 from shootout.model.verdict import CellComparison, CellFigures, MetricComparison, Verdict
@@ -43,7 +41,7 @@ from shootout.report import commands, run_answer, wording
 from shootout.report.site import charts
 from shootout.report.site.names import runner_page
 from shootout.report.site.run import Run
-from shootout.report.site.settings import compared
+from shootout.settings.differences import called
 
 SERVER_CPU = "server CPU, µs"
 # Counted by the server's kernel.
@@ -67,8 +65,6 @@ DOTS = (
     "grey band is the margin."
 )
 GAPS = "Starts are numbered over the whole run; those not listed measured other cells, or were not steady."
-WITH_BASE = ("mean, base", "mean", "change", "95 %, base", "95 %")
-WITHOUT_BASE = ("mean", "95 %")
 Starts = tuple[tuple[int, Samples], ...]
 
 
@@ -103,7 +99,6 @@ class Evidence:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The servers' names, the base's first."""
         return tuple(series.label for series in self.legend)
 
     @cached_property
@@ -134,7 +129,7 @@ def answer(of: Evidence) -> Answer:
                 _failure(of), _starts(of), _causes(c),
                 *chain.from_iterable(section.topics for section in of.run.sections.get(c.cell, ())),
                 _metrics(of), _statement_times(of), _slices(of), _latency(of), _statements(of), _costs(of),
-                _counters(of), _warm_up(of), _settings(of), _machine(of),
+                _counters(of), _settings(of), _machine(of),
                 _again(of),
             )
         ),
@@ -170,7 +165,7 @@ def _starts(of: Evidence) -> Topic | None:
     chart = charts.per_start(c, [*of.changes], policy, of.run.series[c.cell.server])
     said = [DOTS] if chart else []
     if chart and fresh:
-        said.append(f"Made to confirm the change: {fresh}.")
+        said.append(f"Starts made to confirm the change: {fresh}.")
     if chart and [*of.changes] != [*range(1, len(of.changes) + 1)]:
         said.append(GAPS)
     if len(c.per_start) >= STARTS_MIN:
@@ -193,12 +188,11 @@ def _starts(of: Evidence) -> Topic | None:
 def _causes(c: CellComparison) -> Topic | None:
     if not c.causes:
         return None
-    about = "Statements, CPU and counters describe the same time from different sides: these shares overlap."
+    about = (
+        "Statements, CPU time and counters describe the same time in different ways, so these shares overlap."
+    )
     lines = (about,) if len(c.causes) > 1 else ()
     return Topic(wording.causes_title(c), lines, points=tuple(map(Point, wording.causes(c))))
-
-
-# --- metrics and statements ----------------------------------------------------------------------------
 
 
 def _metrics(of: Evidence) -> Topic | None:
@@ -242,37 +236,13 @@ def _statement_times(of: Evidence) -> Topic | None:
     return Topic("Time by statement", tables=(Table(columns, tuple(rows), caption, sortable=True),))
 
 
-# --- rounds and latencies ------------------------------------------------------------------------------
-
-
 def _slices(of: Evidence) -> Topic | None:
     chart = charts.slices([(series, starts) for series, starts, _ in of.both])
     if chart is None:
         return None
-    rows = tuple(_rounds(of))
-    columns = ("start", "round", *(f"{label}, tps" for label in of.columns))
-    label = "Throughput of every round in order of starts; the following table has the numbers"
-    folded = f"All {len(rows)} rounds as a table"
-    return Topic(
-        "Slices over time",
-        tuple(filter(None, (of.left_out,))),
-        (Table(columns + ("change",) * bool(of.base), rows, "Throughput by round", True, folded),),
-        charts=(Drawn(chart, label, legend=of.legend),),
-    )
-
-
-def _rounds(of: Evidence) -> Iterator[tuple[Field, ...]]:
-    sides = [dict(starts) for _, starts, _ in of.both]
-    for start in sides[-1]:
-        every = [charts.throughputs(side[start]) if start in side else () for side in sides]
-        for number, tps in enumerate(islice(zip_longest(*every), len(every[-1])), start=1):
-            place = (Figure(start, places=0), Figure(number, places=0))
-            if of.base is None:
-                yield (*place, *(None if each is None else throughput(each) for each in tps))
-            else:
-                base, here = tps
-                by = factor(here / base) if here and base else None
-                yield (*place, *beside(base, here, DIGITS), by)
+    label = "Throughput of every round in order of starts"
+    lines = tuple(filter(None, (of.left_out,)))
+    return Topic("Slices over time", lines, charts=(Drawn(chart, label, legend=of.legend),))
 
 
 def _latency(of: Evidence) -> Topic | None:
@@ -305,18 +275,14 @@ def _statements(of: Evidence) -> Topic | None:
         means = beside(base.mean_s * 1000 if base else None, mine.mean_s * 1000)
         tails = beside(base.p95_s * 1000 if base else None, mine.p95_s * 1000)
         ratio = factor(mine.mean_s / base.mean_s) if base and base.mean_s else None
-        compared = (means[0], means[1], ratio, *tails) if theirs else (means[1], tails[1])
         others = (Figure(mine.p99_s * 1000), Figure(mine.max_s * 1000))
-        rows.append((kind, Figure(mine.count, places=0), *compared, *others))
+        rows.append((kind, Figure(mine.count, places=0), *means, ratio, *tails, *others))
     if not rows:
         return None
-    columns = ("statement", "count", *(WITH_BASE if theirs else WITHOUT_BASE), "99 %", "slowest")
-    more = ", over all starts, also those that all other figures leave out" if of.left_out else ""
+    columns = ("statement", "count", "mean, base", "mean", "change", "95 %, base", "95 %", "99 %", "slowest")
+    more = ", over all starts, including those that all other figures leave out" if of.left_out else ""
     table = Table(columns, tuple(rows), f"Statement latency, milliseconds{more}", sortable=True)
-    return Topic("Latency by kind of statement", tables=(table,))
-
-
-# --- costs ---------------------------------------------------------------------------------------------
+    return Topic("Latency by kind of statement", tables=(filled(table),))
 
 
 class Row(NamedTuple):
@@ -330,7 +296,6 @@ class Row(NamedTuple):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Both figures and the change."""
         base, here = beside(self.base, self.here)
         new = "new" if self.here and self.base is None and not self.base_hidden else None
         by = factor(self.here / self.base) if self.here is not None and self.base else new
@@ -338,7 +303,6 @@ class Row(NamedTuple):
 
     @property
     def weight(self) -> float:
-        """Size of the change in either direction."""
         return abs(math.log((max(self.here or 0, 0) + RARE) / (max(self.base or 0, 0) + RARE)))
 
 
@@ -397,49 +361,26 @@ def _counters(of: Evidence) -> Topic | None:
     return Topic("Counters", tables=(_table(of, "counter", rows, caption),))
 
 
-# --- how it was measured -------------------------------------------------------------------------------
-
-
-def settled(samples: Samples) -> str:
-    """Say how a warm-up ended."""
-    if not samples.steady:
-        return "not steady"
-    return "steady" if abs(samples.drift) <= STEADY_TOLERANCE else "too noisy to tell"
-
-
-def _warm_up(of: Evidence) -> Topic | None:
-    rows: list[tuple[Field, ...]] = [
-        (
-            Figure(start, places=0), series.label, Figure(samples.warmup_rounds, places=0),
-            change(1 + samples.drift), settled(samples), Figure(len(samples.transactions), places=0),
-        )
-        for series, starts, _ in of.both
-        for start, samples in starts
-    ]  # fmt: skip
-    if not rows:
-        return None
-    about = (
-        "Drift is the change in throughput over the second half of the warm-up. Where its few rounds are too "
-        "noisy to tell, it may be none. The verdict rests on the measured rounds alone."
-    )
-    columns = ("start", "server", "warm-up, rounds", "drift", "end", "measured, rounds")
-    table = Table(columns, tuple(rows), "Warm-up by start", sortable=True)
-    return Topic("Warm-up", (about,), (table,))
-
-
 def _settings(of: Evidence) -> Topic:
-    """Show the settings that deviate from the request or the base."""
     here = of.run.servers[of.cell.server]
-    base = of.run.servers[of.base.server] if of.base else None
-    about = f"settings that differ from the request{' or from the base' if base else ''}"
-    table = compared(here, base, about, all_=False)
-    same = f"All settings are as requested{' and the same as on the base' if base else ''}."
-    link = Link(f"All settings of {here.label}", f"{of.run.folder}/settings.html")
-    return Topic("Settings", () if table.rows else (same,), (table,), links=(link,))
+    base = of.run.servers[of.base.server] if of.base else here
+    theirs = {setting.name: setting.effective for setting in base.settings}
+    others = [
+        called(setting.name, here, base)
+        for setting in here.settings
+        if setting.differs or setting.lacking or theirs.get(setting.name) != setting.effective
+    ]
+    than = f"the request{' or from the base' if of.base else ''}"
+    said = (
+        f"{figures.counted(len(others), 'setting')} of {here.label} differ from {than}: {', '.join(others)}."
+    )
+    if not others:
+        said = f"All settings are as requested{' and the same as on the base' if of.base else ''}."
+    link = Link("All settings side by side", f"{of.run.folder}/settings.html")
+    return Topic("Settings", (said,), links=(link,))
 
 
 def _machine(of: Evidence) -> Topic | None:
-    """Name the machine that measured the cell, if others measured parts of the run."""
     runner = of.run.document.header.runner_of(of.cell)
     if runner is None or len(of.run.machines) == 1:
         return None
@@ -448,7 +389,6 @@ def _machine(of: Evidence) -> Topic | None:
 
 
 def _again(of: Evidence) -> Topic | None:
-    """Give the command that measures the cell again; a regression's box has it."""
     if of.c.verdict is Verdict.REGRESSED:
         return None
     command = commands.measure_again(of.run.document.header, of.c.base.server, of.cell)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
-from itertools import accumulate, chain
-from typing import TypeVar, get_args
+from itertools import accumulate, chain, count
+from typing import TypeVar
 
 import numpy as np
-from msgspec import structs
 from numpy.typing import NDArray
 
 from shootout import figures, numbers
@@ -18,115 +18,100 @@ from shootout.chart import MARKERS, Axis, Band, Chart, Line, Point, Rule, Series
 from shootout.document.packed import BINS_PER_DECADE
 from shootout.model.plan import THROUGHPUT, Policy
 from shootout.model.run import Samples, ServerRecord
-from shootout.model.value import Family
 from shootout.model.verdict import CellComparison, CellFigures, Interval
 
-SHADES = 6  # of a family's hue
+COLOURS = len(MARKERS)
 
 T = TypeVar("T")
 
 
-def series_of(servers: Sequence[ServerRecord]) -> dict[str, Series]:
-    """Each server's series by label, the base first.
+def looks(runs: Iterable[Sequence[ServerRecord]]) -> dict[str, int]:
+    """Number all measured servers of a site, by family and version; a number has a colour and a pattern.
 
-    With more servers than colours, each family has a hue; its servers are shades of it in the given order.
+    Servers of one run have different colours as far as these suffice, grey last.
     """
-    families = get_args(Family) if len(servers) > len(MARKERS) else ()
-    shades: dict[str, str] = {}
-    for family in families:
-        members = [server.label for server in servers if server.family == family]
-        for place, label in enumerate(members):
-            shades[label] = f"--{family}-{1 + int((place + 0.5) * SHADES / len(members))}"
-    return {
-        server.label: Series(server.label, number, shades.get(server.label, ""))
-        for number, server in enumerate(servers)
-    }
+    records: dict[str, ServerRecord] = {}
+    beside: defaultdict[str, set[str]] = defaultdict(set)
+    for servers in runs:
+        here = {server.label: server for server in servers if not server.absent}
+        records |= here
+        for label in here:
+            beside[label].update(here)
+    found: dict[str, int] = {}
+    for label in sorted(records, key=lambda label: (records[label].family, version(records[label]), label)):
+        near = {found[other] % COLOURS for other in beside[label] if other in found}
+        colours = {*range(1, COLOURS)} - near or {0} - near or range(COLOURS)
+        found[label] = next(n for n in count(1) if n not in found.values() and n % COLOURS in colours)
+    return found
 
 
-# --- over threads ---------------------------------------------------------------------------------
+def version(server: ServerRecord) -> tuple[int, ...]:
+    return tuple(map(int, re.findall(r"\d+", server.version)[:3]))
 
 
-def throughput(cells: Sequence[CellComparison], series: Sequence[Series]) -> Chart:
-    """Throughput over threads: a line per server, with its interval as a band."""
-    counts = sorted({c.cell.threads for c in cells})
+def throughput(cells: Sequence[CellComparison], series: Iterable[Series]) -> Chart | None:
+    of_series = {one: points(cells, one.label, lambda figures: figures.tps) for one in series}
+    return curves(of_series, Axis(title="transactions / s", from_zero=True))
+
+
+def curves(
+    of_series: Mapping[Series, Sequence[tuple[int, Interval]]], y: Axis, cpus: int | None = None
+) -> Chart | None:
+    """Intervals over threads, with the number of CPUs marked if it is given; None without points."""
     lines = [
-        _with_intervals(one, tps)
-        for one in series
-        if (tps := points(cells, one.label, lambda figures: figures.tps))
+        Line(
+            one,
+            tuple((threads, tps.estimate) for threads, tps in points),
+            # A logarithmic axis cannot show values of zero or less.
+            tuple((max(tps.low, tps.estimate / 10) if y.log else tps.low, tps.high) for _, tps in points),
+        )
+        for one, points in of_series.items()
     ]
-    return _over_threads(lines, counts, Axis(title="transactions / s", from_zero=True))
+    return _over_threads(lines, y, cpus)
 
 
 def over_threads(
     cells: Sequence[CellComparison],
-    series: Sequence[Series],
+    series: Iterable[Series],
     figure: Callable[[CellFigures], float | None],
     *,
     log: bool = False,
 ) -> Chart | None:
     """One figure over threads, a line per server; None if no cell has it. Starts at zero unless `log`."""
-    lines = []
-    for one in series:
-        shown = tuple(point for point in points(cells, one.label, figure) if point[1] > 0 or not log)
-        if shown:
-            lines.append(Line(one, shown))
-    counts = sorted({c.cell.threads for c in cells})
-    return _over_threads(lines, counts, Axis(log=log, from_zero=not log)) if lines else None
-
-
-def throughput_and_cpus(
-    of_series: Mapping[Series, Sequence[tuple[int, Interval]]], cpus: int | None
-) -> Chart | None:
-    """Throughput over threads, both logarithmic, with the number of CPUs marked; None without points."""
     lines = [
-        # A logarithmic axis cannot show values of zero or less.
-        _with_intervals(
-            one, [(n, structs.replace(tps, low=max(tps.low, tps.estimate / 10))) for n, tps in points]
-        )
-        for one, points in of_series.items()
-        if points
+        Line(one, tuple(point for point in points(cells, one.label, figure) if point[1] > 0 or not log))
+        for one in series
     ]
-    if not lines:
-        return None
-    counts = sorted({threads for points in of_series.values() for threads, _ in points})
-    return _over_threads(lines, counts, Axis(title="transactions / s", log=True), cpus)
+    return _over_threads(lines, Axis(log=log, from_zero=not log))
 
 
 def points(
     cells: Iterable[CellComparison], server: str, figure: Callable[[CellFigures], T | None]
 ) -> list[tuple[int, T]]:
-    """One of a server's figures at each number of threads, ascending, where it is known."""
     figures = {c.cell.threads: c.figures for c in cells if c.cell.server == server and c.figures}
     return [
         (threads, value) for threads in sorted(figures) if (value := figure(figures[threads])) is not None
     ]
 
 
-def _with_intervals(one: Series, points: Sequence[tuple[int, Interval]]) -> Line:
-    return Line(
-        one,
-        tuple((threads, tps.estimate) for threads, tps in points),
-        intervals=tuple((tps.low, tps.high) for _, tps in points),
-    )
-
-
-def _over_threads(lines: Sequence[Line], counts: Sequence[int], y: Axis, cpus: int | None = None) -> Chart:
+def _over_threads(lines: Iterable[Line], y: Axis, cpus: int | None = None) -> Chart | None:
+    shown = tuple(line for line in lines if line.points)
+    counts = sorted({x for line in shown for x, _ in line.points})
+    if not counts:
+        return None
     edge = 10**0.12  # left and right of the points
     low, high = counts[0] / edge, counts[-1] * edge
     rules: tuple[Rule, ...] = ()
     if cpus is not None:
         low, high = min(low, cpus), max(high, cpus)
-        rules = (Rule(cpus, "--ink-soft", label="1 CPU" if cpus == 1 else f"{cpus} CPUs"),)
+        rules = (Rule(cpus, "--ink-soft", label=figures.counted(cpus, "CPU")),)
     x = Axis(title="threads", log=True, ticks=_ticks(counts), ends=(low, high))
-    texts = readouts(lines, lambda count: figures.threads(int(count)), numbers.number)
-    return Chart(x, y, tuple(lines), rules, readouts=texts)
+    texts = readouts(shown, lambda count: figures.threads(int(count)), numbers.number)
+    return Chart(x, y, shown, rules, readouts=texts)
 
 
-def _ticks(numbers: Iterable[int]) -> tuple[tuple[float, str], ...]:
-    return tuple((float(number), str(number)) for number in numbers)
-
-
-# --- of a cell ------------------------------------------------------------------------------------
+def _ticks(places: Iterable[float]) -> tuple[tuple[float, str], ...]:
+    return tuple((place, f"{place:g}") for place in places)
 
 
 def per_start(
@@ -224,7 +209,6 @@ def _pairs(x: NDArray[np.float64], y: NDArray[np.float64]) -> tuple[Point, ...]:
 
 
 def throughputs(sample: Samples) -> tuple[float | None, ...]:
-    """Transactions per second of each round; None if no time was counted."""
     rounds = zip(sample.transactions, sample.window_s, strict=True)
     return tuple(transactions / window_s if window_s else None for transactions, window_s in rounds)
 

@@ -38,10 +38,8 @@ def of_run(run: Run) -> Iterator[File]:
     """A run's cells in brief; `shootout compare FILE --json` prints them whole."""
     header, cells = run.document.header, run.comparison.cells
     brief = [structs.replace(c, metrics=(), statements=(), warnings=(), judged=c.judged[:1]) for c in cells]
-    yield from _files(
-        f"{run.folder}/index", {**_about(header), "cells": brief}, CELL_COLUMNS,
-        (_cell_row(header, c) for c in cells),
-    )  # fmt: skip
+    rows = (_cell_row(header, c) for c in cells)
+    yield from _files(f"{run.folder}/index", {**_about(header), "cells": brief}, CELL_COLUMNS, rows)
 
 
 def of_history(pages: Sequence[SeriesPage], changes: Iterable[Change]) -> Iterator[File]:
@@ -80,35 +78,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     text = io.StringIO()
     writer = csv.writer(text)
     writer.writerow(columns)
-    writer.writerows(zip(*map(_column, zip(*rows, strict=True)), strict=True))
+    writer.writerows(map(_plain, row) for row in rows)
     return text.getvalue()
-
-
-def _column(values: Sequence[object]) -> Iterable[object]:
-    """Escape a column; columns of numbers, the most frequent, pass unchecked."""
-    return map(_plain, values) if any(issubclass(kind, str) for kind in {*map(type, values)}) else values
 
 
 def _about(header: RunHeader) -> dict[str, Any]:
     return {
         "run": header.run,
         "started": header.started,
-        "runners": _fingerprints(header),
+        "runners": [runner.fingerprint for runner in header.runners],
         "shootout": header.shootout,
     }
 
 
-def _fingerprints(header: RunHeader) -> list[str]:
-    return [runner.fingerprint for runner in header.runners]
-
-
 def _bounds(interval: Interval | None) -> tuple[float, float, float] | tuple[None, None, None]:
-    """The fields of an interval; empty if there is none."""
     return (interval.estimate, interval.low, interval.high) if interval else (None, None, None)
 
 
 def _cell_row(header: RunHeader, c: CellComparison) -> tuple[object, ...]:
-    """A cell's fields in the order of CELL_COLUMNS."""
     figures = c.figures
     latency = figures.latency if figures else None
     runner = header.runner_of(c.cell)
@@ -128,13 +115,13 @@ def _cell_row(header: RunHeader, c: CellComparison) -> tuple[object, ...]:
 def _run_row(run: Run) -> tuple[object, ...]:
     header = run.document.header
     return (
-        run.id, header.started, " ".join(_fingerprints(header)), f"{run.folder}/index.html",
+        run.id, header.started, " ".join(each.fingerprint for each in header.runners),
+        f"{run.folder}/index.html",
         *(run.verdicts[verdict] for verdict in Verdict), run.headline.text,
     )  # fmt: skip
 
 
 def _run_value(run: Run) -> dict[str, Any]:
-    """A run's result and the paths of its files from the site's root."""
     header = run.document.header
     return {
         **_about(header),

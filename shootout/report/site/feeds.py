@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from shootout import characters, figures, numbers
+from shootout import figures, numbers
 from shootout.analysis import history
 from shootout.answer import SYMBOLS
 from shootout.model.history import SeriesKey
@@ -20,7 +20,6 @@ from shootout.report.site.names import cell_stem, cell_text, run_folder
 from shootout.report.site.run import tally
 
 ENTRIES_MAX = 200  # in the feed
-LABEL_MAX = 48  # characters of a badge
 _NAMESPACE = uuid.UUID("6f6b5f6c-0b3c-5d1e-9a51-2f1f3a7c9d10")  # of the entries' ids
 _ENDS = (Verdict.IMPROVED, Verdict.EQUIVALENT)  # verdicts that end a regression
 
@@ -36,18 +35,6 @@ class Entry:
     url: str  # relative to the site's root
     kind: str  # "verdict", "change" or "suspicion"
     acknowledged: Acknowledgement | None
-
-
-@dataclass(frozen=True)
-class Badge:
-    label: str
-    message: str
-    color: str
-
-    @property
-    def widths(self) -> tuple[int, int]:
-        """Widths of label and message in pixels; the text is fitted to them."""
-        return _width(self.label), _width(self.message)
 
 
 COLORS = {  # contrast with white text: at least 4.5
@@ -74,9 +61,9 @@ def entries(
     return tuple(every[:ENTRIES_MAX])
 
 
-def badge(comparison: Comparison, server: str | None = None) -> Badge:
-    """A run's result over all servers or for one."""
-    judged = [c for c in filter(wording.needs_verdict, comparison.cells) if server in (None, c.cell.server)]
+def badge(comparison: Comparison) -> tuple[str, str]:
+    """A run's result over all servers, and its colour."""
+    judged = [*filter(wording.needs_verdict, comparison.cells)]
     measured = wording.measured(judged)
     worst, count = next(((v, count) for v, count in tally(measured).items() if count), (Verdict.UNJUDGED, 0))
     if not measured:
@@ -87,36 +74,26 @@ def badge(comparison: Comparison, server: str | None = None) -> Badge:
         worst, message = Verdict.UNJUDGED, f"no regression, {missing} not measured"
     else:
         message = "no regression"
-    label = "performance" if server is None else server
-    return Badge(label=_short(label), message=message, color=COLORS[worst])
-
-
-def site_id(oldest: str) -> str:
-    """The feed's id; it stays the same while the site keeps its oldest run."""
-    return _urn("site", oldest)
-
-
-# --- entries --------------------------------------------------------------------------------------
+    return message, COLORS[worst]
 
 
 def _verdicts(runs: Iterable[JudgedRun], detailed: Collection[str]) -> Iterator[Entry]:
     regressed: set[SeriesKey] = set()
     for run in runs:
         for c in run.comparison.cells:
+            key = history.key_of(run.comparison.header, c)
             if c.verdict in _ENDS:
-                regressed.discard(history.key_of(run.comparison.header, c))
-            elif c.verdict is Verdict.REGRESSED:
-                key = history.key_of(run.comparison.header, c)
-                if key not in regressed:
-                    regressed.add(key)
-                    yield _regression(run, c, detailed=run.id in detailed)
+                regressed.discard(key)
+            elif c.verdict is Verdict.REGRESSED and key not in regressed:
+                regressed.add(key)
+                yield _regression(run, c, detailed=run.id in detailed)
 
 
 def _regression(run: JudgedRun, c: CellComparison, *, detailed: bool) -> Entry:
     stem = cell_stem(c.cell)
     sentence = wording.sentence(c, Policy())
     return Entry(
-        id=_urn("verdict", run.id, stem),
+        id=urn("verdict", run.id, stem),
         title=f"{SYMBOLS[c.verdict]} {cell_text(c.cell)}: {sentence}",
         text=f"{sentence}. {c.reason}.",
         updated=moment(run.comparison.header.started),
@@ -132,10 +109,10 @@ def _change(change: Change) -> Entry:
     sign, size = SYMBOLS[Verdict.REGRESSED], figures.percent(change.size)
     identity = series.runner, series.anchor, series.settings, cell_stem(series.cell), point.first_bad
     return Entry(
-        id=_urn("change", *identity),
+        id=urn("change", *identity),
         title=f"{sign} {cell_text(series.cell)}: {size} {since} run {point.first_bad}",
         text=(
-            f"Throughput as a ratio to {series.anchor} fell from {numbers.number(point.before)} to "
+            f"Throughput relative to {series.anchor} fell from {numbers.number(point.before)} to "
             f"{numbers.number(point.after)}. Last good run: {point.last_good}; first bad run: "
             f"{point.first_bad}."
         ),
@@ -155,14 +132,5 @@ def moment(iso: str) -> str:
     return (at if at.tzinfo else at.replace(tzinfo=UTC)).isoformat()
 
 
-def _urn(*identity: str) -> str:
+def urn(*identity: str) -> str:
     return uuid.uuid5(_NAMESPACE, "\0".join(identity)).urn
-
-
-def _short(text: str) -> str:
-    visible = " ".join(characters.visible(text[:LABEL_MAX]).split())
-    return f"{visible}…" if len(text) > LABEL_MAX else visible
-
-
-def _width(text: str) -> int:
-    return 10 + round(6.6 * len(text))

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, astuple
 from shootout import figures
 from shootout.analysis import acknowledgements
 from shootout.chart import Axis, Chart, Line, Point, Rule, Series, readouts
-from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries
+from shootout.model.history import ChangePoint, HistorySeries
 from shootout.model.verdict import Acknowledgement
 from shootout.report.site.charts import padded
 from shootout.report.site.names import history_page
@@ -44,26 +44,17 @@ class Change:
 
     @property
     def kind(self) -> str:
-        """The verdict that lends it colour and symbol."""
         decided = "regressed" if self.worse else "improved"
         return decided if self.point.confirmed else "inconclusive"
 
     @property
     def page(self) -> str:
-        return f"{page_of(self.series)}#{anchor_of(self.series)}"
+        return f"{history_page(self.series)}#t{self.series.threads}"
 
     @property
     def value(self) -> dict[str, object]:
-        """Its fields in the site's JSON."""
-        runner, workload, dataset, settings = _shared(self.series)
         return {
-            "runner": runner,
-            "workload": workload,
-            "dataset": dataset,
-            "settings": settings,
-            "threads": self.series.threads,
-            "server": self.series.server,
-            "anchor": self.series.anchor,
+            **asdict(self.series.key),
             **asdict(self.point),
             "commits": self.point.commits,
             "started": self.started,
@@ -87,17 +78,9 @@ def level_changes(
     return tuple(sorted(changes, key=lambda change: (change.point.first_bad, -change.size), reverse=True))
 
 
-def page_of(series: HistorySeries) -> str:
-    return history_page(*_shared(series))
-
-
-def anchor_of(series: HistorySeries) -> str:
-    return f"t{series.threads}"
-
-
 @dataclass(frozen=True)
 class Table:
-    """The series of a workload at one number of threads: a chart, and a row per run."""
+    """The series of a workload at one number of threads."""
 
     threads: int
     series: tuple[HistorySeries, ...]
@@ -106,20 +89,11 @@ class Table:
 
     @property
     def id(self) -> str:
-        return anchor_of(self.series[0])
+        return f"t{self.threads}"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        return tuple(style.label for style in self.styles)
-
-    @cached_property
-    def points_by_run(self) -> tuple[tuple[HistoryPoint, tuple[HistoryPoint | None, ...]], ...]:
-        """Runs, newest first: one point that identifies the run, then each series' own point."""
-        by_run = [{point.run: point for point in series.points} for series in self.series]
-        runs = {run: point for points in by_run for run, point in points.items()}
-        return tuple(
-            (runs[run], tuple(points.get(run) for points in by_run)) for run in sorted(runs, reverse=True)
-        )
+    def runs(self) -> int:
+        return len({point.run for series in self.series for point in series.points})
 
     @property
     def chart(self) -> Chart:
@@ -128,43 +102,33 @@ class Table:
 
 @dataclass(frozen=True)
 class SeriesPage(Page):
-    runner: str
-    workload: str
-    dataset: str
-    settings: str
+    """The series of a workload and dataset on a runner, with equal settings and one anchor."""
+
     series: tuple[HistorySeries, ...]
     changes: tuple[Change, ...]
+    looks: Mapping[str, int]
     template = "series"
 
     @property
+    def key(self) -> HistorySeries:
+        """A series, for the facts that all have in common."""
+        return self.series[0]
+
+    @property
     def path(self) -> str:
-        return page_of(self.series[0])
+        return history_page(self.key)
 
     @property
     def points(self) -> Iterator[tuple[object, ...]]:
         """All points, in the order of the CSV's columns."""
-        for series in self.series:
-            identity = *_shared(series), series.threads, series.server, series.anchor
-            yield from ((*identity, *astuple(point)) for point in series.points)
+        for one in self.series:
+            key = one.runner, one.workload, one.dataset, one.settings, one.threads, one.server, one.anchor
+            yield from ((*key, *astuple(point)) for point in one.points)
 
     @property
     def conditions(self) -> str:
-        """The dataset and the settings, as far as its runs name them."""
-        return ", ".join(filter(None, (self.dataset, self.settings and f"settings {self.settings}")))
-
-    @cached_property
-    def anchors(self) -> frozenset[str]:
-        return frozenset(series.anchor for series in self.series)
-
-    def label(self, series: HistorySeries) -> str:
-        """The server, with its anchor if the page has several."""
-        return f"{series.server} / {series.anchor}" if len(self.anchors) > 1 else series.server
-
-    @cached_property
-    def styles(self) -> dict[str, Series]:
-        """The appearance in all charts of the page, by label; number 0 is reserved for the anchor."""
-        labels = dict.fromkeys(map(self.label, self.series))
-        return {label: Series(label, number) for number, label in enumerate(labels, 1)}
+        settings = self.key.settings and f"settings {self.key.settings}"
+        return ", ".join(filter(None, (self.key.dataset, settings)))
 
     @property
     def runs(self) -> int:
@@ -172,8 +136,7 @@ class SeriesPage(Page):
 
     @property
     def most_threads(self) -> dict[str, HistorySeries]:
-        """By label."""
-        return {self.label(series): series for series in sorted(self.series, key=lambda s: s.threads)}
+        return {series.server: series for series in sorted(self.series, key=lambda s: s.threads)}
 
     @cached_property
     def tables(self) -> tuple[Table, ...]:
@@ -181,26 +144,23 @@ class SeriesPage(Page):
         for threads in sorted({series.threads for series in self.series}):
             here = tuple(series for series in self.series if series.threads == threads)
             changes = tuple(change for change in self.changes if change.series.threads == threads)
-            styles = tuple(self.styles[self.label(series)] for series in here)
+            styles = tuple(Series(series.server, self.looks[series.server]) for series in here)
             tables.append(Table(threads, here, styles, changes))
         return tuple(tables)
 
 
-def series_pages(every: Iterable[HistorySeries], changes: Iterable[Change]) -> tuple[SeriesPage, ...]:
-    """One page per runner, workload, dataset and settings that several runs share."""
-    grouped: defaultdict[tuple[str, str, str, str], tuple[list[HistorySeries], list[Change]]]
-    grouped = defaultdict(lambda: ([], []))
+def series_pages(
+    every: Iterable[HistorySeries], changes: Iterable[Change], looks: Mapping[str, int]
+) -> tuple[SeriesPage, ...]:
+    """One page per runner, workload, dataset, settings and anchor that several runs share."""
+    groups: defaultdict[str, list[HistorySeries]] = defaultdict(list)
     for series in every:
-        grouped[_shared(series)][0].append(series)
+        groups[history_page(series)].append(series)
+    changed: defaultdict[str, list[Change]] = defaultdict(list)
     for change in changes:
-        grouped[_shared(change.series)][1].append(change)
-    pages = (SeriesPage(*key, tuple(group), tuple(of)) for key, (group, of) in grouped.items())
+        changed[history_page(change.series)].append(change)
+    pages = (SeriesPage(tuple(group), tuple(changed[path]), looks) for path, group in groups.items())
     return tuple(page for page in pages if page.runs > 1)
-
-
-def _shared(series: HistorySeries) -> tuple[str, str, str, str]:
-    """Return the facts that the series of one page have in common."""
-    return series.runner, series.workload, series.dataset, series.settings
 
 
 @dataclass(frozen=True)
@@ -218,10 +178,10 @@ class HistoryPage(Page):
 
     @property
     def newest(self) -> Iterator[tuple[SeriesPage, HistorySeries, int, int]]:
-        """Each label's series with most threads, and its changes for the worse and the better."""
+        """Each server's series with most threads, and its changes for the worse and the better."""
         for page in self.pages:
-            for label, series in page.most_threads.items():
-                worse = [change.worse for change in page.changes if page.label(change.series) == label]
+            for server, series in page.most_threads.items():
+                worse = [change.worse for change in page.changes if change.series.server == server]
                 yield page, series, worse.count(True), worse.count(False)
 
 
@@ -280,7 +240,6 @@ def _percent(ratio: float) -> float:
 
 
 def _levels(series: HistorySeries, place: Mapping[str, int]) -> tuple[Point, ...]:
-    """A horizontal line at the median of the runs between two changes."""
     runs = [point.run for point in series.points]
     edges = [0, *(runs.index(change.first_bad) for change in series.changes), len(runs)]
     points: list[Point] = []

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from shootout import figures
+from shootout.model.history import SeriesKey
 from shootout.model.plan import Cell
 from shootout.paths import file_stem
 
@@ -28,13 +29,13 @@ def cell_stem(cell: Cell) -> str:
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell's name in sentences."""
     return f"{cell.workload}, {figures.threads(cell.threads)}, {cell.server}"
 
 
-def history_page(runner: str, workload: str, dataset: str, settings: str) -> str:
-    """The path of a workload's history on a runner, from the site's root; `runner`: its fingerprint."""
-    return f"history/{_unique(workload, (runner, workload, dataset, settings))}.html"
+def history_page(key: SeriesKey) -> str:
+    """The path of a workload's history on a runner, from the site's root."""
+    identity = key.runner, key.workload, key.dataset, key.settings, key.anchor
+    return f"history/{_unique(key.workload, identity)}.html"
 
 
 def workload_page(workload: str, dataset: str) -> str:
@@ -44,10 +45,6 @@ def workload_page(workload: str, dataset: str) -> str:
 def runner_page(fingerprint: str) -> str:
     """The path of a runner's page from the site's root."""
     return f"runner-{file_stem(fingerprint)}.html"
-
-
-def server_page(label: str) -> str:
-    return f"server-{file_stem(label)}.html"
 
 
 def _unique(readable: str, identity: Sequence[str]) -> str:

@@ -88,7 +88,6 @@ def _make_share(
     step: int,
     failures: multiprocessing.SimpleQueue[Exception],
 ) -> None:
-    """Make every `step`-th part, beginning with the part number `first`."""
     signals.end_quietly()
     try:
         for part in islice(parts(), first, None, step):
@@ -101,7 +100,6 @@ def _make_share(
 
 
 def _remove(out: Path, path: PurePosixPath) -> None:
-    """Remove a file of the site and the folders that become empty."""
     with suppress(OSError):
         (out / path).unlink()
         for parent in path.parents[:-1]:

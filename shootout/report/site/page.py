@@ -39,31 +39,8 @@ class Page(ABC):
         yield self.path, self.html(render, self.data)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListPage(Page):
-    """The list of all pages of a folder."""
-
-    folder: str
-    first: bool = False  # whether the site begins here
-
-    @property
-    def path(self) -> str:
-        return "index.html" if self.first else f"{self.folder}/index.html"
-
-
-@dataclass(frozen=True)
-class Listing:
-    """Pages beside those of runs: a list of all, which navigation leads to, and the others."""
-
-    title: str
-    front: ListPage
-    pages: tuple[Page, ...]
-
-
 @dataclass(frozen=True)
 class RunPage(Page):
-    """A page in a run's folder."""
-
     run: Run
 
     @property

@@ -16,19 +16,19 @@ from shootout.model.history import ChangePoint, HistoryPoint, HistorySeries, Ser
 from shootout.model.plan import Cell
 from shootout.model.run import RunDocument
 from shootout.model.verdict import Acknowledgement, Comparison, Verdict
-from shootout.paths import TEMPLATES, file_stem
+from shootout.paths import TEMPLATES
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.sections import Section
-from shootout.report.site import answers, downloads, feeds, output, overview, published, runner, single
+from shootout.report.site import charts, downloads, feeds, output, overview, published, runner
+from shootout.report.site.answers import AnswerListPage
 from shootout.report.site.cell import CellPage
 from shootout.report.site.history import Change, HistoryPage, SeriesPage, level_changes, series_pages
 from shootout.report.site.output import Part
 from shootout.report.site.overview import FrontPage, OverviewPage
-from shootout.report.site.page import File, Listing, Page, Render
-from shootout.report.site.render import compiled, renderer
+from shootout.report.site.page import File, Page, Render
+from shootout.report.site.render import compiled, inline, renderer
 from shootout.report.site.run import Run
 from shootout.report.site.runner import RunnerPage
-from shootout.report.site.server import ServerPage
 from shootout.report.site.workload import WorkloadPage
 
 CELLS_MAX = 1200  # with pages, over all runs; each runner's newest run has all pages, whatever its size
@@ -45,16 +45,14 @@ def build(
     runs: Sequence[JudgedRun],
     out: Path,
     acknowledged: Sequence[Acknowledgement] = (),
-    listings: Sequence[Listing] = (),
+    listings: Sequence[AnswerListPage] = (),
     *,
     sections: Sections = _no_sections,
     front: str | None = None,
 ) -> Path:
     """Write the site; returns the path of its index, the overview of the newest run, or of profile `front`'s.
 
-    Without runs it has the listings' pages alone, and begins with the first list. `sections` says what
-    else is known of a run's cells. Raises InputError if there is nothing to show, if no run is of
-    that profile, or if `out` cannot be written. No run may occur twice.
+    Raises InputError if there is nothing to show, or if `out` cannot be written. No run may occur twice.
     """
     if not runs and not listings:
         raise InputError("no run document for the site; create one with `shootout run`")
@@ -72,7 +70,7 @@ def report(runs: Sequence[JudgedRun], front: str | None = None) -> str:
     if not runs:
         raise InputError("no run document for the report; create one with `shootout run`")
     site = _Site(_newest_first(runs, front), front=front)
-    return single.inline(OverviewPage(site.load(site.first)), renderer())
+    return inline(OverviewPage(site.load(site.first)), renderer())
 
 
 def run_pages(run: Run) -> Iterator[Page]:
@@ -80,18 +78,13 @@ def run_pages(run: Run) -> Iterator[Page]:
     yield overview.AllCellsPage(run)
     yield overview.SettingsPage(run)
     yield from (WorkloadPage(run, cells) for cells in run.sets)
-    if run.has_servers:
-        yield from (ServerPage(run, record) for record in run.servers.values())
     yield from (CellPage(run, c) for c in run.comparison.cells if run.has_page(c))
 
 
 def detailed(runs: Sequence[JudgedRun], telling: Container[str] = ()) -> frozenset[str]:
     """The ids of the runs that get all pages, so that years of runs build in seconds; `runs`: newest first.
 
-    `telling` runs keep them: explained ones, and the first on a new level. With the same profile,
-    servers, settings and machines only the newest has all. One that repeats a published comparison has its
-    page there. An old run's slices stay in its document: `shootout site` with that document alone builds all
-    its pages.
+    With the same profile, servers, settings and machines these are the newest, and those that are `telling`.
     """
     chosen: set[str] = set()
     kinds: set[Hashable] = set()
@@ -112,8 +105,6 @@ def detailed(runs: Sequence[JudgedRun], telling: Container[str] = ()) -> frozens
 
 
 class ReadingPage(Page):
-    """The explanation of the site's terms and charts."""
-
     template = "reading"
     path = "how-to-read.html"
 
@@ -122,13 +113,12 @@ class ReadingPage(Page):
 class _Site:
     runs: tuple[JudgedRun, ...]  # newest first
     acknowledged: Sequence[Acknowledgement] = ()
-    listings: Sequence[Listing] = ()
+    listings: Sequence[AnswerListPage] = ()
     sections: Sections = _no_sections
     front: str | None = None  # the profile on the first page; None: that of the newest run
 
     @cached_property
     def first(self) -> JudgedRun:
-        """The run on the first page."""
         return next(run for run in self.runs if self.front in (None, run.comparison.header.profile_name))
 
     def parts(self) -> Iterator[Part]:
@@ -144,24 +134,23 @@ class _Site:
 
     def beside_runs(self) -> Iterator[Part]:
         for listing in self.listings:
-            yield from self._parts(*listing.pages, listing.front)
+            yield from self._parts(*listing.pages, listing)
         if not self.runs:
-            yield from self._parts(replace(self.listings[0].front, first=True))
+            yield from self._parts(replace(self.listings[0], first=True))
         yield [(f"assets/{name}", (TEMPLATES / name).read_bytes()) for name in ASSETS]
 
     def _feed(self) -> Iterator[File]:
-        feed_id = feeds.site_id(self.runs[-1].id)
+        feed_id = feeds.urn("site", self.runs[-1].id)  # the same while the site keeps its oldest run
         entries = feeds.entries(self.runs, self._changes, self._detailed)
         updated = feeds.moment(self.runs[0].comparison.header.started)
         yield "feed.xml", self._render("feed.xml", id=feed_id, entries=entries, updated=updated)
 
     def _front(self) -> Iterator[Part]:
         run = self.load(self.first)
-        briefs = answers.briefs(self.listings)
+        briefs = [page for listing in self.listings for page in listing.pages if page.answer.brief]
         yield from self._parts(FrontPage(run, self._listed, self._histories, briefs))
         yield downloads.of_site(run, self._listed, self._runners)
-        yield [self._badge("badge.svg", run)]
-        yield [self._badge(f"badge-{file_stem(server)}.svg", run, server) for server in run.heads]
+        yield [("badge.svg", self._render("badge.svg", badge=feeds.badge(run.comparison)))]
 
     def _of_run(self, judged: JudgedRun) -> Iterator[Part]:
         if judged.id in self._detailed:
@@ -183,24 +172,18 @@ class _Site:
     def _parts(self, *pages: Page) -> Iterator[Part]:
         return (page.files(self._render) for page in pages)
 
-    def _badge(self, path: str, run: Run, server: str | None = None) -> File:
-        return path, self._render("badge.svg", badge=feeds.badge(run.comparison, server))
-
-    # --- values that several pages share ----------------------------------------------------------
-
     @cached_property
     def _render(self) -> Render:
         return partial(renderer(), alone=not self.runs, menu=tuple(self._menu()))
 
     def _menu(self) -> Iterator[tuple[str, str]]:
-        """The pages that navigation leads to; none without content."""
         if self.runs:
             yield f"Newest {self.front or 'run'}", FrontPage.path
         if self.runs and self._histories:
             yield "History", HistoryPage.path
         if self.runs and published.newest(self.runs):
             yield "Published", published.RepetitionsPage.path
-        yield from ((listing.title, listing.front.path) for listing in self.listings)
+        yield from ((listing.title, listing.path) for listing in self.listings)
         if self.runs:
             yield "All runs", overview.RunsPage.path
             yield "How to read this", ReadingPage.path
@@ -223,7 +206,6 @@ class _Site:
 
     @cached_property
     def _points(self) -> dict[str, list[tuple[SeriesKey, HistoryPoint]]]:
-        """The history points that each run adds."""
         return {run.id: [*history.points_of(run.comparison)] for run in self.runs}
 
     @cached_property
@@ -231,8 +213,12 @@ class _Site:
         return history.of_points(chain.from_iterable(self._points.values()))
 
     @cached_property
+    def _looks(self) -> dict[str, int]:
+        return charts.looks(run.comparison.header.servers for run in reversed(self.runs))
+
+    @cached_property
     def _histories(self) -> tuple[SeriesPage, ...]:
-        return series_pages(self._series, self._changes)
+        return series_pages(self._series, self._changes, self._looks)
 
     @cached_property
     def _changes(self) -> tuple[Change, ...]:
@@ -251,14 +237,11 @@ class _Site:
             pages = {page.path for page in self._histories}
             latest = self._latest(judged)
             reader = _for_readers(document, comparison)
-            self._loaded[judged.id] = Run(document, comparison, latest, sections, pages, reader)
+            self._loaded[judged.id] = Run(document, comparison, latest, sections, pages, reader, self._looks)
         return self._loaded[judged.id]
 
     def _latest(self, run: JudgedRun) -> dict[Cell, ChangePoint]:
-        """The latest change of level for each changed cell of a run.
-
-        Ignores later runs, so that a run's pages never change.
-        """
+        """The latest change of each changed cell's level until then: a run's pages never change."""
         verdicts = (Verdict.REGRESSED, Verdict.IMPROVED)
         changed = {c.cell for c in run.comparison.cells if c.verdict in verdicts}
         keys = {key for key, _ in self._points[run.id] if key.cell in changed}
@@ -268,7 +251,6 @@ class _Site:
 
 
 def _for_readers(document: RunDocument, comparison: Comparison) -> Comparison | None:
-    """The comparison with the server that the profile names for readers; None if the run lacks it."""
     base = matrix.reader_base(document.header.profile_name)
     measured = {c.cell.server for c in comparison.cells if c.figures}
     if base not in measured or all(c.base.server == base for c in comparison.cells):
@@ -277,7 +259,6 @@ def _for_readers(document: RunDocument, comparison: Comparison) -> Comparison | 
 
 
 def _newest_first(runs: Iterable[JudgedRun], front: str | None) -> tuple[JudgedRun, ...]:
-    """Raises InputError if no run is of the profile `front`."""
     newest_first = tuple(sorted(runs, key=lambda run: run.id, reverse=True))
     profiles = sorted({run.comparison.header.profile_name for run in newest_first})
     if front is not None and front not in profiles:

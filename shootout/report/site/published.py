@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
+from typing import Literal
 
 from shootout.analysis import claims
-from shootout.chart import Chart, Series
+from shootout.chart import Axis, Chart, Series
 from shootout.inputs import published
 from shootout.inputs.options import renewed
-from shootout.model.published import Published, PublishedReport, PublishedServer
+from shootout.model.published import Published, PublishedServer
 from shootout.model.run import ServerRecord
-from shootout.model.verdict import CellComparison, CellFigures, ClaimResult, Interval, Outcome, Verdict
+from shootout.model.verdict import CellComparison, ClaimResult, Interval, Outcome, Verdict
 from shootout.paths import file_stem
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import charts
@@ -22,41 +24,11 @@ from shootout.report.site.run import Run
 
 FOLDER = "published"  # of the site
 ABSENT = "not available here"
+LOG_TPS = Axis(title="transactions / s", log=True)
 
 
-@dataclass(frozen=True)
-class Figure:
-    """A server's throughput, published or measured, and its ratio to the reference's."""
-
-    tps: float | None = None
-    ratio: Interval | None = None
-    failed: bool = False  # tried, but without a throughput
-
-
-@dataclass(frozen=True)
-class Row:
-    """The figures of a server in one block, or at its peak."""
-
-    workload: str
-    threads: int | None  # None: its peak
-    server: str
-    note: str
-    published: Figure
-    measured: Figure
-
-
-@dataclass(frozen=True)
-class Report:
-    """Sysbench's report of a run, published or measured."""
-
-    server: str
-    published: bool
-    tps: float
-    requests_per_s: float  # reads and writes
-    reads_per_s: float
-    writes_per_s: float
-    other_per_s: float
-    latency_ms: tuple[float, float, float, float]  # minimum, mean, maximum, 95 %
+Tps = float | Literal["error"] | None  # "error": tried, but without a throughput
+Row = tuple[str, str, str, int | None, Sequence[tuple[Tps, Interval | None]]]
 
 
 @dataclass(frozen=True)
@@ -64,7 +36,7 @@ class ComparedServer:
     """A server of the comparison: published, measured or both."""
 
     name: str
-    published: PublishedServer | None
+    is_published: bool
     record: ServerRecord | None
     note: str  # what was measured in its place, or why nothing was
 
@@ -82,11 +54,17 @@ class PublishedPage(Page):
 
     @cached_property
     def servers(self) -> tuple[ComparedServer, ...]:
-        """The published servers and those measured in addition."""
         header = self.run.document.header
         return (
-            *(_compared(s.name, s, published.record_of(s, header)) for s in self.publication.servers),
-            *(_compared(r.label, None, r) for r in published.unpublished(self.publication, header)),
+            *(
+                ComparedServer(s.name, True, record, _note(record, s))
+                for s in self.publication.servers
+                for record in [published.record_of(s, header)]
+            ),
+            *(
+                ComparedServer(r.label, False, r, _note(r, None))
+                for r in published.unpublished(self.publication, header)
+            ),
         )
 
     @cached_property
@@ -95,13 +73,11 @@ class PublishedPage(Page):
 
     @cached_property
     def outcomes(self) -> dict[Outcome, int]:
-        """The number of claims by outcome, without zeros."""
         counts = Counter(claim.outcome for claim in self.claims)
         return {outcome: counts[outcome] for outcome in Outcome if counts[outcome]}
 
     @cached_property
     def told(self) -> tuple[ClaimResult, ...]:
-        """The claims of which something was measured."""
         return tuple(claim for claim in self.claims if claim.ratio or claim.outcome != Outcome.INCONCLUSIVE)
 
     @cached_property
@@ -110,7 +86,6 @@ class PublishedPage(Page):
 
     @cached_property
     def cpus(self) -> tuple[int, ...]:
-        """The runner's number of CPUs; several numbers only if different runners measured shards."""
         return tuple(dict.fromkeys(runner.cpus for runner in self.run.document.header.runners))
 
     @property
@@ -119,49 +94,30 @@ class PublishedPage(Page):
 
     @property
     def scale(self) -> str:
-        """The scale of the run; empty: full."""
         return self.given.get("--set scale", "")
-
-    # --- figures ----------------------------------------------------------------------------------
 
     @cached_property
     def figures(self) -> tuple[Row, ...]:
-        """The published and measured figures by workload and threads; servers that this machine had."""
-        rows = (
-            Row(workload, threads, server.name, server.note, theirs, ours)
-            for workload in self._workloads
-            for threads in self._counts(workload)
-            for server, theirs, ours in zip(
-                self.servers,
-                self._relative([self._published(server, workload, threads) for server in self.servers]),
-                self._relative([self._measured(server, workload, threads) for server in self.servers]),
-                strict=True,
-            )
-        )
-        return tuple(
-            row for row in rows if row.note != ABSENT and {row.published, row.measured} != {Figure()}
-        )
+        """Server, note, workload and threads (None: the peak), with both throughputs and their ratios.
 
-    @cached_property
-    def reports(self) -> tuple[Report, ...]:
-        """The published reports, each with that of this run after it; empty if none was published."""
-        (threads, *_) = self.publication.threads
-        workload = self.publication.workload
-        reports: list[Report] = []
-        for server in self.servers:
-            if server.published is None or (theirs := server.published.report) is None:
-                continue
-            tps = self.publication.figure(server.name, workload, threads)
-            if isinstance(tps, float):
-                reports.append(_published_report(server.name, tps, theirs))
-            for c in self._cells(server, workload):
-                if c.figures and c.cell.threads == threads:
-                    reports.append(_measured_report(server.name, c.figures))
-        return tuple(reports)
+        The ratios are to the reference's. Servers that this machine lacks are left out.
+        """
+        rows: list[Row] = []
+        for workload in self._workloads:
+            for threads in self._counts(workload):
+                found = {server.name: self._both(server, workload, threads) for server in self.servers}
+                bases = found[self.publication.reference]
+                for server in self.servers:
+                    both = found[server.name]
+                    if server.note != ABSENT and both != (None, None):
+                        ratios = map(_ratio, both, [None] * 2 if both is bases else bases)
+                        pairs = (*zip(both, ratios, strict=True),)
+                        rows.append((server.name, server.note, workload, threads, pairs))
+        return tuple(rows)
 
     @property
     def without_figures(self) -> tuple[str, ...]:
-        shown = {row.server for row in self.figures}
+        shown = {server for server, *_ in self.figures}
         return tuple(server.name for server in self.servers if server.name not in shown)
 
     @cached_property
@@ -175,38 +131,26 @@ class PublishedPage(Page):
         peaks = any(workload in server.peaks for server in self.publication.servers)
         return (*sorted({*self.run.threads, *theirs}), *((None,) if peaks else ()))
 
-    def _relative(self, figures: Sequence[Figure]) -> list[Figure]:
-        """The servers' figures with their ratios to the reference's, where there are both."""
-        at = [server.name for server in self.servers].index(self.publication.reference)
-        base = figures[at].tps
-        return [
-            replace(figure, ratio=Interval.exactly(figure.tps / base))
-            if figure.tps and base and place != at
-            else figure
-            for place, figure in enumerate(figures)
-        ]
-
-    def _published(self, server: ComparedServer, workload: str, threads: int | None) -> Figure:
-        tps = self.publication.figure(server.name, workload, threads) if server.published else None
-        return Figure(failed=True) if tps == "error" else Figure(tps)
-
-    def _measured(self, server: ComparedServer, workload: str, threads: int | None) -> Figure:
+    def _both(self, server: ComparedServer, workload: str, threads: int | None) -> tuple[Tps, Tps]:
+        """The published and the measured throughput."""
+        theirs = self.publication.figure(server.name, workload, threads) if server.is_published else None
         cells = [c for c in self._cells(server, workload) if threads in (None, c.cell.threads)]
-        tps = max((c.figures.tps.estimate for c in cells if c.figures), default=None)
-        return Figure(tps, failed=tps is None and any(c.verdict is Verdict.FAILED for c in cells))
+        ours = max((c.figures.tps.estimate for c in cells if c.figures), default=None)
+        failed = ours is None and any(c.verdict is Verdict.FAILED for c in cells)
+        return theirs, "error" if failed else ours
 
     def _cells(self, server: ComparedServer, workload: str) -> Sequence[CellComparison]:
-        """The server's cells by threads, ascending."""
         here = (server.record.label if server.record else None, workload)
         cells = (c for c in self.run.comparison.cells if (c.cell.server, c.cell.workload) == here)
         return sorted(cells, key=lambda c: c.cell.threads)
 
-    # --- charts -----------------------------------------------------------------------------------
-
     @cached_property
     def series(self) -> dict[str, Series]:
-        """Each server's series in all charts; number 0 is reserved for the run's base."""
-        return {server.name: Series(server.name, number) for number, server in enumerate(self.servers, 1)}
+        """Each server's look in all charts: that of the server that was measured in its place."""
+        looks = {label: one.number for label, one in self.run.series.items()}
+        others = count(1 + max(looks.values(), default=0))
+        labels = {server.name: server.record.label if server.record else "" for server in self.servers}
+        return {name: Series(name, looks.get(label) or next(others)) for name, label in labels.items()}
 
     @property
     def charted(self) -> tuple[Series, ...]:
@@ -216,7 +160,6 @@ class PublishedPage(Page):
 
     @property
     def published_chart(self) -> Chart | None:
-        """Published throughput over threads; None with a single number of threads."""
         if len(self.publication.threads) < 2:
             return None
         points = {
@@ -227,11 +170,10 @@ class PublishedPage(Page):
             ]
             for server in self.publication.servers
         }
-        return charts.throughput_and_cpus(points, self.publication.cpus)
+        return charts.curves(points, LOG_TPS, self.publication.cpus)
 
     @property
     def measured_charts(self) -> dict[str, Chart]:
-        """Measured throughput over threads by workload; empty with a single number of threads."""
         cpus = self.cpus[0] if len(self.cpus) == 1 else None
         shown = {}
         for workload in self._workloads if len(self.run.threads) > 1 else ():
@@ -241,40 +183,22 @@ class PublishedPage(Page):
                 ]
                 for server in self.servers
             }
-            if (chart := charts.throughput_and_cpus(points, cpus)) is not None:
+            if (chart := charts.curves(points, LOG_TPS, cpus)) is not None:
                 shown[workload] = chart
         return shown
-
-
-@dataclass(frozen=True)
-class Repetition:
-    """A published comparison and the page of its newest run, if any."""
-
-    name: str
-    publication: Published
-    page: PublishedPage | None
-
-    @property
-    def command(self) -> str:
-        return f"shootout run --profile {self.name} --set scale=small"
-
-    @property
-    def scale(self) -> str:
-        """The scale of the run; empty: full."""
-        return self.page.scale if self.page else ""
 
 
 @dataclass(frozen=True)
 class RepetitionsPage(Page):
     """All comparisons that ship with shootout."""
 
-    every: tuple[Repetition, ...]
+    every: tuple[tuple[str, Published, PublishedPage | None], ...]  # each with its newest repetition
     template = "repetitions"
     path = f"{FOLDER}/index.html"
 
     @property
     def done(self) -> tuple[PublishedPage, ...]:
-        return tuple(repetition.page for repetition in self.every if repetition.page)
+        return tuple(page for _, _, page in self.every if page)
 
     @property
     def outcomes(self) -> dict[Outcome, int]:
@@ -297,51 +221,26 @@ def page_of(run: Run) -> PublishedPage:
 
 
 def list_page(repeated: Iterable[PublishedPage]) -> RepetitionsPage:
-    """`repeated`: the pages of the comparisons that were repeated."""
     pages = {page.name: page for page in repeated}
-    every = [Repetition(name, published.load(name), pages.get(name)) for name in published.known()]
-    every.sort(key=lambda repetition: (repetition.publication.year or 0, repetition.publication.title))
+    every = [(name, published.load(name), pages.get(name)) for name in published.known()]
+    every.sort(key=lambda each: (each[1].year or 0, each[1].title))
     return RepetitionsPage(tuple(every))
 
 
-def _published_report(server: str, tps: float, report: PublishedReport) -> Report:
-    return Report(
-        server=server,
-        published=True,
-        tps=tps,
-        requests_per_s=report.requests_per_s,
-        reads_per_s=report.reads / report.seconds,
-        writes_per_s=report.writes / report.seconds,
-        other_per_s=report.other_per_s,
-        latency_ms=report.latency_ms,
+def _ratio(tps: Tps, base: Tps) -> Interval | None:
+    return (
+        Interval.exactly(tps / base) if isinstance(tps, float) and isinstance(base, float) and base else None
     )
 
 
-def _measured_report(server: str, figures: CellFigures) -> Report:
-    tps, latency = figures.tps.estimate, figures.latency
-    return Report(
-        server=server,
-        published=False,
-        tps=tps,
-        requests_per_s=tps * (figures.reads + figures.writes),
-        reads_per_s=tps * figures.reads,
-        writes_per_s=tps * figures.writes,
-        other_per_s=tps * figures.other,
-        latency_ms=(
-            1e3 * latency.min_s, 1e3 * latency.mean_s, 1e3 * latency.max_s, 1e3 * latency.p95_s,
-        ),
-    )  # fmt: skip
-
-
-def _compared(name: str, theirs: PublishedServer | None, record: ServerRecord | None) -> ComparedServer:
+def _note(record: ServerRecord | None, theirs: PublishedServer | None) -> str:
+    """Say what was measured in a server's place, or why nothing was."""
     if record is None:
-        note = "not in this run"
-    elif record.absent:
-        note = ABSENT
-    elif theirs is None:
-        note = "not published"
-    elif record.reference.startswith("path:"):
-        note = ""
-    else:
-        note = record.label if record.reference == theirs.server else f"stand-in: {record.label}"
-    return ComparedServer(name, theirs, record, note)
+        return "not in this run"
+    if record.absent:
+        return ABSENT
+    if theirs is None:
+        return "not published"
+    if record.reference.startswith("path:"):
+        return ""
+    return record.label if record.reference == theirs.server else f"stand-in: {record.label}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import cache
 
@@ -18,7 +19,6 @@ from shootout.report import circumstances, commands, evidence, next_steps, wordi
 from shootout.report.site import (
     answers,
     breaks,
-    findings,
     history,
     markup,
     names,
@@ -27,8 +27,17 @@ from shootout.report.site import (
     svg,
     workload,
 )
-from shootout.report.site.page import Render
+from shootout.report.site.page import Page, Render
 
+# For a page as one file that needs no other.
+_STYLE = re.compile(r'<link rel="stylesheet"[^>]*>')
+_SCRIPT = re.compile(r'<script src="[^>]*></script>')
+# Links to other files of the site: the feed, the navigation, and the links of pages.
+_ELSEWHERE = re.compile(
+    r'<link rel="alternate"[^>]*>\s*|<nav aria-label="Site">.*?</nav>'
+    r'|(?<=<a)([^>]*?) href="(?!#|https?:)[^"]*"',
+    re.DOTALL,
+)
 STRENGTHS = (0.05, 0.15, 0.3)  # sizes of change at which a tile's colour gets stronger
 
 
@@ -48,7 +57,7 @@ def strength(c: CellComparison) -> int:
 FILTERS: tuple[Callable[..., object], ...] = (
     answers.drawn, answers.field, answers.answer_rows, zip,
     commands.judge_with_base, commands.repeat, history.spark, breaks.breakable, breaks.command,
-    svg.whisker, numbers.number,
+    breaks.hanging, svg.whisker, numbers.number,
     numbers.percents, numbers.share, strength, svg.chart, svg.has_names, tone,
     wording.change_sentence, evidence.evidence, figures.change, figures.change_range,
     wording.comment, circumstances.conditions, figures.dataset, figures.day,
@@ -57,13 +66,12 @@ FILTERS: tuple[Callable[..., object], ...] = (
     circumstances.about, circumstances.settings_of, wording.false_alarms,
     figures.setting, figures.settings, circumstances.setting_differences, circumstances.setup,
     wording.explain_gate, wording.symbol, figures.threads, figures.throughput, figures.times,
-    figures.times_range, workload.busy_cpus, workload.flush_ms, workload.written_kb_per_s,
+    figures.times_range, workload.flush_ms,
 )  # fmt: skip
 
 FUNCTIONS: tuple[Callable[..., object], ...] = (
-    findings.Finding, markup.history_rows, markup.href,
+    overview.Finding, markup.href,
     markup.neighbours, markup.num, names.cell_stem, names.run_folder, names.runner_page,
-    names.server_page,
 )  # fmt: skip
 
 
@@ -75,7 +83,6 @@ def compiled() -> None:
 
 
 def renderer() -> Render:
-    """Make the renderer of `templates/`."""
 
     def render(template: str, **values: object) -> str:
         return _environment().get_template(f"{template}.j2").render(values)
@@ -85,7 +92,6 @@ def renderer() -> Render:
 
 @cache
 def _environment() -> Environment:
-    """The environment of `templates/`, which all sites of a process share."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         auto_reload=False,
@@ -101,14 +107,13 @@ def _environment() -> Environment:
         "MEANINGS": wording.MEANINGS,
         "NONE": figures.NONE,
         "ACKNOWLEDGED": next_steps.FILE,
-        "ALONE": wording.ALONE,
         "NOT_VISIBLE": figures.NOT_VISIBLE,
         "OUTCOME_SYMBOLS": wording.OUTCOME_SYMBOLS,
         "PUBLISHED": published.known(),
         "LEANINGS": wording.LEANINGS,
         "BRIEFS_MAX": overview.BRIEFS_MAX,
-        "LISTED_MAX": findings.LISTED_MAX,
-        "OTHERS_MAX": findings.OTHERS_MAX,
+        "LISTED_MAX": overview.LISTED_MAX,
+        "OTHERS_MAX": overview.OTHERS_MAX,
         "SAME_SETTINGS": settings.GROUPS[-1],
         "SPACE": numbers.SPACE,
         "SYMBOLS": SYMBOLS,
@@ -124,3 +129,11 @@ def _environment() -> Environment:
 def _visible(value: object) -> object:
     """Escape invisible characters in an inserted value; markup has none left."""
     return characters.visible(value) if type(value) is str else value
+
+
+def inline(page: Page, render: Render) -> str:
+    """The page with style and script inside, and without links to other files."""
+    style, script = ((TEMPLATES / name).read_text("utf-8") for name in ("style.css", "site.js"))
+    text = _STYLE.sub(lambda _: f"<style>\n{style}</style>", page.html(render))
+    text = _ELSEWHERE.sub(lambda link: link[1] or "", text)
+    return _SCRIPT.sub(lambda _: f"<script>\n{script}</script>", text)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Container, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import get_args
@@ -23,7 +23,7 @@ from shootout.report.sections import Section
 from shootout.report.site import charts, names
 from shootout.report.site.settings import SettingRow, grouped
 from shootout.report.site.standing import Standing
-from shootout.report.site.svg import RatioAxis
+from shootout.report.site.svg import Span, ratio_axis
 
 MACHINE = "the machine"
 
@@ -36,40 +36,26 @@ class Run:
     sections: Mapping[Cell, tuple[Section, ...]] = field(default_factory=dict)  # by capabilities
     history_pages: Container[str] = ()  # paths of those that the site has
     reader: Comparison | None = None  # with the server that its readers know, if that is not the base
+    looks: Mapping[str, int] = field(default_factory=dict)  # the site's, by server; empty: its own
+    archived: bool = False  # it has one page, without those of its cells
 
     @classmethod
     def summary(cls, judged: JudgedRun) -> Run:
         header, end = judged.comparison.header, judged.comparison.end
-        return cls(RunDocument(header=header, starts=(), failures=(), end=end), judged.comparison)
+        document = RunDocument(header=header, starts=(), failures=(), end=end)
+        return cls(document, judged.comparison, archived=True)
 
     @property
     def id(self) -> str:
-        """Unique; sorts by time."""
         return self.document.header.run
 
     @cached_property
     def folder(self) -> str:
-        """The folder of its pages, from the site's root."""
         return names.run_folder(self.id)
-
-    def once(self, about: Hashable, made: Callable[[], str]) -> str:
-        """Markup shared by its pages, rendered once; `about`: everything that it depends on."""
-        if about not in self._common:
-            self._common[about] = made()
-        return self._common[about]
-
-    @cached_property
-    def _common(self) -> dict[Hashable, str]:
-        return {}
 
     @cached_property
     def headline(self) -> headlines.Headline:
-        """Its result over all heads."""
         return headlines.overall(self.comparison)
-
-    @cached_property
-    def headlines(self) -> tuple[headlines.Headline, ...]:
-        return headlines.of_heads(self.comparison)
 
     @cached_property
     def standing(self) -> Standing | None:
@@ -78,7 +64,7 @@ class Run:
             return None
         comparison = self.reader or self.comparison
         (base, _), *_ = Counter(c.base.server for c in comparison.cells if c.cell != c.base).most_common(1)
-        return Standing(comparison, base, self.shown)
+        return Standing(comparison, base, self.series)
 
     @property
     def complete(self) -> bool:
@@ -91,8 +77,7 @@ class Run:
 
     @property
     def available_heads(self) -> tuple[str, ...]:
-        """The heads that this machine had."""
-        return tuple(one.label for one in self.shown if one.label in self.heads)
+        return tuple(label for label in self.series if label in self.heads)
 
     def bases(self, head: str) -> tuple[str, ...]:
         """The servers that a head is compared with: one, unless that one was missing in a block."""
@@ -100,27 +85,19 @@ class Run:
 
     @cached_property
     def judged(self) -> tuple[CellComparison, ...]:
-        """All cells that need a verdict, worst first, including bases that failed."""
         return wording.worst_first([*filter(wording.needs_verdict, self.comparison.cells)])
 
     @property
     def measured(self) -> int:
-        """The number of cells that need a verdict and were measured, or failed."""
         return len(wording.measured(self.judged))
 
     def has_page(self, c: CellComparison) -> bool:
-        """Whether a cell has a page: among many servers one that changed, failed, or likely changed.
-
-        One without a verdict has none, unless nothing is compared.
-        """
+        """Whether a cell has a page: one with a verdict; among many servers only if it likely changed."""
+        if self.archived:
+            return False
         if len(self.heads) > 1 and c.verdict in (Verdict.EQUIVALENT, Verdict.INCONCLUSIVE):
             return bool(c.leaning or self.sections.get(c.cell))
         return c.verdict is not Verdict.UNJUDGED or not self.heads
-
-    @property
-    def has_servers(self) -> bool:
-        """Whether its servers have pages: two stand side by side on every other page."""
-        return len(self.servers) != 2
 
     @property
     def decided_by_others(self) -> bool:
@@ -133,7 +110,6 @@ class Run:
 
     @cached_property
     def open_regressions(self) -> int:
-        """The number of regressions that nobody has acknowledged."""
         return sum(c.verdict is Verdict.REGRESSED and c.acknowledged is None for c in self.judged)
 
     @cached_property
@@ -142,31 +118,26 @@ class Run:
 
     @cached_property
     def series(self) -> dict[str, Series]:
+        """The look of each server that is here, by label, a base first."""
         heads_of = Counter(c.base.server for c in self.judged)
-        servers = sorted(self.document.header.servers, key=lambda server: -heads_of[server.label])
-        return charts.series_of(servers)
-
-    @cached_property
-    def shown(self) -> tuple[Series, ...]:
-        """The servers of tables and charts: all but optional ones that are not here."""
-        here = {server.label for server in self.available}
-        return tuple(one for label, one in self.series.items() if label in here)
+        looks = self.looks or charts.looks([self.available])
+        labels = sorted((server.label for server in self.available), key=lambda label: -heads_of[label])
+        return {label: Series(label, looks[label]) for label in labels}
 
     @cached_property
     def servers(self) -> dict[str, ServerRecord]:
         return {server.label: server for server in self.document.header.servers}
 
     @cached_property
-    def scale(self) -> RatioAxis:
+    def scale(self) -> Span:
         """A common axis for the intervals of all cells."""
         ratios = [decisive[1] for c in self.judged if (decisive := wording.decisive(c))]
         policy = self.comparison.policy
         margins = (wording.margin(c, policy) for c in self.judged)
-        return RatioAxis.over(ratios, max(margins, default=policy.margin))
+        return ratio_axis(ratios, max(margins, default=policy.margin))
 
     @property
     def margins(self) -> str:
-        """The margin of the cells with a verdict, or from which to which."""
         return wording.margins(self.judged, self.comparison.policy)
 
     @cached_property
@@ -198,8 +169,7 @@ class Run:
         """The path of the history page that the cell adds to, from the site's root; None if to none."""
         if c.ratio is None or c.figures is None:
             return None
-        key = history.key_of(self.document.header, c)
-        page = names.history_page(key.runner, key.workload, key.dataset, key.settings)
+        page = names.history_page(history.key_of(self.document.header, c))
         return page if page in self.history_pages else None
 
     def histories(self, cells: Iterable[CellComparison]) -> dict[str, str]:
@@ -209,9 +179,6 @@ class Run:
 
     def set_named(self, workload: str, dataset: str) -> CellSet:
         return next(s for s in self.sets if (s.workload, s.dataset) == (workload, dataset))
-
-    def set_of(self, cell: Cell) -> CellSet:
-        return self.set_named(cell.workload, cell.dataset)
 
     @cached_property
     def datasets(self) -> tuple[Dataset, ...]:
@@ -231,52 +198,40 @@ class Run:
         return tuple(server for server in self.document.header.servers if not server.absent)
 
     @cached_property
-    def server_warnings(self) -> frozenset[Warning]:
-        """The servers' warnings in the wording in which their cells repeat them."""
-        return frozenset(
-            Warning(code=warning.code, text=f"{server.label}: {warning.text}")
-            for server in self.document.header.servers
-            for warning in server.warnings
-        )
-
-    @cached_property
     def shared_warnings(self) -> tuple[WarningEntry, ...]:
-        """The warnings about the machine and the servers."""
         header = self.document.header
         return (
-            *(WarningEntry(about=MACHINE, warning=warning) for warning in header.runner.warnings),
-            *(WarningEntry(about=s.label, warning=warning) for s in header.servers for warning in s.warnings),
+            *(WarningEntry(MACHINE, warning) for warning in header.runner.warnings),
+            *(
+                WarningEntry(server.label, warning)
+                for server in header.servers
+                for warning in server.warnings
+            ),
         )
 
-    def own_warnings(self, c: CellComparison) -> tuple[Warning, ...]:
-        """A cell's warnings without those of its servers."""
-        return tuple(warning for warning in c.warnings if warning not in self.server_warnings)
-
-    def warnings_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
-        """Each of these cells' own warnings once."""
+    def own_warnings(self, cells: Iterable[CellComparison]) -> dict[str, list[WarningEntry]]:
+        """Each of these cells' warnings once, by code, less those that they repeat of their servers."""
+        repeated = {f"{entry.about}: {entry.warning.text}" for entry in self.shared_warnings}
         places: defaultdict[Warning, list[Cell]] = defaultdict(list)
         for c in cells:
-            for warning in self.own_warnings(c):
-                places[warning].append(c.cell)
-        return tuple(WarningEntry(_places(places[warning]), warning) for warning in places)
+            for warning in c.warnings:
+                if warning.text not in repeated:
+                    places[warning].append(c.cell)
+        by_code: defaultdict[str, list[WarningEntry]] = defaultdict(list)
+        for warning, those in places.items():
+            by_code[warning.code].append(WarningEntry(_places(those), warning, tuple(those)))
+        return by_code
 
-    @property
-    def warning_summary(self) -> tuple[WarningEntry, ...]:
-        """The warnings about the machine and the servers, and a summary of those about cells."""
-        return (*self.shared_warnings, *self.warning_summary_of(self.comparison.cells))
-
-    def warning_summary_of(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
-        """One of these cells' own warnings per code, with the number of cells that have it."""
-        by_code: defaultdict[str, list[tuple[Cell, Warning]]] = defaultdict(list)
-        for c in cells:
-            for warning in self.own_warnings(c):
-                by_code[warning.code].append((c.cell, warning))
-        entries = []
-        for warned in by_code.values():
-            example = ", for instance" if len({warning for _, warning in warned}) > 1 else ""
-            places = _places([*dict.fromkeys(cell for cell, _ in warned)])
-            entries.append(WarningEntry(f"{places}{example}", warning=warned[0][1]))
-        return tuple(entries)
+    def warning_summary(self, cells: Iterable[CellComparison]) -> tuple[WarningEntry, ...]:
+        """One of these cells' own warnings for each code, with the number of cells that have it."""
+        return tuple(
+            WarningEntry(
+                _places([*dict.fromkeys(cell for entry in entries for cell in entry.cells)])
+                + (", for instance" if len(entries) > 1 else ""),
+                entries[0].warning,
+            )
+            for entries in self.own_warnings(cells).values()
+        )
 
     @cached_property
     def _samples(self) -> dict[tuple[str, str], list[tuple[int, Samples]]]:
@@ -290,7 +245,6 @@ class Run:
         return tuple(self._samples.get((block_key(cell.workload, cell.threads), cell.server), ()))
 
     def failures(self, cell: Cell) -> tuple[FailureRecord, ...]:
-        """Records of why the cell's measurement failed or ended early."""
         return tuple(failure for failure in self.document.failures if failure.cell == cell)
 
 
@@ -310,6 +264,7 @@ class Machine:
 class WarningEntry:
     about: str
     warning: Warning
+    cells: tuple[Cell, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -331,7 +286,7 @@ class CellSet:
     @cached_property
     def servers(self) -> tuple[str, ...]:
         here = {c.cell.server for c in self.cells}
-        return tuple(one.label for one in self.run.shown if one.label in here)
+        return tuple(label for label in self.run.series if label in here)
 
     @cached_property
     def heads(self) -> tuple[str, ...]:
@@ -343,21 +298,18 @@ class CellSet:
         return tally(filter(wording.needs_verdict, self.cells))
 
     def at(self, server: str, threads: int) -> CellComparison | None:
-        """The cell of a server at a number of threads; None if the run lacks it."""
         cell = Cell(workload=self.workload, dataset=self.dataset, server=server, threads=threads)
         return self.run.cells.get(cell)
 
     @property
-    def chart(self) -> Chart:
-        """Throughput over threads."""
-        return charts.throughput(self.with_change_intervals, self.run.shown)
+    def chart(self) -> Chart | None:
+        return charts.throughput(self.with_change_intervals, self.run.series.values())
 
     @property
     def with_change_intervals(self) -> tuple[CellComparison, ...]:
-        """Its cells, with throughput intervals replaced by those of the change against the base.
+        """Its cells, with the intervals of the change against the base in place of the throughput's.
 
-        Drift of the machine moves all servers of a start together, so the ratio of two interleaved
-        throughputs is far more certain than either, and verdicts rest on the ratio. Bases have no interval.
+        Drift moves all servers together: the ratio is far more certain than either. Bases have no interval.
         """
         return tuple(map(_with_change_interval, self.cells)) if self.heads else self.cells
 
@@ -378,5 +330,4 @@ def tally(cells: Iterable[CellComparison]) -> dict[Verdict, int]:
 
 
 def _places(cells: Sequence[Cell]) -> str:
-    """The cells' names, or their number if they are more than three."""
     return f"{len(cells)} cells" if len(cells) > 3 else "; ".join(map(names.cell_text, cells))

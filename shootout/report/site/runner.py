@@ -8,12 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from shootout import figures, numbers
+from shootout import numbers
 from shootout.analysis import ledger, stats
-from shootout.chart import Axis, Chart, Line, Series, readouts
 from shootout.model.history import LedgerEntry
 from shootout.model.plan import Policy
-from shootout.model.run import Runner, Warning
+from shootout.model.run import Runner
 from shootout.model.verdict import FalseAlarms, Verdict
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site.names import runner_page
@@ -27,8 +26,6 @@ ALARMS = (Verdict.REGRESSED, Verdict.IMPROVED)
 
 @dataclass(frozen=True)
 class CellKind:
-    """The A/A cells of one workload, dataset and number of threads, with equal settings."""
-
     noise: CellNoise
     floor: float  # noise floor of a run with doctor.STARTS starts: a loss, as a share
     cells: int
@@ -37,23 +34,17 @@ class CellKind:
 
 @dataclass(frozen=True)
 class Share:
-    """The runner's share of one run."""
-
     judged: JudgedRun
     run: Run
     machine: Machine
+    aa_entries: tuple[LedgerEntry, ...]
 
     @property
     def runner(self) -> Runner:
         return self.machine.runner
 
-    @cached_property
-    def aa_entries(self) -> tuple[LedgerEntry, ...]:
-        return tuple(entry for entry in self.judged.aa_entries if entry.runner == self.runner.fingerprint)
-
     @property
     def others(self) -> tuple[Machine, ...]:
-        """The runners that measured the rest."""
         return tuple(machine for machine in self.run.machines if machine != self.machine)
 
     @property
@@ -85,29 +76,16 @@ class RunnerPage(Page):
         return tuple(dict.fromkeys(share.runner.kernel for share in self.shares))
 
     @cached_property
-    def warnings(self) -> tuple[tuple[Warning, str, int], ...]:
-        """One per code, the most recent first, with the newest run and the number of runs that have it."""
-        newest: dict[str, tuple[Warning, str]] = {}
-        count: Counter[str] = Counter()
-        for share in self.shares:
-            for warning in share.runner.warnings:
-                newest.setdefault(warning.code, (warning, share.judged.id))
-                count[warning.code] += 1
-        return tuple((warning, run, count[code]) for code, (warning, run) in newest.items())
-
-    @cached_property
     def entries(self) -> tuple[LedgerEntry, ...]:
         return tuple(entry for share in reversed(self.shares) for entry in share.aa_entries)
 
     @cached_property
     def false_alarms(self) -> FalseAlarms:
-        """Its false alarms in gates like its newest run."""
         settings = self.shares[0].judged.comparison.header.profile.settings
         return ledger.false_alarms_of_gates(self.entries, self.policy, settings)
 
     @cached_property
     def kinds(self) -> tuple[CellKind, ...]:
-        """Noise by kind of cell."""
         cells = Counter(map(_key, self.entries))
         alarms = Counter(_key(entry) for entry in self.entries if entry.verdict in ALARMS)
         return tuple(
@@ -117,47 +95,11 @@ class RunnerPage(Page):
 
     @property
     def losses(self) -> tuple[str, ...]:
-        """The names of the columns that show what would be flagged."""
         return tuple(f"loss of {numbers.share(float(loss))}" for loss in self.kinds[0].noise.power)
 
     def _floor(self, noise: CellNoise) -> float:
         of_estimate = ledger.Noise(noise.spread, noise.lasting).deviation(doctor.STARTS)
         return -math.expm1(-stats.quantile(self.policy.confidence) * of_estimate)
-
-    @cached_property
-    def charted(self) -> tuple[tuple[Series, CellNoise], ...]:
-        """The quietest, the median and the noisiest kind of cell, if these differ."""
-        kinds = sorted((kind.noise for kind in self.kinds), key=lambda noise: noise.spread)
-        places = {len(kinds) - 1: "noisiest", 0: "quietest"}
-        if len(kinds) > 2:
-            places[len(kinds) // 2] = "median"
-        return tuple(
-            (Series(f"{places[place]}: {kind.workload}, {figures.threads(kind.threads)}", number), kind)
-            for number, place in enumerate(sorted(places), 1)
-            for kind in kinds[place : place + 1]
-        )
-
-    @property
-    def power(self) -> Chart | None:
-        """The share of runs that would flag a loss, by its size; None without A/A cells."""
-        lines = [
-            Line(series, tuple((float(loss) * 100, share * 100) for loss, share in kind.power.items()))
-            for series, kind in self.charted
-        ]
-        if not lines:
-            return None
-        losses = [x for x, _ in lines[0].points]
-        ticks = tuple((loss, numbers.number(loss, 0)) for loss in losses)
-        return Chart(
-            Axis(title="loss of throughput, %", ticks=ticks, ends=(0, max(losses) * 1.05)),
-            Axis(title="runs that would flag it, %", ends=(0, 103)),
-            tuple(lines),
-            readouts=readouts(
-                lines,
-                lambda loss: f"a loss of {loss:g}{numbers.SPACE}%",
-                lambda share: f"{share:.0f}{numbers.SPACE}%",
-            ),
-        )
 
 
 def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
@@ -166,7 +108,9 @@ def pages(runs: Sequence[JudgedRun]) -> tuple[RunnerPage, ...]:
     for run in runs:
         summary = Run.summary(run)
         for machine in summary.machines:
-            shares[machine.runner.fingerprint].append(Share(run, summary, machine))
+            name = machine.runner.fingerprint
+            aa_entries = tuple(entry for entry in run.aa_entries if entry.runner == name)
+            shares[name].append(Share(run, summary, machine, aa_entries))
     return tuple(map(RunnerPage, map(tuple, shares.values())))
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shootout import figures
-from shootout.answer import Table
 from shootout.model.run import ServerRecord, SettingRecord
-from shootout.settings.differences import called
 from shootout.settings.table import title
 
 GROUPS = (
@@ -37,7 +34,6 @@ class SettingRow:
 
     @property
     def group(self) -> str:
-        """One of GROUPS."""
         deviating, requested, differing, same = GROUPS
         if any(record.differs or record.lacking for record in self.recorded):
             return deviating
@@ -71,31 +67,3 @@ def grouped(servers: Sequence[ServerRecord]) -> tuple[tuple[str, tuple[SettingRo
         row = SettingRow(name=name, records=tuple(records.get(name) for records in by_name))
         groups[row.group].append(row)
     return tuple((title, tuple(rows)) for title, rows in groups.items() if rows)
-
-
-def compared(here: ServerRecord, base: ServerRecord | None, about: str, *, all_: bool = True) -> Table:
-    """Show a server's settings beside its base's, deviations first; or, unless `all_`, only deviations."""
-    theirs = {setting.name: setting.effective for setting in base.settings} if base else {}
-    rows = []
-    for each in sorted(here.settings, key=lambda s: (not (s.differs or s.lacking), s.requested is None)):
-        other = theirs.get(each.name)
-        if all_ or each.differs or each.lacking or (base and other != each.effective):
-            values = (each.requested, each.effective, *([other] if base else []))
-            shown = [None if value is None else figures.setting(value, each.name) for value in values]
-            if each.note and shown[1] is not None:
-                shown[1] += f" ({each.note})"
-            rows.append((called(each.name, here, *filter(None, [base])), *shown, _state(each)))
-    of_base = ("effective on the base",) if base else ()
-    columns = ("setting", "requested", "effective", *of_base, "as requested")
-    caption = f"Profile {figures.settings(here.settings_name)}: {about}"
-    return Table(columns, tuple(rows), caption, sortable=True)
-
-
-def _state(setting: SettingRecord) -> str | None:
-    """Say whether the server has what was requested."""
-    if setting.lacking or setting.differs:
-        return "lacking" if setting.lacking else "differs"
-    if setting.requested is None:
-        return None
-    unknown = "cannot be read" if setting.variables else "built in"
-    return unknown if setting.effective is None else "yes"

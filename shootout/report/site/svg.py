@@ -36,7 +36,7 @@ SYMBOLS = {  # path data; a circle is none
     "pentagon": "M0.0 -4.5L4.3 -1.4L2.6 3.6L-2.6 3.6L-4.3 -1.4z",
 }
 BAND = 0.18  # opacity of a band around a line
-NARROW, WIDE = 190, 480  # widths of the plot area for few and for more labels of x
+WIDTH = 300  # of the plot area, as labels of x assume
 CHARACTER = 7.0
 NAMED = range(2, 13)  # so many lines have their names at their ends, with room for each
 NAME_MAX = 22  # characters of such a name
@@ -53,7 +53,7 @@ class Span:
 
     low: float  # low and high of a logarithmic axis: logarithms to base 10
     high: float
-    log: bool
+    log: bool = False
 
     @classmethod
     def covering(cls, axis: Axis, values: Sequence[float]) -> Span:
@@ -69,12 +69,8 @@ class Span:
             low, high = (low, low + 1) if axis.from_zero else (low - 0.5, low + 0.5)
         return cls(low, high, axis.log)
 
-    @cached_property
-    def step(self) -> float:
-        return 1 / (self.high - self.low)
-
     def __call__(self, value: float) -> float:
-        return ((math.log10(value) if self.log else value) - self.low) * self.step
+        return ((math.log10(value) if self.log else value) - self.low) / (self.high - self.low)
 
 
 @dataclass(frozen=True)
@@ -83,12 +79,10 @@ class Drawing:
 
     @cached_property
     def x(self) -> Span:
-        """Positions from left to right."""
         return Span.covering(self.chart.x, [x for line in self.chart.lines for x, _ in line.points])
 
     @cached_property
     def y(self) -> Span:
-        """Positions from bottom to top."""
         values = [y for line in self.chart.lines for _, y in line.points if y is not None]
         return Span.covering(
             self.chart.y,
@@ -97,7 +91,6 @@ class Drawing:
 
     @cached_property
     def plot(self) -> Markup:
-        """The chart, for a viewport that is its plot area."""
         return Markup(
             f'<g aria-hidden="true">{self._stretched}{"".join(self._symbols())}{"".join(self._labels())}</g>'
         )
@@ -117,18 +110,19 @@ class Drawing:
         return Markup(f'<g class="readouts">{"".join(stripes)}</g>' if stripes else "")
 
     @property
-    def _stretched(self) -> Markup:
-        """The elements that stretch with the plot area."""
-        ticks = _ticks(self.chart.y, self.y)
-        return _nested(
-            [
-                *self._bands(),
-                *(f'<path class="grid" d="M0 {_down(self.y(value)):.1f}H{UNIT}"/>' for value, _ in ticks),
-                f'<path class="axis" d="M0 {UNIT}H{UNIT}"/>',
-                *self._rules(),
-                *(_of(line.series, "".join(self._line(line))) for line in self.chart.lines),
-            ]
-        )
+    def _stretched(self) -> str:
+        parts = [
+            *self._bands(),
+            *(
+                f'<path class="grid" d="M0 {_down(self.y(value)):.1f}H{UNIT}"/>'
+                for value, _ in _ticks(self.chart.y, self.y)
+            ),
+            f'<path class="axis" d="M0 {UNIT}H{UNIT}"/>',
+            *self._rules(),
+            *(_of(line.series, "".join(self._line(line))) for line in self.chart.lines),
+        ]
+        box = f'viewBox="0 0 {UNIT} {UNIT}" preserveAspectRatio="none"'
+        return f'<svg class="lines" {box}>{"".join(parts)}</svg>'
 
     def _bands(self) -> Iterator[str]:
         for band in self.chart.bands:
@@ -164,9 +158,15 @@ class Drawing:
                 d = f"{_path(piece)}V{UNIT}H{piece[0][0]:.1f}z"
                 yield f'<path d="{d}" style="fill:{color_of(f"{color}/0.14")}"/>'
         if line.width:
-            yield _stroke(line, pieces)
-        if line.dots:
-            yield _dots(line, pieces, line.dots)
+            pattern = DASHES.get(line.series.dash) if line.dashed else None
+            dash = f";stroke-dasharray:{pattern}" if pattern else ""
+            faded = color if line.opacity == 1 else f"{color}/{line.opacity}"
+            style = f"stroke:{color_of(faded)};stroke-width:{line.width}{dash}"
+            yield f'<path d="{"".join(map(_path, pieces))}" style="{style}"/>'
+        if line.dots:  # zero-length strokes, whose round caps are dots
+            d = "".join(f"M{x:.1f} {y:.1f}h0" for piece in pieces for x, y in piece)
+            style = f"stroke:{color_of(color)};stroke-width:{line.dots:g}"
+            yield f'<path class="dots" d="{d}" style="{style}"/>'
 
     def _symbols(self) -> Iterator[str]:
         """The elements that keep their shape: symbols of points."""
@@ -199,10 +199,10 @@ class Drawing:
             yield f'<text x="0" dx="-8" y="{1 - self.y(value):.2%}" dy="4" text-anchor="end">{label}</text>'
         if chart.x.slanted:
             yield from self._slanted()
-        for x, label, wide in () if chart.x.slanted else self._x_labels():
-            side = ("start" if x < 0.1 else "end" if x > 0.9 else "middle") if len(label) > 6 else "middle"
-            room = ' class="wide"' if wide else ""
-            yield f'<text{room} x="{x:.2%}" y="100%" dy="18" text-anchor="{side}">{label}</text>'
+        else:
+            for x, label in _apart((self.x(value), label) for value, label in _ticks(chart.x, self.x)):
+                side = "middle" if len(label) <= 6 or 0.1 <= x <= 0.9 else "start" if x < 0.1 else "end"
+                yield f'<text x="{x:.2%}" y="100%" dy="18" text-anchor="{side}">{label}</text>'
         if chart.x.title:
             yield f'<text x="50%" y="100%" dy="38" text-anchor="middle">{escape(chart.x.title)}</text>'
         if chart.y.title:
@@ -221,13 +221,6 @@ class Drawing:
                 f'<text class="group" x="{self.x(value):.2%}" y="100%" dy="60" text-anchor="middle">'
                 f"{escape(characters.visible(name))}</text>"
             )
-
-    def _x_labels(self) -> Iterator[tuple[float, str, bool]]:
-        """Position, text, and whether there is room only at WIDE."""
-        ticks = [(self.x(value), label) for value, label in _ticks(self.chart.x, self.x)]
-        narrow = _apart(ticks, NARROW)
-        wide = _apart(ticks, WIDE, narrow)
-        yield from ((x, label, (x, label) not in narrow) for x, label in ticks if (x, label) in wide)
 
     def _pieces(self, line: Line) -> list[Points]:
         """The line's parts between missing values, in units of the nested viewport."""
@@ -253,26 +246,11 @@ def has_names(chart: Chart | None) -> bool:
     return len(names) in NAMED and max(map(len, names)) <= NAME_MAX
 
 
-@dataclass(frozen=True)
-class RatioAxis:
-    """An axis shared by the intervals in a table's rows."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def over(cls, ratios: Sequence[Interval], margin: float) -> RatioAxis:
-        """An axis with room for all ratios and the margin, plus 5 % at each end."""
-        low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
-        high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
-        padding = 0.05 * (high - low)
-        return cls(low=low - padding, high=high + padding)
-
-    def at(self, ratio: float) -> str:
-        return f"{(ratio - self.low) / (self.high - self.low):.2%}"
-
-    def span(self, low: float, high: float) -> str:
-        return f"{(high - low) / (self.high - self.low):.2%}"
+def ratio_axis(ratios: Sequence[Interval], margin: float) -> Span:
+    """An axis for the intervals in a table's rows, with room for the margin."""
+    low = min([ratio.low for ratio in ratios] + [1 - 2 * margin])
+    high = max([ratio.high for ratio in ratios] + [1 + 2 * margin])
+    return Span(low - PADDING * (high - low), high + PADDING * (high - low))
 
 
 @dataclass(frozen=True)
@@ -282,7 +260,7 @@ class Forest:
     rows: tuple[tuple[str, str, Interval, str], ...]
 
     def __html__(self) -> str:
-        axis = RatioAxis.over([ratio for _, _, ratio, _ in self.rows], 0.0)
+        axis = ratio_axis([ratio for _, _, ratio, _ in self.rows], 0.0)
         rows = (
             Markup('<li><span>{} <small>{}</small></span>{}<b class="{}">{}</b></li>').format(
                 breakable(name), note, whisker(ratio, axis, tone), tone, figures.change(ratio)
@@ -292,15 +270,18 @@ class Forest:
         return Markup('<ul class="forest">{}</ul>').format(Markup("").join(rows))
 
 
-def whisker(ratio: Interval, axis: RatioAxis, tone: str, margin: float = 0.0) -> Markup:
+def whisker(ratio: Interval, at: Span, tone: str, margin: float = 0.0) -> Markup:
     """A ratio's interval on an axis with a line at 1, and the margin as a band around that."""
-    band = f'x="{axis.at(1 - margin)}" width="{axis.span(1 - margin, 1 + margin)}" height="22"'
-    bar = f'x="{axis.at(ratio.low)}" width="{axis.span(ratio.low, ratio.high)}" y="8" height="6" rx="3"'
+
+    def bar(low: float, high: float) -> str:
+        return f'x="{at(low):.2%}" width="{at(high) - at(low):.2%}"'
+
     return Markup(
         f'<svg class="whisker {tone}" width="100%" height="22" aria-hidden="true">'
-        f'<rect class="margin" {band}/>'
-        f'<line class="zero" x1="{axis.at(1)}" x2="{axis.at(1)}" y1="0" y2="22"/>'
-        f'<rect class="range" {bar}/><circle cx="{axis.at(ratio.estimate)}" cy="11" r="4.5"/></svg>'
+        f'<rect class="margin" {bar(1 - margin, 1 + margin)} height="22"/>'
+        f'<line class="zero" x1="{at(1):.2%}" x2="{at(1):.2%}" y1="0" y2="22"/>'
+        f'<rect class="range" {bar(ratio.low, ratio.high)} y="8" height="6" rx="3"/>'
+        f'<circle cx="{at(ratio.estimate):.2%}" cy="11" r="4.5"/></svg>'
     )
 
 
@@ -317,27 +298,6 @@ def _of(one: Series, parts: str) -> str:
 
 def _down(share: float) -> float:
     return UNIT * (1 - share)
-
-
-def _nested(parts: Iterable[str]) -> Markup:
-    box = f'viewBox="0 0 {UNIT} {UNIT}" preserveAspectRatio="none"'
-    return Markup(f'<svg class="lines" {box}>{"".join(parts)}</svg>')
-
-
-def _stroke(line: Line, pieces: Iterable[Points]) -> str:
-    pattern = DASHES.get(line.series.dash) if line.dashed else None
-    dash = f";stroke-dasharray:{pattern}" if pattern else ""
-    color = line.series.color if line.opacity == 1 else f"{line.series.color}/{line.opacity}"
-    style = f"stroke:{color_of(color)};stroke-width:{line.width}{dash}"
-    return f'<path d="{"".join(map(_path, pieces))}" style="{style}"/>'
-
-
-def _dots(line: Line, pieces: Iterable[Points], diameter: float) -> str:
-    """Zero-length strokes, whose round caps are dots."""
-    d = "".join([f"M{x:.1f} {y:.1f}h0" for piece in pieces for x, y in piece])
-    return (
-        f'<path class="dots" d="{d}" style="stroke:{color_of(line.series.color)};stroke-width:{diameter:g}"/>'
-    )
 
 
 def _path(points: Points) -> str:
@@ -368,16 +328,10 @@ def _spread(places: Sequence[float], gap: float) -> list[float]:
     ]
 
 
-# --- ticks ----------------------------------------------------------------------------------------
-
-
-def _apart(
-    ticks: Sequence[tuple[float, str]], width: float, placed: Sequence[tuple[float, str]] = ()
-) -> list[tuple[float, str]]:
-    """The labels that fit on an axis of `width` without overlap, including those already placed."""
-    labels = [*placed]
+def _apart(ticks: Iterable[tuple[float, str]]) -> list[tuple[float, str]]:
+    labels: list[tuple[float, str]] = []
     for x, label in ticks:
-        if all(abs(x - at) > (CHARACTER * (len(label) + len(text)) / 2 + 8) / width for at, text in labels):
+        if all(abs(x - at) > (CHARACTER * (len(label) + len(text)) / 2 + 8) / WIDTH for at, text in labels):
             labels.append((x, label))
     return labels
 

@@ -2,39 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from shootout.chart import Chart
 from shootout.model.run import FLUSH_S, FLUSHES
-from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Interval, Verdict
+from shootout.model.verdict import CellComparison, CellFigures, CurveComparison, Verdict
 from shootout.report.site import charts
-from shootout.report.site.charts import points
 from shootout.report.site.page import RunPage
-from shootout.report.site.run import CellSet, WarningEntry
+from shootout.report.site.run import CellSet
 
 KILO = 1000.0
-PERCENTILES = (("p50_s", "median"), ("p95_s", "95 %"), ("p99_s", "99 %"), ("p999_s", "99.9 %"))
 
 SmallChart = tuple[str, str, Chart]  # id, title, chart
 Getter = Callable[[CellFigures], float | None]
-
-
-@dataclass(frozen=True)
-class Peak:
-    """A server's highest throughput."""
-
-    server: str
-    single: Interval | None  # tps with one thread
-    single_change: Interval | None  # its change against the base
-    tps: Interval
-    threads: int
-
-    @property
-    def gain(self) -> float | None:
-        """The peak over the throughput of one thread."""
-        return self.tps.estimate / self.single.estimate if self.single and self.single.estimate else None
 
 
 @dataclass(frozen=True)
@@ -55,22 +37,6 @@ class WorkloadPage(RunPage):
         return tuple(c for c in self.set.cells if c.verdict is Verdict.FAILED)
 
     @property
-    def warnings(self) -> tuple[WarningEntry, ...]:
-        return self.run.warning_summary_of(self.set.cells)
-
-    @cached_property
-    def peaks(self) -> tuple[Peak, ...]:
-        peaks = []
-        for label in self.set.servers:
-            tps = dict(points(self.set.cells, label, lambda figures: figures.tps))
-            if tps:
-                peak = max(tps, key=lambda threads: tps[threads].estimate)
-                single = self.set.at(label, 1)
-                change = single.ratio if single else None
-                peaks.append(Peak(label, tps.get(1), change, tps[peak], peak))
-        return tuple(peaks)
-
-    @property
     def panel(self) -> Chart | None:
         """Its servers by version; None with fewer than two heads."""
         standing = self.run.standing
@@ -89,40 +55,25 @@ class WorkloadPage(RunPage):
 
     @property
     def latencies(self) -> Iterator[SmallChart]:
-        for field, title in PERCENTILES:
-            yield from self._small(f"latency-{field}", f"{title} latency, ms", _latency_ms(field), log=True)
+        return self._small(LATENCIES, log=True)
 
     @property
     def efficiency(self) -> Iterator[SmallChart]:
-        for id, title, figure in (*EFFICIENCY, FLUSH):
-            yield from self._small(id, title, figure)
+        return self._small((*EFFICIENCY, FLUSH))
 
     @property
     def costs(self) -> Iterator[tuple[CellComparison, list[float | None]]]:
-        """Each measured cell's EFFICIENCY."""
         for c in self.measured:
             if c.figures:
                 yield c, [figure(c.figures) for _, _, figure in EFFICIENCY]
 
-    def _small(self, id: str, title: str, figure: Getter, *, log: bool = False) -> Iterator[SmallChart]:
-        chart = charts.over_threads(self.set.cells, self.run.shown, figure, log=log)
-        if chart is not None:
-            yield id, title, chart
-
-
-def scaled(value: float | None, factor: float) -> float | None:
-    """`value` times `factor`, None if unknown."""
-    return None if value is None else value * factor
-
-
-def busy_cpus(figures: CellFigures) -> float | None:
-    """The number of CPUs that the server kept busy under load."""
-    return scaled(figures.server_cpu_s, figures.tps.estimate)
-
-
-def written_kb_per_s(figures: CellFigures) -> float | None:
-    """The server's disk writes under load, in kB/s."""
-    return scaled(figures.counters.get("disk_written_bytes"), figures.tps.estimate / KILO)
+    def _small(
+        self, figures: Iterable[tuple[str, str, Getter]], *, log: bool = False
+    ) -> Iterator[SmallChart]:
+        for id, title, figure in figures:
+            chart = charts.over_threads(self.set.cells, self.run.series.values(), figure, log=log)
+            if chart is not None:
+                yield id, title, chart
 
 
 def flush_ms(figures: CellFigures) -> float | None:
@@ -131,12 +82,14 @@ def flush_ms(figures: CellFigures) -> float | None:
     return KILO * figures.counters.get(FLUSH_S, 0.0) / flushes if flushes >= FLUSHES_MIN else None
 
 
-def _latency_ms(field: str) -> Getter:
-    return lambda figures: getattr(figures.latency, field) * KILO
-
-
+LATENCIES: tuple[tuple[str, str, Getter], ...] = (
+    ("latency-p50_s", "median latency, ms", lambda f: f.latency.p50_s * KILO),
+    ("latency-p95_s", "95 % latency, ms", lambda f: f.latency.p95_s * KILO),
+    ("latency-p99_s", "99 % latency, ms", lambda f: f.latency.p99_s * KILO),
+    ("latency-p999_s", "99.9 % latency, ms", lambda f: f.latency.p999_s * KILO),
+)
 EFFICIENCY: tuple[tuple[str, str, Getter], ...] = (
-    ("server-cpu", "server CPU, µs / transaction", lambda f: scaled(f.server_cpu_s, 1e6)),
+    ("server-cpu", "server CPU, µs / transaction", lambda f: f.server_cpu_s and f.server_cpu_s * 1e6),
     ("disk-written", "written, bytes / transaction", lambda f: f.counters.get("disk_written_bytes")),
     ("switches", "context switches / transaction", lambda f: f.counters.get("context_switches")),
 )

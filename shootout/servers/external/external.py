@@ -60,7 +60,7 @@ class External(Running):
         except pymysql.Error as error:
             raise MeasureError(f"{self.dsn.where}: {_message(error)}") from None
         if len(rows) != 1 or len(rows[0]) != 4:
-            raise MeasureError(f"{self.dsn.where}: the server does not say what it is")
+            raise MeasureError(f"{self.dsn.where}: the server does not report its version")
         self.version, pid_file, datadir, hostname = map(str, rows[0])
         link: socket.socket = self._control._sock  # type: ignore[attr-defined]
         self.local = peer.is_local(link)

@@ -79,7 +79,7 @@ def require_port(port: int) -> int:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise InputError(
-                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); give a free one"
+                f"port {port} on 127.0.0.1 cannot be used ({error.strerror}); choose another: --set port=N"
             ) from error
     return port
 

@@ -143,7 +143,7 @@ def reverted(newest: Source, commits: Sequence[Commit], cache: Path) -> Source |
                 said = f"Without {', '.join(commit.hash[:12] for commit in commits)}"
                 made = _must(work_tree, "commit-tree", tree, "-p", newest.commit, "-m", said, variables=_US)
                 return Source(newest.repository, made)
-        _must(work_tree, "reset", "--hard", "--quiet")  # and no revert goes on
+        _must(work_tree, "reset", "--hard", "--quiet")  # and no revert is under way
         return None
 
 

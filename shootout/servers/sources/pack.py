@@ -42,7 +42,7 @@ def pack(directory: Path, file: Path, commit: str = "") -> None:
 def unpack(file: Path, directory: Path) -> None:
     """Unpack a packed server, or any archive of one, as the new `directory`. Raises InputError."""
     if directory.exists():
-        raise InputError(f"{directory}: exists already; expected a folder that is still to be made")
+        raise InputError(f"{directory}: exists already; name a new folder")
     try:
         directory.parent.mkdir(parents=True, exist_ok=True)
         fresh = Path(tempfile.mkdtemp(prefix=".unpacking-", dir=directory.parent))

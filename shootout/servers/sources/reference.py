@@ -150,7 +150,7 @@ def labels(references: Sequence[ServerReference], names: Mapping[str, str]) -> t
         result.append(label if seen[label] == 1 else f"{label}#{seen[label]}")
     for name in (server.name for server in references if server.name is not None):
         if seen[name] > 1:
-            raise InputError(f"servers: two are named {name}; expected a name of its own for each")
+            raise InputError(f"servers: two are named {name}; name each differently: NAME=SERVER")
     return tuple(result)
 
 

@@ -106,8 +106,7 @@ class Tree:
         touched = any(_stamp(path) != stamp for path, stamp in self.stamps.items())
         if touched and _digest(self.files.contents) != self.digest:
             raise MeasureError(
-                f"{self.name}: the program was replaced during the measurement, which would mix two of them; "
-                "start it again"
+                f"{self.name}: the program was replaced during the measurement; start it again"
             )
         command = [*self.launch.before, self.name, *arguments]
         return children.start(command, self.launch.environment, directory, cpus, stdin)

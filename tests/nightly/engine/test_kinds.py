@@ -5,14 +5,12 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import get_args
 
 import msgspec
 import pymysql
-import pytest
 
 from shootout.document import journal
 from shootout.measure import managed
@@ -21,16 +19,10 @@ from shootout.measure.statements import logged
 from shootout.model.program import Program
 from shootout.model.value import Protocol
 from shootout.servers.processes.instances import Instance
-from tests.real.engine.test_kinds import (
-    WORKLOADS,
-    Seen,
-    compiled_kinds,
-    plan,
-)
-from tests.support.measure.servers import loaded
+from tests.support.engine.statements import WORKLOADS, Seen, compiled_kinds, plan
 from tests.support.runs import BASE, SHOOTOUT, Lab, document_in, until
 
-pytest_plugins = ["tests.support.runs"]
+pytest_plugins = ["tests.support.runs", "tests.support.engine.statements"]
 
 
 def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: Lab, tmp_path: Path) -> None:
@@ -54,15 +46,6 @@ def test_a_run_tells_what_a_server_lacks_and_connects_for_each_transaction(lab: 
 COUNTED = ("Handler_", "Sort_", "Created_tmp", "Select_", "Bytes_sent")
 _PLANNED = re.compile(r"SELECT|INSERT|UPDATE|DELETE|REPLACE|WITH")
 _CALLED = re.compile(r"(?<=COLLATE )\w+|[A-Z][A-Z_]+|[-+*/%]")  # clauses, functions, operators, collations
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    options = {"innodb-flush-log-at-trx-commit": "0", "skip-log-bin": "", "innodb-buffer-pool-size": "256M"}
-    bound, _ = compiled_kinds(WORKLOADS[0])
-    with loaded("mysql-8.0.33", tmp_path_factory.mktemp("server"), options, bound.dataset) as instance:
-        instance.query("SET GLOBAL autocommit = 0")  # a savepoint needs a transaction
-        yield instance
 
 
 def test_no_two_kinds_are_similar(server: Instance) -> None:

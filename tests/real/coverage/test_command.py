@@ -12,8 +12,7 @@ from msgspec import structs
 from shootout import app, cli, steps
 from shootout.conclusion import Request
 from shootout.coverage import answer
-from shootout.coverage.documents import MAPS
-from shootout.coverage.remarks import remarks
+from shootout.coverage.documents import MAPS, remarks
 from shootout.coverage.values import UNUSED, MapDocument
 from shootout.errors import InputError
 from shootout.inputs.options import Selection

@@ -118,7 +118,6 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert "| seeing which files changed | works |" in said
     assert "| finding the commits to compare | works |" in said
     assert "| telling GitHub's machines from yours | works |" in said
-    assert "| telling when a request is answered | works |" in said
     assert "| verdicts on a fork's pull request | works |" in said
     assert "| reviewers before a fork's code runs | does not work |" in said
     assert "| asking by the label measure | works |" in said
@@ -128,8 +127,7 @@ def test_a_repository_learns_what_works_in_it(selftest: dict[str, Job]) -> None:
     assert "| one job at a time on the machine | does not work |" in selftest["runner"].summary
     assert "| steps that no other job can name | works |" in said
     assert (
-        "| of a failed and a later successful check of one name, GitHub lists | failure, then success |"
-        in said
+        "| listed checks of one name, after a failed and a successful one | failure, then success |" in said
     )
     assert "[look](https://github.example/report-selftest.html)" in said
     assert "CPU" in selftest["runner"].summary

@@ -68,3 +68,12 @@ def test_an_adopter_writes_little() -> None:
     assert lines("gate") + lines("comment") <= 16
     assert lines("gate", 2) <= 12  # on GitHub's machines, with a my.cnf
     assert lines("weekly") <= 14  # with the site
+
+
+def test_two_matrices_of_one_workflow_keep_apart(orchestrated: Hub) -> None:
+    actions.run(orchestrated, WORKFLOWS / "own-weekly.yml", {})
+    for name in ("weekly", "weekly-production"):
+        merged = orchestrated.artifacts / f"{name}-merged" / "results" / "run.jsonl"
+        asked = [line.split() for line in merged.read_text().splitlines()]
+        assert [words[1] for words in asked] == [f"--profile={name}"] * 3
+        assert sorted(words[2] for words in asked) == [f"--shard={n}/3" for n in (1, 2, 3)]

@@ -47,10 +47,6 @@ def test_a_curve_that_is_lower_everywhere_has_a_level_and_no_tilt() -> None:
     assert found.p_value < 0.05
 
 
-def test_the_same_curve_twice_is_no_change() -> None:
-    assert curve(a_curve(0, 0, 0)).p_value > 0.05
-
-
 def test_small_losses_everywhere_add_up_to_one_clear_one() -> None:
     """Each cell alone is lost in its noise; all of them together are not."""
     rng = np.random.default_rng(8)

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from shootout.analysis import compare, decisions
+from shootout.analysis import decisions
 from shootout.model.plan import Policy
-from shootout.model.verdict import Verdict
 from tests.support.analysis.builders import (
     APART,
-    READS,
-    WRITES,
     a_document,
     an_entry,
     starts_of,
     with_aa_controls,
 )
-
-A_RUN = a_document([*starts_of(-10), *starts_of(0, block=WRITES)], blocks=(READS, WRITES))
-
-
-def test_decisions_are_those_of_the_comparison() -> None:
-    made = decisions.of_run(A_RUN, Policy())
-    compared = compare.compare(A_RUN).cells
-    assert [decided.pair.cell for decided in made.cells] == [cell.cell for cell in compared]
-    assert [decided.decision.metrics for decided in made.cells] == [cell.judged for cell in compared]
-    assert [decided.decision.verdict for decided in made.cells] == [
-        Verdict.UNJUDGED,
-        Verdict.REGRESSED,
-        Verdict.UNJUDGED,
-        Verdict.EQUIVALENT,
-    ]
 
 
 def test_the_noise_floor_comes_from_earlier_a_a_cells_and_the_runs_own() -> None:

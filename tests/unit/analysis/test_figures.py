@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 
 import pytest
@@ -52,16 +51,6 @@ def test_what_was_not_visible_in_each_start_is_not_there_and_not_zero() -> None:
         assert figures is not None
         assert figures.server_cpu_s is None
         assert figures.counters == counters
-
-
-def test_throughput_is_an_interval_over_starts() -> None:
-    tps = (990.0, 1000.0, 1010.0)
-    starts = [a_start(n, a_sample("a"), a_sample("b", (x,) * 10)) for n, x in enumerate(tps)]
-    found = figures.of_cell({start.start: start.samples[1] for start in starts}, {0, 1, 2}, Policy())
-    assert found is not None
-    half = 4.302653 * 10 / math.sqrt(3)
-    expected = [1000, 1000 - half, 1000 + half]
-    assert [found.tps.estimate, found.tps.low, found.tps.high] == pytest.approx(expected)
 
 
 def test_latencies_of_all_starts_are_merged_before_percentiles() -> None:

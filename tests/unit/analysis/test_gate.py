@@ -21,22 +21,6 @@ from tests.support.analysis.builders import (
 GATE = Policy(false_alarms_max=0.05)
 
 
-def test_exit_codes() -> None:
-    def code(*documents: tuple[float, bool]) -> int:
-        cells = tuple(
-            cell
-            for change, failed in documents
-            for cell in compare.compare(
-                a_document(starts_of(change), *([a_failure("b")] if failed else []))
-            ).cells
-        )
-        return gate.exit_code(structs.replace(compare.compare(a_document(starts_of(0))), cells=cells))
-
-    assert code((0, False), (10, False)) == 0
-    assert code((0, False), (-10, False)) == 1
-    assert code((0, True), (-10, False)) == 3
-
-
 def test_what_was_not_measured_is_no_pass_and_hides_no_regression() -> None:
     blocks = (READS, WRITES)
     for change, code in ((0, 3), (-10, 1)):
@@ -121,8 +105,3 @@ def test_on_a_runner_that_raises_false_alarms_only_three_margins_count() -> None
         assert (gate.judge_false_alarms(found), gate.exit_code(found)) == ("refuted", code)
     unconfirmed = compare.compare(a_document(starts_of(-10)), GATE, ledger_entries=history)
     assert (gate.judge_false_alarms(unconfirmed), gate.exit_code(unconfirmed)) == ("refuted", 0)
-
-
-def test_a_failed_cell_fails_a_gate_on_a_new_runner() -> None:
-    found = compare.compare(a_document(starts_of(-10), a_failure("b")), GATE)
-    assert (gate.judge_false_alarms(found), gate.exit_code(found)) == ("provisional", 3)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from shootout.bisect import answers, since
+from shootout.bisect import proof, since
 from shootout.bisect.answer import notes
 from shootout.bisect.values import Bisected
 from shootout.commands.bisect import CAPABILITY, _question
@@ -61,7 +61,7 @@ class Timed:
         found = since.Search(
             self.args, budget_min, instruments, ask, lambda progress: None, explain_min=explain_min
         )
-        return [answers.read(path) for path in found.run([self.regression])]
+        return [proof.read(path) for path in found.run([self.regression])]
 
 
 @pytest.fixture

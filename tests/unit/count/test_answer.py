@@ -77,7 +77,6 @@ def test_every_count_has_a_page_and_links_lead_somewhere(tmp_path: Path) -> None
             assert target.exists() or link.startswith(("#", "data:")), link
     check_figures(of_counts[f"{TWO.run}.html"])
     assert "another plan" in of_counts["versions.html"]
-    assert any(run.header.run in link for link in Document(of_counts["timed.html"]).links)
     assert "Over time" in of_counts["index.html"]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shootout.count import by_version, heat, judge
+from shootout.count import by_version, judge
 from shootout.count.values import MIX, TRANSACTION
 from tests.support.count import builders
 from tests.support.count.builders import BASE, document, times
@@ -21,7 +21,7 @@ def test_each_server_stands_beside_the_version_before_it_in_its_family() -> None
 
 
 def test_fewer_than_three_versions_or_another_base_have_no_table_by_version() -> None:
-    assert heat.of(judge.compare(builders.by_version()))
-    assert heat.of(judge.compare(builders.by_version(), base="old")) is None
+    assert by_version.heat(judge.compare(builders.by_version()))
+    assert by_version.heat(judge.compare(builders.by_version(), base="old")) is None
     alike = document({"base": BASE, **{f"old-{number}": times(2.0) for number in range(3)}})
-    assert heat.of(judge.compare(alike)) is None
+    assert by_version.heat(judge.compare(alike)) is None

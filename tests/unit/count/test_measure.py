@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
 
@@ -9,10 +10,12 @@ import pymysql
 import pytest
 
 from shootout.count import measure
-from shootout.count.pace import Pace
+from shootout.count.bench import Pace
+from shootout.count.documents import COUNTS
 from shootout.count.units import priming, repetition
 from shootout.errors import InputError
 from shootout.model.run import Progress
+from tests.support.count import builders as counts
 from tests.unit.count.test_units import units
 
 
@@ -90,14 +93,15 @@ def test_the_share_that_is_done_never_falls() -> None:
     assert shown[-1].left_s == 0.0
 
 
-def test_to_hold_a_budget_the_first_workload_comes_first_and_writers_last() -> None:
-    every = {name: units(name) for name in ("oltp_insert", "oltp_read_only", "oltp_delete")}
-    held, whole = ([*measure._chunks(every, hold=hold)] for hold in (True, False))
-    assert [unit.kind.workload for unit in held[0]] == ["oltp_insert"]
-    assert held[-1][-1].kind.workload == "oltp_delete"
-    assert max(map(len, held)) <= measure.CHUNK
-    assert [len({unit.leaves for unit in chunk}) for chunk in whole] == [1, 1]
-    assert {unit.key for chunk in held for unit in chunk} == {unit.key for chunk in whole for unit in chunk}
+def test_to_hold_a_budget_own_kinds_come_first_and_others_take_turns() -> None:
+    names = ("oltp_read_only", "oltp_insert", "oltp_point_select", "oltp_delete")
+    every = {name: units(name) for name in names}
+    held, whole = (measure._ordered(every, first) for first in ({"oltp_insert"}, None))
+    assert [unit.kind.workload for unit in held[:4]] == [names[1], names[0], names[2], names[0]]
+    for order in (held, whole):
+        assert order[-1].kind.workload == "oltp_delete"
+        assert {unit.key for unit in order} == {unit.key for counted in every.values() for unit in counted}
+    assert [unit.leaves for unit in whole] == sorted(unit.leaves for unit in whole)
 
 
 def test_only_wanted_kinds_are_counted_and_what_is_subtracted_from_them() -> None:
@@ -114,23 +118,60 @@ def test_only_wanted_kinds_are_counted_and_what_is_subtracted_from_them() -> Non
     assert chosen("begin + commit") == ["index_update", "begin + commit"]
 
 
+def counting(*names: str, **seconds: float) -> tuple[Any, list[str]]:
+    """Make the counting of these workloads, and the reasons of the kinds that it leaves out."""
+    sent = [unit for name in names for unit in units(name)]
+    failed: list[str] = []
+    bench = SimpleNamespace(
+        counted=SimpleNamespace(seconds={unit.key: seconds.get("once", 0.0) for unit in sent}, once=set()),
+        fails=lambda *key: False,
+        fail=lambda error, *key: failed.append(str(error)),
+    )
+    plan: Any = SimpleNamespace(profile=SimpleNamespace(sampling=SimpleNamespace(budget_s=80.0)))
+    return measure._Counting(plan, sent, [bench], Pace(print, 1), None, lambda: None), failed  # type: ignore[list-item]
+
+
 def test_dear_kinds_are_executed_once_or_left_out() -> None:
     """By what one execution took when it was tried; the first kind is worth more than its share."""
-    (unit,) = units("oltp_point_select")
-    for left_s, least_s, expected in (
-        (60.0, 0.0, "whole"), (30.0, 0.0, "once"), (5.0, 0.0, "left out"), (5.0, 20.0, "once"),
+    for left_s, fair_s, once_s, expected in (
+        (60.0, 60.0, 10.0, "whole"), (60.0, 6.0, 10.0, "once"), (30.0, 60.0, 10.0, "once"),
+        (5.0, 60.0, 10.0, "once"), (5.0, 60.0, 21.0, "left out"),
     ):  # fmt: skip
-        failed: list[str] = []
-        counted = SimpleNamespace(seconds={unit.key: 10.0}, once=set())
-        bench: Any = SimpleNamespace(
-            counted=counted,
-            fails=lambda *key: False,
-            fail=lambda error, *key, failed=failed: failed.append(str(error)),
-        )
-        measure._shorten_dear([bench], [unit], left_s, least_s)
-        found = "left out" if failed else "once" if counted.once else "whole"
-        assert found == expected
+        found, failed = counting("oltp_point_select", once=once_s)
+        found._shorten_dear(found.units, left_s, fair_s)
+        (bench,) = found.benches
+        assert ("left out" if failed else "once" if bench.counted.once else "whole") == expected
         assert failed in (
             [],
-            ["left out: it alone takes 0.3 minutes or more, and the budget has less for it"],
+            ["left out: it alone takes 0.7 minutes or more, and the budget has less for it"],
         )
+
+
+def test_a_start_counts_as_many_kinds_as_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One first, then what fits at the pace until then, a few at a time."""
+    found, failed = counting("oltp_read_only")
+    monkeypatch.setattr("time.monotonic", lambda: 10.0)
+    assert len(measure._next(found.units, 0, 10.0, 5.0)) == 1  # the first, whatever the time
+    assert [len(measure._next(found.units, 2, 8.0, ends_s)) for ends_s in (9.0, 10.5, 13.0, 99.0)] == [
+        0, 0, 3, 4,
+    ]  # fmt: skip
+    assert len(measure._next(found.units, 0, 10.0, None)) == len(found.units)
+    found._leave_out(found.units[4:], "why")
+    assert failed == ["left out: why"] * (len(found.units) - 4)
+
+
+def test_only_a_count_of_the_same_question_goes_on(tmp_path: Path) -> None:
+    """The newest with equal statements, tables, settings and servers continues."""
+    document = counts.document({"mysql-5.7.22": counts.BASE})
+    (server,) = document.servers
+    plan: Any = SimpleNamespace(
+        digests=document.digests, loaded=document.datasets, given={},
+        profile=SimpleNamespace(settings=document.settings),
+        servers={server.label: SimpleNamespace(reference=SimpleNamespace(text=server.reference))},
+    )  # fmt: skip
+    COUNTS.write(tmp_path, document.run, document)
+    assert measure.to_continue(plan, tmp_path, print) == document
+    change: dict[str, Any]
+    for change in ({"loaded": ()}, {"digests": {}}, {"given": {"--seed": "7"}}, {"servers": {}}):
+        with pytest.raises(InputError, match="no count of these statements and servers to continue"):
+            measure.to_continue(SimpleNamespace(**vars(plan) | change), tmp_path, print)  # type: ignore[arg-type]

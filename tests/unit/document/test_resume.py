@@ -1,4 +1,4 @@
-"""The run that goes on."""
+"""The run that continues."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_a_run_goes_on_in_its_own_document_only(tmp_path: Path) -> None:
     assert skipped == []
     path.unlink()
     assert newest(tmp_path, None, skipped.append) is None
-    assert skipped == [f"{copy}: a run goes on only in its own document, {path.name}"]
+    assert skipped == [f"{copy}: a copy; --resume continues a run only in its own document, {path.name}"]
 
 
 def test_a_run_had_what_its_header_says_or_what_it_spent() -> None:

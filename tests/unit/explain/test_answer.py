@@ -12,7 +12,7 @@ from msgspec import structs
 from shootout import cli
 from shootout.document import journal
 from shootout.explain import judge
-from shootout.explain.answer import answer, section, trial_command
+from shootout.explain.answer import answer, points, section
 from shootout.model.plan import Cell
 from shootout.paths import REPORTS
 from shootout.report import run_answer
@@ -64,10 +64,12 @@ def parsed(command: str) -> Namespace:
 
 def test_a_setting_is_tried_on_a_server_of_any_name() -> None:
     cell = Cell(workload="w", dataset="d", server="mysql-8.0.33 (path)", threads=8)
-    args = parsed(trial_command("r1", cell, "sql_mode=A B", Path("my out")))
-    assert (args.document, args.cell, args.try_) == ("r1", "w-t8-mysql-8.0.33 (path)", ["sql_mode=A B"])
-    assert args.out == Path("my out")
-    assert parsed(trial_command("r1", cell, "a=1", None)).out == REPORTS
+    explained = judge.evaluate(an_explanation("r1", cell), profiled())
+    for out, meant in ((Path("my out"), Path("my out")), (None, REPORTS)):
+        *_, (first, *_) = (point.commands for point in points(explained, None, out))
+        args = parsed(first)
+        assert (args.document, args.cell, args.try_) == ("r1", "w-t8-mysql-8.0.33 (path)", ["sync_binlog=0"])
+        assert args.out == meant
 
 
 def test_a_run_judged_again_leads_with_the_cause(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

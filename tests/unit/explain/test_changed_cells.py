@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from shootout.conclusion import Conclusion
-from shootout.explain import cells, changed_cells, measure
+from shootout.explain import changed_cells, measure
 from shootout.explain.measure import Question
 from shootout.model.plan import Cell
 from tests.support import builders
@@ -38,7 +38,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Cell]:
 def test_an_explanation_that_fails_costs_no_other_cell_its_own(
     conclusion: Conclusion, asked: list[Cell]
 ) -> None:
-    changed = cells.changed(conclusion.comparison)
+    changed = changed_cells.changed(conclusion.comparison)
     assert len(changed) > 1
     skipped: list[str] = []
     changed_cells.explain(conclusion, 60.0, lambda progress: None, skipped.append)
@@ -47,7 +47,7 @@ def test_an_explanation_that_fails_costs_no_other_cell_its_own(
 
 
 def test_a_short_budget_explains_the_worst_cells(conclusion: Conclusion, asked: list[Cell]) -> None:
-    worst, *others = cells.changed(conclusion.comparison)
+    worst, *others = changed_cells.changed(conclusion.comparison)
     skipped: list[str] = []
     changed_cells.explain(conclusion, 0.5, lambda progress: None, skipped.append)
     assert asked == [worst]

@@ -10,7 +10,7 @@ from msgspec import structs
 from shootout import cli
 from shootout.document import journal
 from shootout.errors import InputError
-from shootout.explain import cells
+from shootout.explain import changed_cells
 from shootout.model.verdict import Verdict
 from tests.support import builders
 from tests.support.explain.builders import CELL, an_explanation, written
@@ -38,6 +38,6 @@ def test_no_failed_cell_is_proposed() -> None:
     failed = structs.replace(first, verdict=Verdict.FAILED)
     well = structs.replace(second, verdict=Verdict.EQUIVALENT)
     with pytest.raises(InputError, match=f"name the one to explain: .* {well.cell.name}$"):
-        cells.worst(structs.replace(comparison, cells=(failed, well)))
+        changed_cells.worst(structs.replace(comparison, cells=(failed, well)))
     with pytest.raises(InputError, match="no cell was measured on two servers; none can be explained"):
-        cells.worst(structs.replace(comparison, cells=(failed,)))
+        changed_cells.worst(structs.replace(comparison, cells=(failed,)))

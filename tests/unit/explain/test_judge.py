@@ -14,9 +14,9 @@ from shootout.explain import cause, judge, wall_clock
 from shootout.explain.answer import points
 from shootout.explain.functions import Change
 from shootout.model.run import RunDocument, Samples
-from shootout.model.verdict import Interval, Verdict
+from shootout.model.verdict import Interval, StatementTime, Verdict
 from tests.support import builders
-from tests.support.explain.builders import STARTS, TRANSACTIONS, an_explanation, profiled
+from tests.support.explain.builders import TRANSACTIONS, an_explanation, profiled
 from tests.support.report.compared import plain
 
 EXPLAINED = judge.evaluate(an_explanation(), profiled())
@@ -178,16 +178,12 @@ def test_profiling_that_slows_the_servers_is_said() -> None:
         " ".join(point.text for point in points(replace(EXPLAINED, slowed=(here, 81e-6)), None))
         for here in (84e-6, 109e-6)
     ]
-    assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]
+    assert ["Sampling slows: on the base, 109" in text for text in texts] == [False, True]
 
 
 def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:
     hidden = with_samples(lambda samples: {"server_cpu_s": None})
     assert wall_clock.spent(hidden, "base", "head", 0.95) == []
-
-
-def test_the_starts_of_the_builder_are_those_of_its_profile() -> None:
-    assert len(EXPLAINED.paths.counts) == STARTS
 
 
 def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
@@ -218,6 +214,16 @@ def test_the_cause_is_one_sentence_with_interval_and_share() -> None:
     for one in (same, undecided):
         assert plain(cause.main_cause(replace(tried, tried={"back_log=80": one}))) == plan
     assert cause.main_cause(replace(functions, cpu=None, wall_clock=())) == ""
+
+
+def test_a_changed_plan_of_little_of_the_change_is_no_cause() -> None:
+    whole = changed("", 100)
+    one = replace(EXPLAINED, cpu=None, wall_clock=(whole,))
+    for part, is_cause in ((24, False), (26, True)):
+        time = StatementTime(
+            kind="SELECT", base_s=1e-3, head_s=1e-3, difference_s=changed("", part).difference
+        )
+        assert bool(cause.main_cause(replace(one, statements=(time,)))) is is_cause
 
 
 def changed(name: str, estimate: float) -> Change:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -45,16 +46,6 @@ def test_a_profile_of_ones_own_needs_three_keys(tmp_path: Path) -> None:
     [
         ("workloads = []\nthreads = [1]", "workloads: expected at least one, found none"),
         ('workloads = ["a"]\nthreads = []', "threads: expected at least one, found none"),
-        ('workloads = ["a", "a"]\nthreads = [1]', "workloads: 'a' appears twice"),
-        ('workloads = ["a"]\nthreads = [8, 1, 8]', "threads: 8 appears twice"),
-        (
-            'workloads = ["a"]\nthreads = [1]\nsampling = { starts_min = 5, starts_max = 4 }',
-            "sampling.starts_max: expected 5 (starts_min) or more, found 4",
-        ),
-        (
-            'workloads = ["a"]\nthread = [1]',
-            "the file: Object contains unknown field `thread`; did you mean 'threads'?",
-        ),
     ],
 )
 def test_a_profile_that_cannot_run(tmp_path: Path, text: str, expected: str) -> None:
@@ -64,21 +55,20 @@ def test_a_profile_that_cannot_run(tmp_path: Path, text: str, expected: str) -> 
     assert str(caught.value) == f"{path}: {expected}"
 
 
+def planned(threads: Sequence[int] = (1, 8)) -> tuple[Block, ...]:
+    keys = {name: dataset.key for name, dataset in DATASETS.items()}
+    return Planned(workloads=keys, threads=tuple(threads), servers=LABELS).blocks
+
+
 def test_cells_follow_the_profile_and_the_base_is_first() -> None:
-    cells = matrix.cells(a_profile(), DATASETS, LABELS)
+    cells = [cell for block in planned() for cell in block.cells]
     assert [(c.workload, c.threads, c.server) for c in cells] == [
-        ("reads", 1, LABELS[0]),
-        ("reads", 1, LABELS[1]),
-        ("reads", 8, LABELS[0]),
-        ("reads", 8, LABELS[1]),
-        ("writes", 1, LABELS[0]),
-        ("writes", 1, LABELS[1]),
-        ("writes", 8, LABELS[0]),
-        ("writes", 8, LABELS[1]),
+        (workload, threads, label) for workload in DATASETS for threads in (1, 8) for label in LABELS
     ]
     assert {(cell.workload, cell.dataset) for cell in cells} == {
         (workload, dataset.key) for workload, dataset in DATASETS.items()
     }
+    assert matrix.blocks(cells) == planned()
 
 
 def test_blocks_of_selected_cells() -> None:
@@ -92,34 +82,9 @@ def test_blocks_of_selected_cells() -> None:
     )
 
 
-@given(
-    st.lists(st.sampled_from("abcd"), min_size=1, unique=True),
-    st.lists(st.integers(1, 64), min_size=1, unique=True),
-    st.lists(st.text("xyz", min_size=1), min_size=1, unique=True),
-)
-def test_blocks_hold_every_cell_once_in_order(
-    workloads: list[str], threads: list[int], labels: list[str]
-) -> None:
-    profile = a_profile(workloads=tuple(workloads), threads=tuple(threads))
-    cells = matrix.cells(profile, dict.fromkeys(workloads, Dataset()), labels)
-    blocks = matrix.blocks(cells)
-    assert len(blocks) == len(workloads) * len(threads)
-    assert tuple(cell for block in blocks for cell in block.cells) == cells
-
-
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_shards_have_every_block_once_and_are_alike(blocks: int, count: int) -> None:
-    whole = matrix.blocks(matrix.cells(a_profile(threads=tuple(range(1, blocks + 1))), DATASETS, LABELS))
+    whole = planned(range(1, blocks + 1))
     shards = [matrix.shard(whole, number, count) for number in range(1, count + 1)]
     assert tuple(block for shard in shards for block in shard) == whole
     assert max(map(len, shards)) - min(map(len, shards)) <= 1
-
-
-def test_what_is_planned_is_what_a_profile_asks_for() -> None:
-    profile = a_profile()
-    planned = Planned(
-        workloads={name: dataset.key for name, dataset in DATASETS.items()},
-        threads=profile.threads,
-        servers=LABELS,
-    )
-    assert planned.blocks == matrix.blocks(matrix.cells(profile, DATASETS, LABELS))

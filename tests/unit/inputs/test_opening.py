@@ -105,7 +105,7 @@ def test_folders_and_pipes_are_refused_at_once(tmp_path: Path) -> None:
 def test_zstd_needs_its_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = a_file(tmp_path, zstd(b"SELECT 1"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InputError, match="packed by zstd, and there is no program zstd to unpack it"):
+    with pytest.raises(InputError, match="packed by zstd: install the program zstd, or unpack it"):
         opening.opened(file)
 
 

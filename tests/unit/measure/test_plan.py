@@ -126,7 +126,7 @@ def test_a_a_cells_take_a_twelfth_of_the_slices_at_most() -> None:
 
 
 def test_a_run_without_any_server_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none of its servers is here; expected --servers A,B,…$"):
+    with pytest.raises(InputError, match=r"none of its servers is available; expected --servers A,B,…$"):
         planned(profile=slots(tmp_path), servers=f"path:{tmp_path}/mysql-5.0")
 
 
@@ -259,7 +259,7 @@ def test_what_is_wrong_around_servers_is_reported(given: dict[str, str], expecte
     assert expected in str(caught.value)
 
 
-# --- shards, and runs that go on ------------------------------------------------------------------
+# --- shards, and runs that continue ---------------------------------------------------------------
 
 
 def test_shards_have_the_blocks_of_the_whole_run() -> None:
@@ -310,7 +310,9 @@ def test_every_server_has_the_settings_of_a_workload_below_its_own(tmp_path: Pat
         {"sync_binlog": "1", "max_connections": "9"},
         {"sync_binlog": "1", "max_connections": "7"},
     ]
-    with pytest.raises(InputError, match=r"^workload other: another workload of the run has other settings$"):
+    with pytest.raises(
+        InputError, match=r"^workload other: other settings than another workload's; run them apart$"
+    ):
         planned(workloads=f"{mine},{other}")
 
 

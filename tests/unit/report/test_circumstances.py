@@ -72,11 +72,6 @@ def test_what_a_profile_promises_does_not_stand_beside_how_long_the_run_took(
     assert circumstances.about(header) == said
 
 
-def test_a_change_is_that_of_this_machine() -> None:
-    said = circumstances.setup(compare.compare(builders.a_run(builders.a_header(threads=[1]))))
-    assert said.startswith("On this machine: 1 CPU for servers, 1 for the load, ")
-
-
 @pytest.mark.parametrize(
     ("given", "codes", "same"),
     [
@@ -112,5 +107,5 @@ def test_of_many_servers_the_defaults_known_to_cost_are_said_and_where() -> None
     )
     comparison = compare.compare(builders.a_run(header, failing=False))
     assert circumstances.setting_differences(comparison) == (
-        "Other defaults than on base: performance_schema (OFF there) on b, c",
+        "Defaults that differ from base's (in parentheses): performance_schema (OFF) on b, c",
     )

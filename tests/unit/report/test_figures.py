@@ -33,11 +33,6 @@ def test_changes_are_signed_and_as_exact_as_their_interval() -> None:
     assert plain(figures.change(an_interval(1.004, 0.05))) == "0 %"
 
 
-def test_a_time_that_is_none_stays_as_it_is() -> None:
-    assert figures.moment("2026-11-20T02:41:00+00:00") == "20 November 2026, 02:41 UTC"
-    assert figures.moment("<b>soon") == "<b>soon"
-
-
 @pytest.mark.parametrize(
     ("scale", "kind", "expected"),
     [
@@ -65,11 +60,8 @@ def test_sizes_have_a_unit_that_fits(size: int, expected: str) -> None:
     [
         ("buffer_pool_bytes", "536870912", "512M"),
         ("innodb_buffer_pool_chunk_size", "134217728", "128M"),
-        ("redo_capacity_bytes", "1073741824", "1G"),
         ("redo_capacity_bytes", "104857601", "104857601"),
-        ("query_cache_bytes", "0", "0"),
         ("query_cache_bytes", "5120", "5K"),
-        ("max_connections", "1024", "1024"),
         ("flush_method", "O_DIRECT", "O_DIRECT"),
     ],
 )
@@ -85,3 +77,8 @@ def test_a_file_of_settings_has_its_own_name() -> None:
 def test_long_times_are_in_milliseconds() -> None:
     longer = Interval(estimate=0.00177, low=0.0016, high=0.0019)
     assert plain(figures.difference(longer)) == "+1.77 ms (+1.60 to +1.90)"
+
+
+def test_a_time_that_is_none_stays_as_it_is() -> None:
+    assert figures.moment("2026-11-20T02:41:00+00:00") == "20 November 2026, 02:41 UTC"
+    assert figures.moment("<b>soon") == "<b>soon"

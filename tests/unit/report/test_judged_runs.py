@@ -111,15 +111,6 @@ def test_two_documents_of_a_run_are_one_run(base: str | None, tmp_path: Path) ->
     assert run.whole().document.starts == read.starts
 
 
-def test_a_document_that_goes_on_is_judged_again(tmp_path: Path) -> None:
-    read = a_run("r1")
-    path = write(tmp_path, replace(read, starts=read.starts[:2], end=None))
-    judged_runs.whole(path)
-    write(tmp_path, read)
-    after = judged_runs.whole(path)
-    assert len(after.document.starts) == len(read.starts)
-
-
 def test_only_earlier_entries_of_the_ledger_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = a_run("r2")
     path = write(tmp_path, read)
@@ -209,4 +200,4 @@ def test_a_document_that_is_none_is_named_and_left_out(tmp_path: Path) -> None:
     (tmp_path / "r1.jsonl").write_text("nonsense\n")
     told: list[InputError] = []
     assert [run.id for run in judged_runs.find(tmp_path, told.append)] == ["r2"]
-    assert "r1.jsonl:1: not a run document" in str(told[0])
+    assert "r1.jsonl: not a run document" in str(told[0])

@@ -54,4 +54,4 @@ def test_a_broken_entry_of_the_cache_is_explained(state: Literal["ready", "broke
     )
     contents = Contents(entries=(entry,), total_bytes=1, limit_bytes=2)
     lines = answered(listings.cache(contents)).splitlines()
-    assert any(line.startswith("broken: cut short or changed") for line in lines) == (state == "broken")
+    assert any(line.startswith("broken: incomplete or changed") for line in lines) == (state == "broken")

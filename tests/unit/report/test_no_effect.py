@@ -47,7 +47,7 @@ def test_a_server_compared_with_itself_is_said_first_with_what_set_the_value_and
     (only,) = headlines.of_heads(comparison)
     assert only.claim == f"{BASE} was compared with itself"
     assert only.details[:2] == (
-        f"{FLUSH} is 2 on {BASE} and {builders.HEAD}, as the settings in-memory have it",
+        f"{FLUSH} is 2 on both {BASE} and {builders.HEAD}, as in the settings in-memory",
         f"to compare with the server's default: --servers {BASE}@defaults,{BASE}@defaults+{FLUSH}=2",
     )
     assert only.details[2].startswith(f"{builders.HEAD} is as fast as {BASE} in its only cell, within")
@@ -59,7 +59,7 @@ def test_one_setting_of_two_that_changes_nothing_is_said_after_the_claim() -> No
     asked = f"{FLUSH}=2+max_connections=9"
     said = headline(a_server(), a_server(asked, flush_log_at_trx_commit="2", max_connections="9"))
     assert said.startswith("HEAD is as fast as BASE")
-    assert f"{FLUSH} is 2 on BASE and HEAD, as the settings in-memory have it" in said
+    assert f"{FLUSH} is 2 on both BASE and HEAD, as in the settings in-memory" in said
     assert "max_connections" not in said
 
 
@@ -67,7 +67,7 @@ def test_a_default_needs_no_other_comparison() -> None:
     said = headline(
         a_server(table_open_cache="2000"), a_server("table_open_cache=2000", table_open_cache="2000")
     )
-    assert "table_open_cache is 2000 on BASE and HEAD, the default; " in said
+    assert "table_open_cache is 2000 on both BASE and HEAD, by default; " in said
     assert "--servers" not in said
 
 
@@ -98,4 +98,7 @@ def test_of_many_heads_each_is_named() -> None:
     same = a_server(f"{FLUSH}=2", flush_log_at_trx_commit="2")
     header = structs.replace(header, servers=(a_server(), same, header.servers[2]))
     comparison = builders.a_comparison(builders.a_run(header, failing=False))
-    assert f"; {builders.HEAD} is {BASE} itself: {FLUSH} is 2 on " in headlines.overall(comparison).text
+    assert (
+        f"; {builders.HEAD} is the same server as {BASE}: {FLUSH} is 2 on "
+        in headlines.overall(comparison).text
+    )

@@ -47,7 +47,7 @@ def run(
         try:
             output, _ = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            raise MeasureError(f"{command[0]} took longer than {TIMEOUT_S:.0f} s, and was ended") from None
+            raise MeasureError(f"{command[0]} took longer than {TIMEOUT_S:.0f} s, and was killed") from None
         finally:
             if process.returncode is None:
                 os.killpg(process.pid, signal.SIGKILL)

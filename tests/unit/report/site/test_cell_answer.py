@@ -14,6 +14,7 @@ from shootout.report.site.cell_answer import Evidence
 from shootout.report.site.render import renderer
 from shootout.report.site.run import Run
 from tests.support import builders, goldens
+from tests.support.report import audit
 from tests.support.report.site.pages import Document, compared
 from tests.support.screen import answered
 from tests.unit.report.test_run_answer import RECORDED
@@ -59,3 +60,8 @@ def test_its_page_has_every_topic_and_one_command_that_repeats_it() -> None:
         assert [topic.title for _, topic in page.topics if topic.title not in text] == [], name
         assert text.count("shootout run --profile") == 1, name
         assert text.count(f"--seed {of.run.document.header.seed}") == 1, name
+
+
+def test_a_cell_of_which_a_start_is_left_out_says_the_same_everywhere() -> None:
+    run = unsteady()
+    assert [*audit.contradictions(run.document, run.comparison)] == []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from shootout.chart import MARKERS, Series
+from shootout.chart import Series
 from shootout.report.site import charts
 from tests.support import builders
 
-MYSQL = ("mysql-5.5.34", "mysql-5.6.24", "mysql-5.7.22", "mysql-8.0.33", "mysql-9.7")
-MARIADB = ("mariadb-10.1.23", "mariadb-10.5", "mariadb-10.11", "mariadb-11.8")
-NINE = (*MYSQL, *MARIADB)
 SERIES = (Series(builders.BASE, 0), Series(builders.HEAD, 1))
 
 
@@ -34,24 +31,20 @@ def test_slices_are_interrupted_between_starts() -> None:
     assert chart.readouts[0][1].startswith("start 1, round 1\n")
 
 
-def test_more_servers_than_colours_look_like_their_families() -> None:
-    servers = [builders.a_server(label, family=label.partition("-")[0]) for label in NINE]
-    series = charts.series_of(servers)
-    shades = {label: one.color for label, one in series.items()}
-    assert [shades[label] for label in MYSQL] == [f"--mysql-{number}" for number in (1, 2, 4, 5, 6)]
-    assert [shades[label] for label in MARIADB] == [f"--mariadb-{number}" for number in (1, 3, 4, 6)]
-    assert len({(one.color, one.dash) for one in series.values()}) == len(NINE)
-    assert series[NINE[0]].dash == "dot"
-    assert len({(one.color, one.marker) for one in series.values()}) == len(NINE)
-    few = charts.series_of(servers[: len(MARKERS)])
-    assert [one.color for one in few.values()] == [f"--series-{number}" for number in range(len(MARKERS))]
+def test_a_server_looks_the_same_in_all_runs_and_beside_it_every_other_different() -> None:
+    """Two runs: one of eight servers in two families, and one of two of them and a stranger."""
+    labels = [*(f"mysql-{number}.0" for number in (10, 9, 8, 5, 6)), *(f"mariadb-{n}" for n in (10, 11, 12))]
+    servers = [builders.a_server(label, family=label.partition("-")[0]) for label in labels]
+    runs = [servers, [*servers[:2], builders.a_server("trunk", family="other")]]
+    every = charts.looks(runs)
+    series = [Series(label, every[label]) for label in every]
+    assert len({(one.color, one.dash) for one in series}) == len(series) == 9
+    assert len({Series(label, every[label]).color for label in labels}) == len(labels)
+    assert charts.looks(runs[::-1]) == every
 
 
-def test_of_an_unknown_family_the_number_is_shown() -> None:
-    servers = [builders.a_server(f"x{number}", family="x") for number in range(9)]
-    assert charts.series_of(servers)["x8"].color == "--series-0"
-
-
-def test_each_of_many_servers_has_a_look_of_its_own() -> None:
-    series = {(one.color, one.marker) for number in range(64) for one in [Series("a", number)]}
-    assert len(series) == 64
+def test_40_servers_have_looks_of_their_own() -> None:
+    every = [Series("a", number) for number in range(40)]
+    assert (
+        len({(one.color, one.dash) for one in every}) == len({(one.color, one.marker) for one in every}) == 40
+    )

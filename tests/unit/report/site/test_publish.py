@@ -6,10 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from shootout.errors import InputError
-from shootout.model.verdict import Interval
 from shootout.report import judged_runs, site
 from shootout.report.judged_runs import JudgedRun
 from shootout.report.site import downloads, output, publish
@@ -21,7 +19,6 @@ from tests.support.report.site.pages import (
     check_entry_link,
     check_figures,
     check_links,
-    compared,
     entries_of,
     pages,
 )
@@ -84,36 +81,13 @@ def test_runs_history_and_the_index_have_a_json_and_a_csv_each(weekly: Path, wee
         assert {link for link in links if link.suffix == ending} == {path.resolve() for path in expected}
 
 
-def test_history_is_told_of_the_newest_run_only(tmp_path: Path) -> None:
-    results = []
-    for number in range(9):
-        document, comparison = compared(
-            seed=number, run=f"202611{number + 10}T024100Z-7f3a",
-            started=f"2026-11-{number + 10}T02:41:00+00:00",
-        )  # fmt: skip
-        base, head = comparison.cells
-        level = 0.76 if number < 8 else 0.5
-        head = replace(head, ratio=Interval(estimate=level, low=level - 0.01, high=level + 0.01))
-        results.append((document, replace(comparison, cells=(base, head))))
-    index = a_site(results, tmp_path)
-    said = "suspected since run 20261118T024100Z-7f3a"
-    assert said in Document(index.read_text("utf-8")).text
-    telling = [
-        page for page in tmp_path.glob("runs/*/index.html") if "suspected since" in page.read_text("utf-8")
-    ]
-    assert [page.parent.name for page in telling] == ["20261118T024100Z-7f3a"]
-
-
-def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_written_and_a_missing_run_are_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="create one with `shootout run`"):
+        a_site([], tmp_path)
     (tmp_path / "file").write_text("not a folder")
     for out in (tmp_path / "file", tmp_path / "file" / "site"):
         with pytest.raises(InputError, match=re.escape(str(out))):
             a_site([builders.a_result()], out)
-
-
-def test_nothing_to_show(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="create one with `shootout run`"):
-        a_site([], tmp_path)
 
 
 def test_a_runs_pages_say_what_history_knew_then(weekly: Path, weeks: list[JudgedRun]) -> None:

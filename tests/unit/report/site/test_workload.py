@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from shootout import figures
@@ -19,17 +18,11 @@ def test_a_workload_page_has_the_classic_tables(built: Path) -> None:
     assert [row[0] for row in tps] == ["1", "8", "32"]
     assert re.fullmatch(r"6\d\d\.\d", tps[0][1])
     assert tps[2][2].startswith("error mysql-8.0.12 (pid 4711) died during round 3")
-    peaks = rows_in(
-        found["Throughput with one thread, and peak throughput with the number of threads that reached it"]
-    )
-    assert [(row[0], row[4]) for row in peaks] == [("mysql-5.7.22", "8"), ("mysql-8.0.12", "8")]
     latency = rows_in(found["Transaction latency, milliseconds"])
     assert len(latency) == 6
     assert all(len(row) == 9 and "–" not in row for row in latency)
-    costs = rows_in(found["Cost per transaction, and the server's use of CPUs and disk under load"])
+    costs = rows_in(found["Cost per transaction"])
     assert costs[0][3] == figures.NOT_VISIBLE
-    cpu_us, busy = (float(costs[0][at].replace(" ", "")) for at in (2, 5))
-    assert busy == pytest.approx(cpu_us * float(tps[0][1]) / 1e6, rel=0.02)
 
 
 def test_a_disks_flushes_have_a_chart_and_a_column_where_transactions_wait_for_them() -> None:

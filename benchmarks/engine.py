@@ -3,7 +3,7 @@
 Rows, statements, connections and CPUs are equal.
 
 Prints throughput and client CPU per transaction, and the ratios ours / sysbench's with 95 % intervals over
-pairs of neighbouring turns; then memory, loading, restoring, and which targets are met. Both clients are
+pairs of neighbouring turns; then memory, loading, and which targets are met. Both clients are
 counted alike: transactions by the server's counter, CPU by the kernel. Their connections stay open; sysbench
 is stopped (SIGSTOP) between its turns. Writes everything, each turn included, to reports/engine.json. Takes
 40 minutes, on an otherwise idle machine.
@@ -15,8 +15,11 @@ from __future__ import annotations
 
 import argparse
 import random
+import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,28 +28,33 @@ from typing import Any
 import msgspec
 from rich.console import Console
 
-from benchmarks.engine import costs
-from lab.engine import clients
+from lab.engine import clients, process
 from lab.engine.clients import Load, Ours, Sysbench
-from lab.engine.targets import memory_rows, other_lines, point_rows, targets
-from lab.engine.values import Point, Report, Turn
+from lab.engine.targets import point_rows, targets
+from lab.engine.values import Loading, Memory, Point, Report, Turn, loading
 from shootout import steps
 from shootout.inputs.options import Selection
+from shootout.measure import dataset
+from shootout.measure.dataset import SCHEMAS
 from shootout.measure.managed import ManagedServer
-from shootout.paths import REPORTS
+from shootout.model.plan import Dataset
+from shootout.numbers import number
+from shootout.paths import REPORTS, ROOT
 from shootout.runner import machine
 from shootout.runner.host import Host
+from shootout.servers.processes import instances
 from shootout.servers.processes.instances import Instance
 
 SERVER = "mysql-5.7.22"
 WORKLOADS = ("oltp_point_select", "oltp_read_only", "oltp_read_write")  # writers last: they change the tables
 PROTOCOLS = ("text", "prepared")
 CONNECTIONS = (1, 4, 16, 64, 256, 1024, 4096)
-COSTS = ("memory", "loading", "restore", "cursor")
+COSTS = ("memory", "loading")
 PAIRS_MIN = 6  # of turns at each point, however long transactions are
 READING_S = 0.0006  # per connection: reading the server's counters waits behind the load
 LATENCY_MAX_S = 2.0  # up to which turns are prolonged
 ROWS = 1_000_000
+MEMORY_OF = "oltp_read_write"  # has the most statements to hold
 FILE = REPORTS / "engine.json"
 
 
@@ -82,17 +90,10 @@ def main() -> None:
             for protocol in given.protocols:
                 for connections in (1024, 4096):
                     with machine.hold(place.client):
-                        memory = costs.memory(instance, password, protocol, connections, tables)
-                    report = save(report, memory=(*report.memory, memory))
-        if "cursor" in given.costs:
-            client, servers = place.cpus(1, writes=False)
-            machine.place(instance.pid, servers)
-            with machine.hold(client, batch=False):
-                report = save(report, cursor=costs.cursor(instance, tables, 3.0))
+                        measured = memory_of(instance, password, protocol, connections, tables)
+                    report = save(report, memory=(*report.memory, measured))
     if "loading" in given.costs:
-        report = save(report, loading=costs.load_rows(managed_server, ROWS, 3, place.servers))
-    if "restore" in given.costs:
-        report = save(report, restore=costs.restore(managed_server, ROWS, 5, place.servers))
+        report = save(report, loading=load_rows(managed_server, ROWS, 3, place.servers))
     show(report, console)
 
 
@@ -121,12 +122,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--costs", type=names, default=COSTS, help=f"of {','.join(COSTS)}; '' for none")
     parser.add_argument("--turns", type=int, default=24, help="turns of each client at each point, at most")
     parser.add_argument("--seconds", type=float, default=0.6, help="counted seconds of a turn, at least")
-    parser.add_argument(
-        "--point-seconds",
-        type=float,
-        default=60.0,
-        help=f"per point, or {PAIRS_MIN} pairs",
-    )
+    parser.add_argument("--point-seconds", type=float, default=60.0, help=f"or {PAIRS_MIN} pairs")
     return parser.parse_args()
 
 
@@ -149,14 +145,65 @@ def compared(load: Load, instance: Instance, password: str, given: argparse.Name
     return Point.from_pairs(load.workload, load.protocol, load.connections, pairs)
 
 
+def memory_of(instance: Instance, password: str, protocol: str, connections: int, tables: Dataset) -> Memory:
+    """Measure each client in its own process: all connections open, one second of load."""
+    load = Load(MEMORY_OF, protocol, connections, tables)
+    login = instance.login
+    client = [
+        *(sys.executable, "-m", process.__name__, login.address, login.user, login.password),
+        *(SCHEMAS["sbtest"], str(connections)),
+    ]
+    ours = subprocess.run(client, cwd=ROOT, input=load.encoded(), stdout=subprocess.PIPE, check=True)
+    with clients.sysbench(load, instance, password) as running:
+        running.turn(1.0, 0.0)
+        theirs = process.most_memory(running.pid)
+    return Memory(
+        protocol=protocol, connections=connections, ours_bytes=int(ours.stdout), sysbench_bytes=theirs
+    )
+
+
+def load_rows(managed_server: ManagedServer, rows: int, turns: int, cpus: Sequence[int]) -> Loading:
+    """Load one table on one server, by the engine and by `sysbench prepare`, in pairs of random order."""
+    table = Dataset(tables=1, rows=rows)
+    with tempfile.TemporaryDirectory(prefix="shootout-") as home:
+        instances.initialise(managed_server.program, Path(home), managed_server.compiled.options)
+        options = {**managed_server.compiled.options, **dataset.LOADING}
+        with instances.start(managed_server.program, Path(home), options, cpus=cpus) as instance:
+            password = clients.account(instance)
+            prepare = [*clients.arguments(MEMORY_OF, instance, password, table), "prepare"]
+
+            def ours() -> None:
+                dataset.load(instance, table)
+
+            def theirs() -> None:
+                instance.query(f"CREATE DATABASE {clients.SCHEMA}")
+                subprocess.run(prepare, stdout=subprocess.DEVNULL, check=True)
+
+            seconds: dict[Callable[[], None], list[float]] = {ours: [], theirs: []}
+            for _ in range(turns):
+                for side in random.sample([ours, theirs], 2):
+                    seconds[side].append(_timed(side))
+                    schema = SCHEMAS["sbtest"] if side is ours else clients.SCHEMA
+                    instance.query(f"DROP DATABASE {schema}")
+    return loading(rows, seconds[ours], seconds[theirs])
+
+
+def _timed(work: Callable[[], None]) -> float:
+    began = time.monotonic()
+    work()
+    return time.monotonic() - began
+
+
 def show(report: Report, console: Console) -> None:
     console.print(f"\n{report.server}, {report.runner}; ratios are ours over sysbench's\n")
     if report.points:
         console.print(point_rows(report.points))
-    if report.memory:
-        console.print(memory_rows(report.memory))
-    for line in other_lines(report):
-        console.print(line)
+    for each in report.memory:
+        sizes = " MB, sysbench ".join(f"{size / 1e6:.0f}" for size in (each.ours_bytes, each.sysbench_bytes))
+        console.print(f"memory, {each.protocol}, {each.connections} connections: {sizes}")
+    if loading := report.loading:
+        ours, theirs = (loading.rows * len(s) / sum(s) for s in (loading.ours_s, loading.sysbench_s))
+        console.print(f"loading, rows/s: {number(ours)}, sysbench {number(theirs)}")
     console.print()
     for target in targets(report):
         console.print(f"{'met    ' if target.met else 'NOT MET'}  {target.name}: {target.found}")

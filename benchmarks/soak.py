@@ -1,8 +1,7 @@
 """Findings of `shootout soak` on a real server: nothing, and known faults of the head: `make bench-soak`.
 
-The part `simulated` measures nothing. `turns` soaks several servers in longer and shorter turns, to see what
-turns do to them. Each other part is a soak of a server against itself, its heads with faults. Finished parts
-are not measured again.
+The part `simulated` measures nothing. Each other part is a soak of a server against itself, its heads with
+faults. Finished parts are not measured again.
 """
 
 # needs: mvn
@@ -10,11 +9,12 @@ are not measured again.
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -25,7 +25,6 @@ from unittest import mock
 import numpy as np
 import pymysql
 
-from benchmarks import beside
 from lab.curves import (
     curve,
     decided,
@@ -44,14 +43,12 @@ from shootout.servers.processes import children, instances
 from shootout.servers.processes.instances import Instance
 from shootout.soak import judge, measure
 from shootout.soak.answer import answer
-from shootout.soak.curves import Curve, curves
+from shootout.soak.curves import Curve
 from shootout.soak.documents import SOAKS
 from shootout.soak.values import SoakResult
 from shootout.writers import markdown
 
-TURNS_S = (0.0, 1.0, 5.0, 20.0)
-VERSIONS = "mysql-5.7.22,mysql-8.0.33,mysql-9.7,mariadb-11.8"
-SLOWING_S = 0.1  # how often a slowed server stands still
+SLOWING_S = 0.1  # how often a slowed server is stopped
 SLOPE = 0.03  # by which it is slower with each minute
 STEP = 0.15  # by which it is slower after a third of its load
 LEAK_BYTES = 1_000_000
@@ -69,7 +66,7 @@ while True:
 
 @dataclass
 class Server:
-    """One that stands still by a fault, and for the turns of others."""
+    """One that is stopped by a fault, and for the turns of others."""
 
     instance: Instance
     ended: Event
@@ -91,7 +88,7 @@ class Server:
             pause(self.instance.pid, stopped)
 
     def still(self, seconds: float) -> bool:
-        """Stand still for so long, if it has its turn; returns whether it did."""
+        """Stop it for so long, if it has its turn; returns whether it did."""
         for stopped in (True, False):
             with self.lock:
                 if self.turn_s is None:
@@ -102,7 +99,7 @@ class Server:
         return True
 
     def slowed(self, share: Callable[[float], float]) -> None:
-        """Stand still for a share of the time, by the seconds of load."""
+        """Stop it for a share of the time, by the seconds of load."""
         while not self.ended.is_set():
             least = min(0.9, share(self.now_s))
             if least > 0:
@@ -119,7 +116,7 @@ def none(server: Server) -> None:
 
 
 def stall(server: Server) -> None:
-    """Stand still for three seconds in each 35 of load."""
+    """Stop it for three seconds in each 35 of load."""
     at_s = 40.0
     while not server.ended.wait(0.05):
         if server.now_s >= at_s and server.still(3):
@@ -127,12 +124,12 @@ def stall(server: Server) -> None:
 
 
 def slope(server: Server) -> None:
-    """Stand still for a share of the time that grows with each minute."""
+    """Stop it for a share of the time that grows with each minute."""
     server.slowed(lambda at_s: SLOPE * at_s / 60)
 
 
 def step(server: Server) -> None:
-    """Stand still for a share of the time after a third of the load."""
+    """Stop it for a share of the time after a third of the load."""
     server.slowed(lambda at_s: STEP if at_s > server.duration_s / 3 else 0.0)
 
 
@@ -160,75 +157,50 @@ FAULTS: dict[str, Fault] = {"aa": none, "stall": stall, "leak": leak, "slope": s
 def main() -> None:
     """Measure, and print a table in Markdown for each part."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = f"simulated, turns, or heads of one soak each, with commas between them: {', '.join(FAULTS)}"
-    parser.add_argument("--parts", nargs="*", default=["simulated", "turns", *FAULTS], help=parts)
+    parts = f"simulated, or heads of one soak each, with commas between them: {', '.join(FAULTS)}"
+    parser.add_argument("--parts", nargs="*", default=["simulated", *FAULTS], help=parts)
     parser.add_argument("--server", default="mysql-5.7.22")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--turns", type=float, default=1.0, help="seconds; 0: one server after the other")
     parser.add_argument("--beside", type=int, default=0, help="programs that work now and then meanwhile")
-    parser.add_argument("--times", type=int, default=1, help="soaks of each part")
     parser.add_argument("--out", type=Path, default=Path("reports/bench-soak"))
     args = parser.parse_args()
     for part in args.parts:
         if part == "simulated":
             simulated()
             continue
-        if part == "turns":
-            turns(args.out, args.minutes)
-            continue
-        for number in range(1, args.times + 1):
-            results = args.out / f"{part}-{number}" / "results"
-            result = _known(results) or _with_faults(args, results, part.split(","))
-            print(f"\n{part} {number}:", markdown.write(answer(result)), flush=True)
+        results = args.out / part / "results"
+        result = _known(results) or _measured(args, results, part.split(","))
+        print(f"\n{part}:", markdown.write(answer(result)), flush=True)
 
 
 def simulated() -> None:
     """Print how often simulated soaks without a difference have a finding, and how often others show it."""
+    loads = [(name, turns) for name in MACHINES for turns in (False, True)]
     print(
-        "\n| machine | loaded | seconds | soaks | with a false finding | which |\n|---|---|---|---|---|---|"
+        "\n| machine | loaded | seconds | soaks | with a false finding | which |", "|---" * 6 + "|", sep="\n"
     )
-    for machine_ in MACHINES:
-        for turns in (False, True):
-            for seconds, soaks_ in ((180, 500), (300, 500), (1200, 200), (3600, 100)):
-                generator = np.random.default_rng(seconds)
-                each = [
-                    decided(judged(*_pair(generator, seconds, machine_, turns), turns)) for _ in range(soaks_)
-                ]
-                named = ", ".join(f"{kind} {times}" for kind, times in Counter(chain(*each)).items())
-                print(
-                    f"| {machine_} | {LOADED[turns]} | {seconds} | {soaks_} "
-                    f"| {sum(map(bool, each)) / soaks_:.1%} | {named} |",
-                    flush=True,
-                )
-    print("\n| fault of the head | machine | loaded | found in six minutes |\n|---|---|---|---|", flush=True)
+    for name, turns in loads:
+        for seconds, soaks in ((180, 500), (300, 500), (1200, 200), (3600, 100)):
+            found = _decided(lambda head: head, name, turns, seconds, soaks)
+            named = ", ".join(f"{kind} {times}" for kind, times in Counter(chain(*found)).items())
+            false = f"{sum(map(bool, found)) / soaks:.1%}"
+            print(f"| {name} | {LOADED[turns]} | {seconds} | {soaks} | {false} | {named} |", flush=True)
+    print("\n| fault of the head | machine | loaded | found in six minutes |", "|---" * 4 + "|", sep="\n")
     for spoilt, kind in SPOILT.items():
-        for machine_ in MACHINES:
-            for turns in (False, True):
-                generator = np.random.default_rng(99)
-                pairs = (_pair(generator, 360, machine_, turns) for _ in range(200))
-                hits = sum(kind in decided(judged(base, spoilt(head), turns)) for base, head in pairs)
-                said = f"{spoilt.__doc__} ({kind})"
-                print(f"| {said} | {machine_} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)
+        for name, turns in loads:
+            hits = sum(kind in each for each in _decided(spoilt, name, turns, 360, 200))
+            said = f"{spoilt.__doc__} ({kind})"
+            print(f"| {said} | {name} | {LOADED[turns]} | {hits / 200:.0%} |", flush=True)
 
 
-def turns(out: Path, minutes: float) -> None:
-    """Print what servers show alone (0) and in turns of these seconds."""
-    print(
-        "\n| server | turns of | tps | standard deviation | 95 % latency, ms | dirty pages "
-        "| checkpoint age, MB, at most | history list, at most |\n|---|---|---|---|---|---|---|---|"
-    )
-    for turn_s in TURNS_S:
-        results = out / f"turns-{turn_s:g}" / "results"
-        result = _known(results) or _measured(VERSIONS, results, minutes, turn_s)
-        for server, each in curves(result.document.header, result.document.slices).items():
-            tps, gauges = each.tps[each.settled_s :], each.gauges
-            age, history = (np.nanmax(gauges[name]) for name in ("checkpoint_age", "history_list"))
-            print(
-                f"| {server} | {turn_s:g} s | {np.median(tps):.0f} | {tps.std() / tps.mean():.0%} "
-                f"| {1000 * np.nanmedian(each.latency_s):.1f} | {np.nanmean(gauges['dirty_pages']):.0f} "
-                f"| {age / 1e6:.0f} | {history:.0f} |",
-                flush=True,
-            )
+def _decided(
+    spoilt: Callable[[Curve], Curve], name: str, turns: bool, seconds: int, soaks: int
+) -> list[list[str]]:
+    """The findings of soaks with such a head."""
+    generator = np.random.default_rng(seconds)
+    pairs = (_pair(generator, seconds, name, turns) for _ in range(soaks))
+    return [decided(judged(base, spoilt(head), turns)) for base, head in pairs]
 
 
 def _pair(generator: np.random.Generator, seconds: int, machine_: str, turns: bool) -> tuple[Curve, Curve]:
@@ -253,18 +225,16 @@ def _known(results: Path) -> SoakResult | None:
     return None
 
 
-def _with_faults(args: argparse.Namespace, results: Path, faults: Sequence[str]) -> SoakResult:
-    named = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
+def _measured(args: argparse.Namespace, results: Path, faults: Sequence[str]) -> SoakResult:
+    servers = ",".join([args.server, *(f"{fault}={args.server}" for fault in faults)])
     chosen = [none, *(FAULTS[fault] for fault in faults)]
-    with _faulty(chosen, 60 * args.minutes, args.turns > 0), beside.programs(args.beside, NOW_AND_THEN):
-        return _measured(named, results, args.minutes, args.turns)
-
-
-def _measured(servers: str, results: Path, minutes: float, turn_s: float) -> SoakResult:
-    path = measure.measure(
-        steps.plan(Selection.read(profile="soak", servers=servers)), results, 60 * minutes, turn_s,
-        lambda at: print(at.detail, at.round or "", end="\r" if at.round else "\n", file=sys.stderr),
-    )  # fmt: skip
+    with ExitStack() as held, _faulty(chosen, 60 * args.minutes, args.turns > 0):
+        for _ in range(args.beside):
+            held.callback(subprocess.Popen([sys.executable, "-c", NOW_AND_THEN]).kill)
+        path = measure.measure(
+            steps.plan(Selection.read(profile="soak", servers=servers)), results, 60 * args.minutes,
+            args.turns, lambda at: print(at.detail, at.round or "", file=sys.stderr),
+        )  # fmt: skip
     return judge.judge(SOAKS.read(path))
 
 
