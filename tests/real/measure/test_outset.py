@@ -27,8 +27,8 @@ def a_plan(**chosen: str) -> Plan:
 def test_what_is_compared_is_said_before_a_server_starts(tmp_path: Path) -> None:
     servers, settings, alone, time, loss = outset.lines(a_plan(), results=tmp_path)
     assert servers.startswith(f"Comparing {BASE} (build ")
-    assert "innodb_buffer_pool_size = 512M, innodb_log_file_size × innodb_log_files_in_group" in settings
-    assert alone == f"Settings of {HEAD}@sort_buffer_size=4M alone: sort_buffer_size = 4M"
+    assert "innodb_buffer_pool_size = 512M, innodb_log_file_size and innodb_log_files_in_group" in settings
+    assert alone == f"Settings that differ: sort_buffer_size = 4M on {HEAD}@sort_buffer_size=4M"
     assert time == "Time: at most 7 min 0 s for 1 cell"
     assert "unknown until" in loss
 
