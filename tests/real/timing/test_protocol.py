@@ -290,20 +290,6 @@ def test_deadlocks_are_rolled_back_and_tried_again(instance: Instance) -> None:
         assert instance.query(f"SELECT SUM(v) FROM {SCHEMA}.t") == ((3 * completed,),)
 
 
-def test_a_transaction_that_the_workload_opens_by_itself_is_rolled_back_too(instance: Instance) -> None:
-    with a_table(instance, f"CREATE TABLE {SCHEMA}.t (id INT AUTO_INCREMENT PRIMARY KEY, v INT)"):
-        statements = (
-            "START TRANSACTION",
-            f"INSERT INTO {SCHEMA}.t (v) VALUES (1)",
-            f"INSERT INTO {SCHEMA}.sbtest1 (id) VALUES (1)",
-            "COMMIT",
-        )
-        taken = one_slice(a_program(*statements, begin=False), instance, 4)
-        assert taken.errors[DUPLICATE] > 0
-        assert instance.query(f"SELECT COUNT(*) FROM {SCHEMA}.t") == ((0,),)
-        assert_no_transaction_open(instance)
-
-
 # --- what ends a slice ----------------------------------------------------------------------------
 
 
@@ -404,16 +390,6 @@ def test_an_interrupt_ends_a_slice(workers: int, instances: dict[str, Instance])
 
 
 # --- large statements and results -----------------------------------------------------------------
-
-
-def test_a_statement_longer_than_the_server_takes_is_told_in_its_words(instance: Instance) -> None:
-    program = a_program(f"SELECT '{'x' * 3 * MIB}'")
-    instance.query(f"SET GLOBAL max_allowed_packet = {MIB}")
-    try:
-        engine = an_engine(program, instance, connections=2)
-    finally:
-        instance.query(f"SET GLOBAL max_allowed_packet = {64 * MIB}")
-    assert failure(engine, 0) == (1153, "Got a packet bigger than 'max_allowed_packet' bytes")
 
 
 def test_results_of_any_size_are_read_to_their_end(instance: Instance) -> None:
