@@ -99,13 +99,6 @@ def test_servers_log_no_statement_afterwards(asked: Asked) -> None:
         assert (variables["general_log"], variables["log_output"]) == ("OFF", "FILE")
 
 
-def test_the_cells_page_has_the_answer(asked: Asked) -> None:
-    pages = [page for page in asked.out.rglob("*.html") if 'id="why"' in page.read_text("utf-8")]
-    (page,) = pages
-    assert page.name.startswith(f"{CELL}-{HEAD}")
-    assert 'class="flame"' in page.read_text("utf-8")
-
-
 def test_the_newest_run_and_its_worst_regression_are_the_default(asked: Asked, lab: Lab) -> None:
     done = lab.run(SHOOTOUT, "explain", "--out", str(asked.out))
     run = journal.stem(document_in(asked.out))
