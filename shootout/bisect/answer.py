@@ -198,7 +198,6 @@ def link(bisected: Bisected, revision: Revision) -> str:
 
 
 def _value(bisected: Bisected) -> dict[str, object]:
-    """An answer as JSON has it."""
     return {
         "bisection": bisected.bisection.id,
         "workload": bisected.bisection.workload,
@@ -252,7 +251,6 @@ def _place(bisected: Bisected) -> str:
 
 
 def _change(bisected: Bisected, ratio: Interval) -> str:
-    """A ratio in words, with its interval."""
     less = ratio.estimate < 1
     word = "slower" if less else "faster"
     if bisected.bisection.is_exact:

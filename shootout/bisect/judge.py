@@ -189,21 +189,17 @@ class Costs(NamedTuple):
     batch_s: float  # a batch of no starts
 
 
-class Batch(NamedTuple):
-    """Revisions to measure together, the base among them, in so many starts."""
+def next_batch(found: Found, costs: Costs | None) -> tuple[tuple[int, ...], int] | None:
+    """Choose revisions to measure, the base first, and in how many starts; without costs one beside it.
 
-    revisions: tuple[int, ...]
-    starts: int
-
-
-def next_batch(found: Found, costs: Costs | None) -> Batch | None:
-    """The next batch, of one revision without costs; None if there is nothing to measure."""
+    None: there is nothing to measure.
+    """
     numbers = found.halving.next_revisions(lambda among: _together(among, costs) if costs else 1)
     if not numbers:
         return None
     labels = [found.bisection.revisions[number].label for number in numbers]
     made = min(found.measured.starts[label] for label in labels)
-    return Batch((0, *numbers), min(max(FIRST, made), MOST))
+    return (0, *numbers), min(max(FIRST, made), MOST)
 
 
 def _together(among: int, costs: Costs) -> int:

@@ -223,7 +223,6 @@ def _waits(explained: Explained) -> Iterator[Topic]:
 
 
 def _functions(explained: Explained) -> Iterator[Topic]:
-    """The CPU time by call path and by function."""
     if explained.cpu is None:
         return
     said = (
@@ -266,7 +265,6 @@ def _certain(own: Change | None, whole: Change | None) -> str:
 
 
 def _plans(explained: Explained) -> Iterator[Topic]:
-    """The plans side by side."""
     explanation = explained.explanation
     if details := tuple(
         _plan(change, explanation.base, explanation.cell.server) for change in explained.plans
@@ -285,7 +283,6 @@ def _plan(change: PlanChange, base: str, head: str) -> Detail:
 
 
 def _variables(explained: Explained) -> Iterator[Topic]:
-    """All variables that differ."""
     shown = differing.variable_value
     rows = tuple(
         (each.name, shown(each, each.base), shown(each, each.head), each.origin)
