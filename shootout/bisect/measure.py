@@ -1,7 +1,7 @@
 """A bisection, measured: builds, and runs or counts of a few revisions beside the base.
 
 Each run is an ordinary one, in the bisection's folder. The next step follows from the documents there and the
-builds alone, so a bisection that was cut short goes on from there.
+builds alone, so a bisection that was cut short continues from there.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from shootout.servers.sources.builds import BuildError, Source
 
 BATCH_S = 15.0  # estimate: a run besides its starts
 BUILD_S = 600.0  # estimate, before the first build
-OF_THE_MOMENT = ("--budget", "--seed")  # options that may change when a bisection goes on
+OF_THE_MOMENT = ("--budget", "--seed")  # options that may change when a bisection continues
 NARROW = 1e-6  # an interval that no start reaches: the number of starts is the batch's
 
 
@@ -79,7 +79,7 @@ def _asked(bisection: Bisection) -> Bisection:
 def bisect(question: Question, results: Path, observe: Observe) -> Path:
     """Measure until the answer is known or the budget is spent; returns the bisection's file.
 
-    With the plan's `resume`, the newest bisection in `results` goes on if it asks the same and is not over.
+    With the plan's `resume`, the newest bisection in `results` continues if it asks the same and is not over.
     Call this from the main thread. Raises InputError, and MeasureError if an end of the history cannot be
     measured.
     """
@@ -128,14 +128,14 @@ def measured(bisection: Bisection, folder: Path) -> Measured:
 
 
 def begun(question: Question, results: Path, observe: Observe) -> tuple[Path, Bisection]:
-    """Find the bisection to go on with, or begin a new one; return it with its file.
+    """Find the bisection to continue, or begin a new one; return it with its file.
 
     Builds that failed are made again, unless the bisection is over.
     """
     if question.plan.resume:
         for bisection in BISECTIONS.newest_first(results, lambda reason: None):
             if question.is_of(bisection):
-                observe(Progress(stage="note", detail=f"going on with {bisection.id}"))
+                observe(Progress(stage="note", detail=f"resuming {bisection.id}"))
                 bisection = structs.replace(bisection, link=question.link or bisection.link)  # noqa: PLW2901
                 if not bisection.finished:
                     built = {label: record for label, record in bisection.builds.items() if not record.reason}

@@ -1,6 +1,6 @@
 """Bisections that the history asks for: of regressions that it confirms, of servers built from commits.
 
-Earlier findings lie in the results. A bisection is known by its two ends: it goes on in the next week,
+Earlier findings lie in the results. A bisection is known by its two ends: it continues in the next week,
 on another machine, too, and regressions that began between the same commits share it.
 """
 
@@ -36,7 +36,7 @@ from shootout.writers.markdown import escaped, folded, span, table_lines
 BUDGET_MIN = 60.0
 # Keys of a profile that counts share with runs.
 STATEMENTS = ("dataset.engine", "options.", "distribution.", "load.protocol")
-# Options, and keys, that no run gives; each week has its own seeds, but a bisection goes on.
+# Options, and keys, that no run gives; each week has its own seeds, but a bisection continues.
 OTHERS = ("servers", "seed", "build", "budget", "resume", "shard")
 OTHER_KEYS = ("dataset.seed", "build.")
 _PULL = re.compile(r"(?:^Merge pull request #|\(#)(\d+)")

@@ -19,7 +19,7 @@ from shootout.capability import Capability
 from shootout.count import instrument as counting
 from shootout.count.instrument import Callgrind
 from shootout.errors import InputError, Skip
-from shootout.inputs import acknowledgements, texts
+from shootout.inputs import texts
 from shootout.inputs.options import ACKNOWLEDGED, ANCHOR, EXPLAIN, MARKDOWN, MEASURING, OUT
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -106,7 +106,7 @@ class Bisect(Capability):
         lost = app.open_regressions(results, args.anchor, request.acknowledged, command.left_out)
         wanted = [each for each in lost if args.regression in ("", each.issue)]
         instruments = (args.instrument,) if args.instrument else (counting.CALLGRIND, None)
-        acknowledged = acknowledgements.load_acknowledged(request.acknowledged)
+        acknowledged = texts.load_acknowledged(request.acknowledged)
         with command.keeping(self, args, acknowledged) as observe:
             ask = partial(_question, link=link)
             budget_min = request.selection.budget or since.BUDGET_MIN
@@ -156,7 +156,7 @@ def _question(
     if commits and build is None:
         raise InputError("--repo: expected --build CMD, the command that builds a commit")
     if len(plan.blocks) != 1 or len(plan.servers) < 2:
-        raise InputError("a bisection takes one workload, one number of threads, and two servers or more")
+        raise InputError("a bisection needs one workload, one number of threads, and at least two servers")
     revisions = [
         Revision(label=label, server=server.reference.text) for label, server in plan.servers.items()
     ]

@@ -15,8 +15,8 @@ from shootout.document import journal
 from shootout.errors import Skip, leaving_out
 from shootout.explain import changed_cells, judge, measure, perf
 from shootout.explain.documents import EXPLANATIONS
-from shootout.inputs.acknowledgements import load_acknowledged
 from shootout.inputs.options import ACKNOWLEDGED, EXPLAIN, OUT
+from shootout.inputs.texts import load_acknowledged
 from shootout.model.run import Observe
 from shootout.model.verdict import Comparison
 from shootout.parser import Parser
@@ -68,7 +68,7 @@ class Explain(Capability):
         file = None if args.budget is not None or question.trials else changed_cells.known(question)
         if file is None:
             if lack := perf.lack():
-                command.left_out(f"profiles: {lack}")
+                command.left_out(f"samples: {lack}")
             with command.keeping(self, args, acknowledged) as observe:
                 file = _answered(question, args.budget or MINUTES, observe)
         else:

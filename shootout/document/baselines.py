@@ -35,7 +35,8 @@ def find(place: Path, header: RunHeader) -> dict[RunnerWorkload, Baseline]:
     """Find a run's baselines; a workload without one gets another runner's. Raises InputError."""
     fingerprints = [runner.fingerprint for runner in header.runners]
     if not place.exists():
-        raise InputError(f"{place}: no such file or folder; `shootout baseline accept` makes one")
+        hint = "`shootout baseline accept` makes one"
+        raise InputError(f"{place}: no such file or folder of baselines; {hint}")
     if place.is_file():
         only = read(place)
         return {(runner, only.workload.name): only for runner in fingerprints} if only else {}
@@ -68,7 +69,7 @@ def _merged(path: Path, new: Baseline) -> Baseline:
     if (old := read(path)) is None:
         return new
     if (different := next(compatibility.baselines(old, new), None)) is not None:
-        raise InputError(f"{path}: the new run cannot join it: {different}; delete the file to begin anew")
+        raise InputError(f"{path}: the new run cannot join it: {different}; delete the file to start again")
     cells = {_key(cell): cell for cell in old.cells}
     for cell in new.cells:
         key = _key(cell)
@@ -79,7 +80,6 @@ def _merged(path: Path, new: Baseline) -> Baseline:
 
 
 def _write(path: Path, baseline: Baseline) -> None:
-    """Write atomically: sorted, one line per cell and setting, so that diffs are readable."""
     ordered = sorted(baseline.cells, key=lambda cell: (cell.dataset, cell.threads, cell.server))
     text = msgspec.json.format(msgspec.json.encode(structs.replace(baseline, cells=())), indent=1)
     lines = b",\n".join(b"  " + msgspec.json.encode(cell) for cell in ordered)

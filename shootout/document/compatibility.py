@@ -68,14 +68,8 @@ def servers(then: ServerRecord, now: ServerRecord, *, effective: bool = True) ->
     for name in ("settings_name" if trees else "reference", identity):
         yield from _differences(f"server {then.label} {name}", getattr(then, name), getattr(now, name))
     for what in ("requested", "effective") if effective else ("requested",):
-        earlier, later = (
-            {
-                setting.name: text
-                for setting in record.settings
-                if (text := getattr(setting, what)) is not None
-            }
-            for record in (then, now)
-        )
+        every = ({each.name: getattr(each, what) for each in record.settings} for record in (then, now))
+        earlier, later = ({name: text for name, text in one.items() if text is not None} for one in every)
         # A server that never started has no effective settings.
         if what == "requested" or (earlier and later):
             yield from _differences(f"server {then.label}, {what}", earlier, later)
@@ -108,7 +102,6 @@ def _differences(name: str, then: Any, now: Any) -> Iterator[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Convert to builtins; a tuple of named objects becomes a dict by name."""
     plain = msgspec.to_builtins(value)
     if isinstance(plain, tuple) and all(isinstance(item, dict) and "name" in item for item in plain):
         return {item["name"]: item for item in plain}

@@ -116,10 +116,7 @@ class Writer:
 
 
 def read(path: Path) -> RunDocument:
-    """Read the document at `path`. Raises InputError, with the line number, for what is none.
-
-    A last line without a newline was torn by a crash and is dropped; the run then counts as interrupted.
-    """
+    """Read a document, but for a last line that a crash tore. Raises InputError with the line's number."""
     header, *rest = (_record(path, line) for line in lines(path))
     if not isinstance(header, RunHeader):
         raise InputError(f"{path}:1: expected the run's header, found a different record")

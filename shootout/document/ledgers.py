@@ -35,11 +35,7 @@ def path_of(folder: Path, fingerprint: str) -> Path:
 def read(
     folder: Path, fingerprint: str, skip: Callable[[str], None] | None = None
 ) -> tuple[LedgerEntry, ...]:
-    """Read all entries of a runner; of a run that went on, the newest ones.
-
-    The ledger only adds to verdicts, so what cannot be read is left out; `skip` receives the reason, once. A
-    last line torn by a crash is left out silently.
-    """
+    """Read a runner's entries, of each run the newest; `skip` receives once why others are left out."""
     file = path_of(folder, fingerprint)
     bad: list[str] = []
     try:

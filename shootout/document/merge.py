@@ -39,11 +39,7 @@ _Documents = Mapping[Path, RunDocument]  # each with its parts: a shard is a par
 
 
 def merge(paths: Sequence[Path], results: Path, skip: Callable[[str], None]) -> Path:
-    """Write the whole run's packed document to the folder `results`; returns its path.
-
-    `skip` receives why documents are left out: unreadable ones, and copies (`journal.copies`) that are not
-    the same as their shard's own. Raises InputError for documents that do not belong together.
-    """
+    """Write the whole run's packed document; `skip` receives why one is left out. Raises InputError."""
     documents = {}
     for path in journal.counted(paths):
         try:
@@ -214,7 +210,6 @@ def _server(label: str, parts: Sequence[Part]) -> ServerRecord:
 
 
 def _end(header: RunHeader, parts: Sequence[Part]) -> EndRecord:
-    """The merged run's end, from first start to last finish; interrupted if any part was, or is missing."""
     finished = max((part.finished for part in parts if part.finished), key=_time, default=header.started)
     return EndRecord(
         finished=finished,

@@ -73,7 +73,6 @@ def _cells(start: StartRecord) -> Iterator[tuple[tuple[str, str, bool], Samples]
 
 
 def _of_cell(every: Sequence[Samples]) -> Iterator[Samples]:
-    """A cell's samples of all starts, with what is left of their latencies."""
     latencies = [Histogram.decode(samples.latencies) for samples in every]
     values = [[histogram.percentile(percent) for histogram in latencies] for percent in PERCENTS]
     exact = [(min(of_starts), max(of_starts)) for of_starts in values]

@@ -21,10 +21,7 @@ def find(
     skip: Callable[[str], None],
     fits: Callable[[RunHeader], bool] = lambda header: True,
 ) -> RunDocument | None:
-    """Find the newest document of that shard in a folder; `skip` receives why others are left out.
-
-    If its run is complete, an earlier one that fits and was cut short comes first: clocks are wrong at times.
-    """
+    """Find the newest document of a shard; if it is complete, an earlier one that was cut short and fits."""
     found = _newest_first(results, shard, skip)
     newest = next(found, None)
     if newest is None or not is_finished(newest):
@@ -62,7 +59,7 @@ def given_s(document: RunDocument) -> float:
 
 
 def with_budget(header: RunHeader, budget_s: float) -> RunHeader:
-    """Give the header another budget, the only part of a plan that may change when a run goes on."""
+    """Give the header another budget, the only part of a plan that may change when a run continues."""
     sampling = structs.replace(header.profile.sampling, budget_s=budget_s)
     return structs.replace(header, profile=structs.replace(header.profile, sampling=sampling))
 

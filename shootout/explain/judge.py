@@ -87,7 +87,7 @@ def read(file: Path) -> Explained:
     explanation = EXPLANATIONS.read(file)
     document = journal.read(file.parent / explanation.document)
     if len(document.header.servers) < 2:
-        raise InputError(f"{file}: its profiled starts have one server; expected two")
+        raise InputError(f"{file}: its sampled starts have one server; expected two")
     run = file.parents[2] / journal.new_name(explanation.run)
     return evaluate(explanation, document, journal.read(run) if run.is_file() else None)
 

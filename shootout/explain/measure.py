@@ -76,7 +76,7 @@ def plan(
     """
     header, cell = question.document.header, question.cell
     if question.base == cell.server:
-        raise InputError(f"{cell.server} is the base of its cells; expected a cell that is compared with one")
+        raise InputError(f"{cell.server} is the base; expected a cell of another server")
     records = {record.label: record for record in header.servers}
     base, head = records[question.base], records[cell.server]
     if missing := base.absent or head.absent:
@@ -213,7 +213,7 @@ class _Watcher:
         label = self.question.base if server == BASE else self.question.cell.server
         if trial := self.question.trial_by_label.get(server):
             raise InputError(f"--try {trial}: {label} fails with it: {reason.partition('; its')[0]}")
-        raise MeasureError(f"{label} failed while it was profiled: {reason}")
+        raise MeasureError(f"{label} failed while it was sampled: {reason}")
 
     def profiles(self, starts: Sequence[StartRecord]) -> Iterator[Profile]:
         """Yield the samples of each start and server."""

@@ -146,8 +146,8 @@ def _refusal(words: bytes) -> str:
         return ""
     level = int(_PARANOID.read_text()) if _PARANOID.exists() else 0
     if level <= 0 or os.geteuid() == 0:
-        return "perf may not profile here: containers need the capability CAP_PERFMON for that"
-    return f"kernel.perf_event_paranoid = {level} forbids profiling: sudo sysctl kernel.perf_event_paranoid=0"
+        return "perf may not sample CPUs here: containers need the capability CAP_PERFMON for that"
+    return f"kernel.perf_event_paranoid = {level} forbids sampling: sudo sysctl kernel.perf_event_paranoid=0"
 
 
 def parse(lines: Iterable[str], pids: Container[int]) -> Iterator[tuple[int, Stack]]:

@@ -151,10 +151,7 @@ def check(path: Path) -> None:
 
 @cache
 def database(path: Path, digest: str) -> str:
-    """Find the name of the dumped database, by the first statements or comments; "" if none tells it.
-
-    `digest` is the file's. Raises InputError if it is a database of servers' own.
-    """
+    """Find the dumped database's name, or "". Raises InputError for a server's own. `digest`: the file's."""
     with opened(path) as file:
         head = file.read(_CHECKED)
     told = _COMMENT.search(head)
@@ -174,11 +171,7 @@ def names(statement: bytes, schema: str) -> bool:
 
 
 def prepared(path: Path, length: int = -1) -> Iterator[tuple[int, bytes]]:
-    """Prepare the statements to send, of so many bytes; raises InputError for a dump of several databases.
-
-    Routines and views belong to the account that loads them, as their definers may not exist. Tables lie in
-    the server's own folder.
-    """
+    """Prepare the statements to send, of so many bytes. Raises InputError for a dump of several databases."""
     schemas: set[bytes] = set()
     with opened(path) as file:
         for line, statement in statements(file if length < 0 else io.BytesIO(file.read(length))):
@@ -225,7 +218,7 @@ def is_program(statement: bytes) -> bool:
 
 
 def _is_left_out(statement: bytes) -> bool:
-    """Whether it belongs to the server that was dumped, or would go on by itself."""
+    """Whether it belongs to the server that was dumped, or would run by itself."""
     return _LEFT_OUT.match(b" ".join(_words(statement))) is not None
 
 

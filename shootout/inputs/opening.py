@@ -80,7 +80,6 @@ class _Text(io.RawIOBase):
         return filled
 
     def _read(self) -> bool:
-        """Read on; whether there is more."""
         while True:
             with _naming(self._path):
                 piece = self._source.read(_PIECE)

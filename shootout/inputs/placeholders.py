@@ -78,10 +78,7 @@ class FieldError(Exception):
 
 @dataclass
 class Scope:
-    """The names in a workload file, resolved for one dataset; methods raise FieldError.
-
-    `parameters` are the program's: the file's first, then the copies that each group needs.
-    """
+    """The names in a workload file, resolved for one dataset; methods raise FieldError."""
 
     workload: Workload
     dataset: Dataset
@@ -158,9 +155,8 @@ class Scope:
     def check_all_used(self) -> None:
         """Reject names that nothing uses: they are likely typos."""
         for where, names in (("parameters", self.workload.parameters), ("options", self.workload.options)):
-            for name in names:
-                if name not in self._used:
-                    raise FieldError(f"{where}.{name}", "is not used by any statement or step")
+            if unused := [name for name in names if name not in self._used]:
+                raise FieldError(f"{where}.{unused[0]}", "is not used by any statement or step")
 
     def _check_names(self) -> None:
         parameters, options = self.workload.parameters, self.workload.options
@@ -173,17 +169,14 @@ class Scope:
                 raise FieldError(f"options.{name}", "the dataset has a size of that name; rename the option")
 
     def _depth(self, name: str, plain: Mapping[str, Parameter]) -> int:
-        """The number of parameters that one depends on, each on the next."""
-        depth, seen = 0, {name}
-        while (of := getattr(parameter := plain.get(name), "of", None)) is not None:
-            name = str(of)
-            if name in seen and isinstance(parameter, Learned):
-                raise FieldError(f"parameters.{name}.of", "depends on itself")
-            if name in seen:
+        sources = [name]
+        while (of := getattr(parameter := plain.get(sources[-1]), "of", None)) is not None:
+            if of in sources and isinstance(parameter, Learned):
+                raise FieldError(f"parameters.{of}.of", "depends on itself")
+            if of in sources:
                 break  # its type cannot be a source
-            seen.add(name)
-            depth += 1
-        return depth
+            sources.append(of)
+        return len(sources)
 
     def _add(self, parameter: ProgramParameter) -> int:
         self.parameters.append(parameter)
@@ -245,16 +238,15 @@ class Scope:
         )
 
     def _column(self, where: str, parameter: Learned) -> int:
-        """The index of the column that a parameter's values come from; those of the dataset are shared."""
         column, low, high = parameter.column, parameter.min, parameter.max
         if (column is not None) + (low is not None or high is not None) + bool(parameter.values) > 1:
             raise FieldError(where, "expected one of column, min and max, or values")
         if column is not None:
             return self._of_dump(where, column, fresh=parameter.fresh)
         if low is not None and high is not None and low <= high:
-            values = Numbers(
-                min=self.amount(f"{where}.min", low, NUMBERS), max=self.amount(f"{where}.max", high, NUMBERS)
-            )
+            for end, number in (("min", low), ("max", high)):
+                self.amount(f"{where}.{end}", number, NUMBERS)
+            values = Numbers(min=low, max=high)
             self.columns.append(ProgramColumn(values=values, next=min(high + 1, NUMBERS[-1])))
         elif low is not None or high is not None:
             raise FieldError(where, "expected min and max, in order")
@@ -312,20 +304,18 @@ class Scope:
             around = sql[span.start - 1 : span.start], sql[span.stop : span.stop + 1]
             if self._is_text(name) and around == ("'", "'"):
                 raise FieldError(where, f"remove the quotes around {{{name}}}: strings are quoted for you")
-            inside = any(first < span.start < last for first, last in quoted)
-            why = "inside quotes" if inside else self._unprepared(name, sql[: span.start])
-            if self.prepared and why:
-                raise FieldError(where, f"{{{name}}} is {why}, where a prepared statement takes no parameter")
+            unprepared = {
+                "inside quotes": any(first < span.start < last for first, last in quoted),
+                "a list": getattr(self.workload.parameters[name], "counts", ()),
+                "part of a name": re.search(r"[\w$]\Z", sql[: span.start]),
+            }
+            if self.prepared and (why := [each for each, holds in unprepared.items() if holds]):
+                what = f"{{{name}}} is {why[0]}, where a prepared statement takes no parameter"
+                raise FieldError(where, what)
             self._used.add(name)
             yield from find(name)
 
         return _split(where, sql, filled)
-
-    def _unprepared(self, name: str, before: str) -> str:
-        parameter = self.workload.parameters[name]
-        if isinstance(parameter, Learned) and parameter.counts:
-            return "a list"
-        return "part of a name" if re.search(r"[\w$]\Z", before) else ""
 
     def _is_text(self, name: str) -> bool:
         parameter = self.workload.parameters[name]
@@ -335,7 +325,6 @@ class Scope:
         )
 
     def _shared(self, name: str) -> Collection[Piece]:
-        """The pieces for a placeholder, the same throughout a step."""
         parameter = self.workload.parameters[name]
         if not isinstance(parameter, Group):
             return (self._indexes[name],)
@@ -393,7 +382,6 @@ def _split(where: str, sql: str, filled: Callable[[str, slice], Iterator[Piece]]
 
 
 def _joined(pieces: Iterator[Piece]) -> tuple[Piece, ...]:
-    """Merge neighbouring texts and drop empty ones."""
     joined: list[Piece] = []
     for is_text, group in itertools.groupby(pieces, key=lambda piece: isinstance(piece, str)):
         same = [*group]

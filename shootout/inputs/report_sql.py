@@ -58,7 +58,6 @@ def _statements(text: str) -> Iterator[str]:
 
 
 def _named(measured: Sequence[str]) -> Iterator[WorkloadStatement]:
-    """Name statements by their first words, with a number where a word comes again."""
     words = [found[1].lower() if (found := _WORD.match(sql)) else "statement" for sql in measured]
     seen: Counter[str] = Counter()
     for word, sql in zip(words, measured, strict=True):

@@ -13,6 +13,8 @@ from typing import Any
 from shootout.errors import InputError
 from shootout.inputs import toml
 from shootout.model.plan import Policy
+from shootout.model.value import Value
+from shootout.model.verdict import Acknowledgement
 
 _THREADS = range(1, 65_536)  # model.value.Threads
 _SHARDS = range(1, 10**9)
@@ -108,6 +110,15 @@ def policy(flag: str, text: str) -> Policy:
     if not text.endswith(".toml"):
         raise InputError(f"{flag} {text}: expected a .toml file")
     return toml.load(Path(text), Policy)
+
+
+class _Acknowledged(Value):
+    change: tuple[Acknowledgement, ...] = ()
+
+
+def load_acknowledged(file: Path) -> tuple[Acknowledgement, ...]:
+    """Read the regressions that are known and accepted. Raises InputError."""
+    return toml.load(file, _Acknowledged).change
 
 
 def _is_in(text: str, allowed: range) -> bool:

@@ -46,10 +46,7 @@ def value(data: Any, type: Any) -> Any:
 
 
 def find(name_or_file: str, folder: Path, kind: str) -> Path:
-    """Find the path of a name (NAME.toml in `folder`) or a file (with a slash, or ending with .toml or .sql).
-
-    Raises InputError, which suggests a name of this kind, if `folder` has no such file.
-    """
+    """Find a name's file (NAME.toml in `folder`), or a file by itself. Raises InputError, with a hint."""
     if "/" in name_or_file or name_or_file.endswith((".toml", ".sql")):
         return Path(name_or_file)
     known = sorted(path.stem for path in folder.glob("*.toml"))

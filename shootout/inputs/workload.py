@@ -51,7 +51,7 @@ _FRAME = ("begin", "commit", "rollback")
 _SWITCH = range(2)
 _PARAMETERS_MAX = 65_535  # in a prepared statement
 _WRITE = ("INSERT", "UPDATE", "DELETE", "REPLACE", "LOAD", "CALL")  # as most procedures do
-_EFFECTS: dict[str, Effect] = {"SELECT": "read", "SHOW": "read"} | dict.fromkeys(_WRITE, "write")
+_EFFECTS: dict[str, Effect] = {"SELECT": "read", "SHOW": "read", **dict.fromkeys(_WRITE, "write")}
 
 _NAMES_NUMBERS = re.compile(rf"\b{NUMBERS}\b", re.IGNORECASE)
 _MAKES_NUMBERS = re.compile(
@@ -145,29 +145,19 @@ def compile_program(name: str, workload: Workload, dataset: Dataset, load: Load 
         raise InputError(f"workload {name}: {fault}") from None
 
 
-def setup(workload: Workload, dataset: Dataset, threads: int) -> tuple[str, ...]:
+def setup(workload: Workload, dataset: Dataset, threads: int, scope: Scope | None = None) -> tuple[str, ...]:
     """List the statements to run before a block; the workload must compile."""
-    return _setup(Scope(workload, dataset), threads)
-
-
-def checks(workload: Workload, dataset: Dataset) -> tuple[Check, ...]:
-    """List the queries that must return no row after a block; the workload must compile."""
-    return _checks(Scope(workload, dataset))
-
-
-def _setup(scope: Scope, threads: int) -> tuple[str, ...]:
-    statements: list[str] = []
-    for i, sql in enumerate(scope.workload.setup):
+    scope, statements = scope or Scope(workload, dataset), []
+    for i, sql in enumerate(workload.setup):
         numbers = range(1, threads + 1) if f"{{{THREAD}}}" in sql else (1,)
-        statements += (_filled(f"setup[{i}]", scope, sql, thread) for thread in numbers)
+        statements += [_filled(f"setup[{i}]", scope, sql, thread) for thread in numbers]
     return tuple(statements)
 
 
-def _checks(scope: Scope) -> tuple[Check, ...]:
-    return tuple(
-        replace(check, sql=_filled(f"checks[{i}].sql", scope, check.sql))
-        for i, check in enumerate(scope.workload.checks)
-    )
+def checks(workload: Workload, dataset: Dataset, scope: Scope | None = None) -> tuple[Check, ...]:
+    """List the queries that must return no row after a block; the workload must compile."""
+    scope, numbered = scope or Scope(workload, dataset), enumerate(workload.checks)
+    return tuple(replace(each, sql=_filled(f"checks[{i}].sql", scope, each.sql)) for i, each in numbered)
 
 
 def _filled(where: str, scope: Scope, sql: str, thread: int | None = None) -> str:
@@ -195,8 +185,8 @@ def _program(workload: Workload, dataset: Dataset, load: Load) -> Program:
     framed = [transaction for transaction in transactions if transaction.begin]
     ends = {"rollback" if transaction.rollback else "commit" for transaction in framed}
     kinds |= {word: "other" for word in _FRAME if word in ends or (word == "begin" and framed)}
-    _setup(scope, threads=1)
-    _checks(scope)
+    setup(workload, dataset, 1, scope)
+    checks(workload, dataset, scope)
     session = tuple(_filled(f"session[{i}]", scope, sql) for i, sql in enumerate(workload.session))
     scope.check_all_used()
     tables, rows = (dataset.tables, dataset.rows) if dataset.kind == "sbtest" else (1, 1)
@@ -243,7 +233,6 @@ def _transaction(
 
 
 def _repeat(where: str, step: Step, scope: Scope) -> tuple[int, int | None]:
-    """Read how often a step is sent; or 1 and the parameter that sets it."""
     declared = scope.workload.parameters
     if not (isinstance(step.repeat, str) and step.repeat in declared):
         return scope.amount(where, step.repeat, NATURAL), None

@@ -158,9 +158,9 @@ def _binding(node: exp.Expr, schema: Schema) -> Binding:
         node, parent = parent, parent.parent
     if isinstance(parent, exp.Limit | exp.Offset):
         return Binding("limit")
-    if use := _WITHIN.get(type(parent)):
+    if parent and (use := _WITHIN.get(type(parent))):
         return _compared(parent.this, use, schema)
-    if use := _BESIDE.get(type(parent)):
+    if parent and (use := _BESIDE.get(type(parent))):
         return _compared(_other(parent, node), "set" if _assigns(parent) else use, schema)
     if isinstance(parent, exp.Tuple):
         return _of_tuple(parent, parent.expressions.index(node), schema)
@@ -200,7 +200,6 @@ def _assigns(equal: exp.Expr) -> bool:
 
 
 def _of_tuple(row: exp.Tuple, index: int, schema: Schema) -> Binding:
-    """A value in a row: of an INSERT, or compared with another row."""
     parent = row.parent
     if isinstance(parent, exp.Values) and isinstance(parent.parent, exp.Insert):
         return _inserted(parent.parent, index, schema)
@@ -243,7 +242,6 @@ def _resolved(column: exp.Expr, schema: Schema) -> Column | None:
 
 
 def _sources(scope: exp.Expr) -> Mapping[str, exp.Expr]:
-    """Find the tables and subqueries that a query reads, by the names that it gives."""
     return {
         source.alias_or_name: source
         for source in scope.find_all(exp.Table, exp.Subquery)

@@ -43,6 +43,9 @@ _CLOCK = re.compile(r"(?:(\d+):)?(\d\d):(\d\d(?:\.\d+)?)")
 _TEXTS = ("message", "textPayload", "log", "@message")  # keys of entries that are a part of the log
 _MANY = ("events", "records", "entries", "value", "results")  # and of lists of entries
 
+_JSON = (b"[", b"{")
+_ISO = "%Y-%m-%dT%H:%M:%S.%fZ"
+
 _PICOSECONDS = 1e-12  # of the digests' timers
 _CUT = "..."  # ends a text that is longer than max_digest_length or performance_schema_max_sql_text_length
 # The server knows these functions only with their parenthesis next to them; digests have a space there.
@@ -58,13 +61,13 @@ Row = Mapping[str, str]  # by name in lower case, without underscores
 def begin(head: bytes) -> bool:
     """Whether a file that begins so is JSON, or has rows of a table."""
     first = head.lstrip().partition(b"\n")[0]
-    return _is_json(head) or _ROW.match(first) is not None or bool(_names(first.decode("latin-1")))
+    return first[:1] in _JSON or _ROW.match(first) is not None or bool(_names(first.decode("latin-1")))
 
 
 def feed(reader: LogReader, file: io.BufferedReader, path: Path) -> Iterator[bool]:
     """Feed such a file piece by piece; after each, whether it has digests. Raises InputError."""
     piece, found = bytearray(), False
-    rows = _parts(_records(file)) if (is_json := _is_json(file.peek())) else _rows(file)
+    rows = _parts(_records(file)) if (is_json := file.peek().lstrip()[:1] in _JSON) else _rows(file)
     try:
         for row in rows:
             found = True
@@ -91,10 +94,6 @@ def feed(reader: LogReader, file: io.BufferedReader, path: Path) -> Iterator[boo
         yield False
 
 
-def _is_json(head: bytes) -> bool:
-    return head.lstrip()[:1] in (b"[", b"{")
-
-
 def _records(file: io.BufferedReader) -> Iterator[Any]:
     first = file.readline()
     try:
@@ -107,7 +106,6 @@ def _records(file: io.BufferedReader) -> Iterator[Any]:
 
 
 def _parts(record: Any) -> Iterator[bytes | Row]:
-    """The rows of a record, and what it has of a log's text."""
     if isinstance(record, list | Iterator):
         for each in record:
             yield from _parts(each)
@@ -184,7 +182,6 @@ def _tabbed(line: str) -> list[str]:
 
 
 def _escaped(line: str) -> list[str]:
-    """The fields of a line of the engine CSV, which escapes quotes and line breaks."""
     fields, at, line = [], 0, line.rstrip("\r\n")
     while at <= len(line) and (found := _FIELD.match(line, at)):
         fields.append(found[2] if found[1] is None else _ESCAPE.sub(_unescaped, found[1]))
@@ -202,7 +199,7 @@ def _entry(row: Row) -> bytes:
     thread = row.get("threadid", "")
     if "argument" in row:
         time = _time(row["eventtime"])
-        return f"{_iso(time)}\t{thread:>5} {row['commandtype']}\t{_text(row['argument'])}\n".encode(
+        return f"{time:{_ISO}}\t{thread:>5} {row['commandtype']}\t{_text(row['argument'])}\n".encode(
             errors="surrogateescape"
         )
     seconds = _seconds(row)
@@ -210,11 +207,11 @@ def _entry(row: Row) -> bytes:
     if start := row.get("starttime"):
         # Tables have the begin of a statement, and logs its end.
         end = _time(start) + timedelta(seconds=seconds)
-        times = [f"# Time: {_iso(end)}", f"SET timestamp={end.timestamp():.0f};"]
+        times = [f"# Time: {end:{_ISO}}", f"SET timestamp={end.timestamp():.0f};"]
+    who = row.get("userhost") or "unknown[unknown] @  []"
     lines = [
         times[0],
-        f"# User@Host: {row.get('userhost') or 'unknown[unknown] @  []'}"
-        + f"  Id: {thread:>5}" * bool(thread),
+        f"# User@Host: {who}" + f"  Id: {thread:>5}" * bool(thread),
         f"# Query_time: {seconds:.6f}  Lock_time: 0 Rows_sent: {row.get('rowssent') or 0}  "
         f"Rows_examined: {row.get('rowsexamined') or 0}",
         times[1],
@@ -230,7 +227,6 @@ def _text(value: str) -> str:
 
 
 def _seconds(row: Row) -> float:
-    """Read how long a statement took: a time, seconds, or Azure's milliseconds."""
     if "querydurationms" in row:
         return float(row["querydurationms"]) / 1000
     if found := _CLOCK.fullmatch(row["querytime"]):
@@ -244,7 +240,3 @@ def _time(text: str) -> datetime:
     except ValueError:
         raise ValueError(f"expected a time, found {quoted(text[:40])!r}") from None
     return time if time.tzinfo is None else time.astimezone(UTC)
-
-
-def _iso(time: datetime) -> str:
-    return f"{time:%Y-%m-%dT%H:%M:%S.%f}Z"

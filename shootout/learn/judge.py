@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from shootout._engine import Engine, LoadError, Slice
+from shootout._engine import LoadError, Slice
 from shootout.errors import MeasureError, without_values
 from shootout.learn import logs
 from shootout.learn.learning import LearningReport, mean_statements
@@ -106,6 +106,8 @@ def measured(
     schema = schema_of(instance, dataset)
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     kinds = [kind.name for kind in program.kinds]
+    refused = Refused(kinds)
+    slices: list[Slice] = []
     file = instance.directory / "learned.log"
     engine = managed.engine(program, schema, instance, _SEED + attempt)
     file.unlink(missing_ok=True)  # of an attempt that was refused
@@ -114,11 +116,15 @@ def measured(
     instance.query("SET GLOBAL slow_query_log = 1")
     try:
         managed.connect(engine, instance, schema, connections)
-        slices = [*_slices(engine, kinds)]
+        for window_s in (PROBED_S, SENT_S):
+            slices.append(taken := engine.slice(0, 0.0, window_s, TIMEOUT_S))
+            refused.add([each.count for each in taken.statements], taken.refusals)
+            if failing := refused.failing():
+                raise RefusedError(dict(failing))
     except LoadError as error:
         _, code, message = error.args
-        if refused := refusal(code, message):
-            raise refused from None
+        if refusing := refusal(code, message):
+            raise refusing from None
         raise MeasureError(f"the learned workload failed: {reason(error)}{instance.post_mortem()}") from None
     finally:
         if instance.alive():
@@ -137,17 +143,6 @@ def measured(
             for kind, code, count, message in taken.refusals
         ],
     )
-
-
-def _slices(engine: Engine, kinds: Sequence[str]) -> Iterator[Slice]:
-    """Run a short slice and a long one. Raises LoadError; RefusedError for kinds that are mostly refused."""
-    refused = Refused(kinds)
-    for window_s in (PROBED_S, SENT_S):
-        taken = engine.slice(0, 0.0, window_s, TIMEOUT_S)
-        refused.add([each.count for each in taken.statements], taken.refusals)
-        if failing := refused.failing():
-            raise RefusedError(dict(failing))
-        yield taken
 
 
 def compared(
@@ -257,7 +252,6 @@ def _worst(pairs: Sequence[StatementPair], *, of_time: bool) -> Sequence[Stateme
 
 
 def _by_text(log: Log) -> dict[str, Template]:
-    """The templates by text: those that named the dump's database, or did not, are one."""
     templates: dict[str, Template] = {}
     for template in log.templates:
         known = templates.setdefault(template.sql, template)

@@ -25,13 +25,10 @@ class Inserted:
     most: int | None = None  # greater hashes are not known; None: all are
     few: bool = False  # texts of which each comes again and again
 
-    def tells(self, value: bytes) -> bool:
-        """Whether it is known if they have this value."""
-        return self.most is None or value_hash(value) <= self.most
-
-    def has(self, value: bytes) -> bool:
-        """Whether they have a value of which that is known."""
-        return value_hash(value) in self.hashes
+    def has(self, value: bytes) -> bool | None:
+        """Whether they have this value; None: not known."""
+        known = self.most is None or value_hash(value) <= self.most
+        return value_hash(value) in self.hashes if known else None
 
     def share(self, slot: Slot) -> float:
         """Compute the share of a slot's different values that are among them."""

@@ -50,7 +50,7 @@ _SETS_UP = re.compile(
 
 
 class LearnedStatement(Value):
-    """A statement of a learned workload, and what the log says of it."""
+    """A statement of a learned workload, and the log's figures for it."""
 
     name: str
     sql: str  # the template
@@ -156,7 +156,6 @@ def _with_plain_lists(template: Template) -> Template:
 
 
 def _grown(bound: Sequence[Bound], known: Schema) -> frozenset[str]:
-    """The columns that statements insert, and those that the server numbers in their rows."""
     slots = (to for template in bound for to in template.slots)
     inserted = {to.column for to in slots if to.use == "insert" and to.column is not None}
     numbered = (each for own in inserted for each in known.tables[own.table].values() if each.automatic)
@@ -166,7 +165,6 @@ def _grown(bound: Sequence[Bound], known: Schema) -> frozenset[str]:
 def _workload(
     log: Log, sequences: Sequence[LogSequence], builder: Builder, dump: str
 ) -> tuple[Workload, list[str]]:
-    """The workload that sends these, and a note for each transaction."""
     whole = sum(sequence.count for sequence in sequences)
     transactions, notes = [], []
     for sequence in sequences:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
@@ -34,11 +35,9 @@ def require(paths: Sequence[Path]) -> None:
     """Raise InputError if there is no statement in any file. Reads no further than to the first one."""
     for path in paths:
         reader = LogReader()
-        for _ in _fed(reader, path):
+        for _ in itertools.chain(_fed(reader, path), [True]):
             if decoded(reader.finish(), Log).templates:
                 return
-        if decoded(reader.finish(), Log).templates:
-            return
     raise InputError(f"{', '.join(map(str, paths))}: no statement is in it: {_found(paths[0])}")
 
 
@@ -54,13 +53,7 @@ def _found(path: Path) -> str:
 
 
 def read(paths: Sequence[Path], *, families: Iterable[str] = ()) -> Log:
-    """Read files of one kind, in their order, as one log.
-
-    `families`: the stems of numbered tables that are defined alike, such as `sbtest`: their numbers become
-    slots. Memory does not grow with the log.
-
-    Raises InputError if a file cannot be read, is of no kind or of another one, or no statement is in it.
-    """
+    """Read files of one kind as one log; `families`: stems of numbered tables. Raises InputError."""
     reader = LogReader(list(families))
     kinds = set[bool]()
     for path in paths:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import signal
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -15,8 +16,10 @@ from typing import Literal
 import msgspec
 
 from shootout import files
+from shootout.errors import InputError
+from shootout.inputs.opening import opened
 from shootout.inputs.workload import compile_program, dump_dataset, load
-from shootout.learn import flushing, judge, learning, logs
+from shootout.learn import judge, learning, logs
 from shootout.learn.binding import bind, unqualified
 from shootout.learn.judge import Fidelity, RefusedError
 from shootout.learn.learning import LearningReport
@@ -29,11 +32,18 @@ from shootout.paths import cache_folder
 from shootout.servers.processes import instances
 from shootout.servers.sources import installations
 from shootout.settings import layers, profiles
+from shootout.settings.setting import variable
 from shootout.signals import interrupting
 
 WORKLOAD, REPORT = "workload.toml", "learned.json"
 SETTINGS = "defaults"
 REFUSED_MAX = 50  # statements; more mean that the dump is another application's
+_FLUSHING = {"innodb_flush_log_at_trx_commit": "1"}  # every version's; sync_binlog has another one in some
+COMMITS_MIN = 0.05  # share of the log's time from which on it matters
+_GROUP = re.compile(r"^\s*\[", re.MULTILINE)  # of an option file
+# As a table, with tabs, or as CSV; and what \G makes of a row.
+_ROW = re.compile(r"""^[|" ]*(?P<name>[a-z_]+)[|", \t]+(?P<value>[^|",\s]+)[|" \t\r]*$""", re.MULTILINE)
+_UPRIGHT = re.compile(r"^ *Variable_name: (\w+)\s+Value: ", re.MULTILINE)
 
 
 class LearnedWorkload(Value):
@@ -58,7 +68,7 @@ def learn(
 ) -> LearnedWorkload:
     """Write the workload file and the document to `out`. Raises InputError and MeasureError."""
     tables = dump_dataset(dump, DatasetSize())
-    settings = () if variables is None else flushing.read(variables)
+    settings = () if variables is None else settings_of(variables)
     with files.writing(out):
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()  # before a server starts
@@ -99,7 +109,7 @@ def learn(
 
         report, fidelity = _accepted(make, send, out / WORKLOAD, observe)
         told = dict.fromkeys(warning.text for warning in template.told)
-    notes = () if settings else flushing.unknown(fidelity)
+    notes = () if settings else unknown_flushing(fidelity)
     report = msgspec.structs.replace(report, warnings=(*report.warnings, *notes, *told))
     outcome = LearnedWorkload(
         format=3,
@@ -137,3 +147,27 @@ def _accepted(
             if not named or len(refused) >= REFUSED_MAX:
                 raise
             refused |= named
+
+
+def settings_of(file: Path) -> tuple[str, ...]:
+    """Read the file's settings of flushing, each as NAME=VALUE. Raises InputError."""
+    with opened(file) as content:
+        text = content.read().decode(errors="replace")
+    if _GROUP.search(text):
+        found = {variable(name): value for name, value in profiles.load(str(file)).options.items()}
+    else:
+        found = {row["name"]: row["value"] for row in _ROW.finditer(_UPRIGHT.sub(r"\1\t", text))}
+        if not found.keys() & _FLUSHING.keys():
+            raise InputError(f"{file}: expected a my.cnf, or what SHOW VARIABLES returns")
+    wanted = (*_FLUSHING, "sync_binlog")
+    return tuple(f"{name}={value}" for name, value in (_FLUSHING | found).items() if name in wanted)
+
+
+def unknown_flushing(fidelity: Fidelity) -> Iterator[str]:
+    """Warn of what is missing without such a file."""
+    if fidelity.commits is not None and fidelity.commits >= COMMITS_MIN:
+        yield (
+            f"COMMIT and the like take {100 * fidelity.commits:.0f} % of the log's time, and a log does not "
+            "say how its server flushes: without --variables, a run flushes as its settings say, by default "
+            "not at each commit"
+        )

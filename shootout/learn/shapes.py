@@ -162,7 +162,7 @@ class Learner:
         lacking = [each for each in weighed if values.rank(each[0]) is None and each[0] not in held]
         if (known := self.inserted.get(key)) is None or not lacking:
             return 0.0
-        told = [(known.has(literal), weight) for literal, weight in lacking if known.tells(literal)]
+        told = [(has, weight) for literal, weight in lacking if (has := known.has(literal)) is not None]
         if len(told) >= TOLD_MIN or known.most is None:
             part = sum(weight for has, weight in told if has) / sum(weight for _, weight in told)
         else:
@@ -221,7 +221,6 @@ class Learner:
 
 
 def _numbers(slot: Slot) -> Shape:
-    """Numbers of the log's magnitude."""
     every = ((_integer(literal), weight) for literal, weight in _weighed(slot))
     numbers = [(number, weight) for number, weight in every if number is not None]
     if not numbers:
@@ -345,7 +344,6 @@ def _decoded(literal: bytes) -> str:
 
 
 def _integer(literal: bytes) -> int | None:
-    """The number without its fraction, or the engine's nearest."""
     try:
         return int(min(max(Decimal(_decoded(literal)), Decimal(-NUMBER_MAX)), Decimal(NUMBER_MAX)))
     except (InvalidOperation, ValueError, OverflowError):
@@ -353,5 +351,4 @@ def _integer(literal: bytes) -> int | None:
 
 
 def _magnitude(number: int) -> int:
-    """The next of 1, 10, 100, …, NUMBER_MAX; 0 for what is not positive."""
     return 0 if number <= 0 else min(10 ** math.ceil(math.log10(number)), NUMBER_MAX)

@@ -27,11 +27,7 @@ def curve(sizes: Sequence[tuple[float, float]]) -> tuple[float, ...]:
 
 
 def spread(places: Sequence[tuple[int, float]], count: int, size: int) -> Spread:
-    """Frequent places, and the curve of the others, for weighed indexes below `count`.
-
-    The curve has the fewest steps that stay as near to the sample as a sample of `size` is to what it is
-    drawn from.
-    """
+    """Frequent places, and for others the curve of the fewest steps that the sample cannot tell from it."""
     if not places or count < 1:
         return (), (0.0, 1.0)
     weights = _summed(places)
@@ -82,7 +78,6 @@ def _fitted(
 
 
 def _steps(weights: dict[int, float], count: int, steps: int) -> tuple[float, ...]:
-    """Quantiles of positions, each index spread over its own piece of the line."""
     ordered = sorted(weights)
     totals = list(accumulate(weights[place] for place in ordered))
     whole, points = totals[-1], []

@@ -14,9 +14,8 @@ from msgspec.structs import replace
 from shootout._engine import value_hash
 from shootout.learn import writing
 from shootout.learn.binding import pieces
-from shootout.learn.blocks import SAME_MIN, Place, blocks
 from shootout.learn.keys import REPEATS_MIN, is_child, removes_rows
-from shootout.learn.places import LINKED_MIN, Places, Statement, strongest
+from shootout.learn.places import LINKED_MIN, SAME_MIN, Place, Places, Statement, blocks, strongest
 from shootout.learn.schema import Column
 from shootout.learn.shapes import STRUCTURAL_MAX, Learner, Shape
 from shootout.learn.spreads import rounded
@@ -270,7 +269,6 @@ class _Writer(Places):
         return name
 
     def _owned(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter with its share of keys that earlier transactions inserted."""
         to, raw = self._to(root), self._own_shape(root).own
         if to.column is None or parameter.column is None or raw < OWN_MIN:
             return parameter
@@ -308,7 +306,6 @@ class _Writer(Places):
         return template.mean(template.rows_sent)
 
     def _fitting(self, root: Place, parameter: Learned) -> Learned:
-        """The parameter for all that repeat a value: a foreign key's, or one that has the patterns."""
         patterns = [parameter]
         for place, link in self.links.items():
             known = self._own_shape(place).parameter

@@ -51,20 +51,15 @@ class Debian(Value, tag="debian"):
 
 
 class Archive(Pinned, tag="archive"):
-    """An archive at a URL. Without `folder`, the tree is its single top folder, if it has just one.
-
-    `keep` is then relative to the top of the archive.
-    """
+    """An archive at a URL. Without `folder`, the tree is its single top folder; `keep` begins above that."""
 
     url: str  # http, https or file
 
 
 class Vendor(Packed, tag="vendor", kw_only=True):
-    """A vendor's own archive, which unpacks as an Archive does.
+    """A vendor's own archive, which unpacks as an Archive does."""
 
-    Some vendors publish an MD5 alone. It pins the bytes; https authenticates who sends them.
-    """
-
+    # Some vendors publish an MD5 alone. It pins the bytes; https authenticates who sends them.
     url: Annotated[str, Meta(pattern="^https://")]
     checksum: Annotated[str, Meta(pattern="^(md5:[0-9a-f]{32}|sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})$")]
     bytes: int | None = None  # of the download; None: not published

@@ -30,7 +30,7 @@ class ServerReference(Value):
     # Catalogue id, directory, archive URL#sha256=HEX, image name, address without its password, or
     # repository#commit.
     target: str
-    settings: str | None = None  # name or file of a settings profile; None: the run's
+    settings: str | None = None  # name or file of settings; None: the run's
     name: str | None = None  # the user's own, which becomes the label
 
     @property
@@ -55,7 +55,7 @@ class DatasetSize(Value):
     tables: Positive = 4  # sbtest
     rows: Annotated[int, Meta(ge=1, le=2_000_000_000)] = 25_000  # sbtest: per table
     warehouses: Positive = 1  # tpcc
-    seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded anew
+    seed: Annotated[int, Meta(ge=0)] = 1  # other rows of the same kind, which are loaded again
     engine: Name = "InnoDB"  # storage engine, in any case; "default": as each server's settings choose
 
     def of_kind(self, kind: DatasetKind) -> Dataset:
@@ -67,11 +67,7 @@ NUMBERS: Final = "seq"  # in place of a digest: the own dataset with the table o
 
 
 class Dataset(DatasetSize):
-    """The tables that a workload runs on, the same on every server as proven by checksum.
-
-    A dataset of kind `own` starts empty; the workload's `setup` creates its tables. One of kind `dump` has
-    what its file says.
-    """
+    """A workload's tables, the same on every server by checksum; of kind `own`, its `setup` makes them."""
 
     kind: DatasetKind = "sbtest"
     dump: str = ""  # the file's path; of kind dump
@@ -84,16 +80,9 @@ class Dataset(DatasetSize):
         A load may leave pages in a state that lasts. Runs with other seeds have the same key, so what loads
         add is in the spread of a runner's A/A cells, of its history and of baselines.
         """
-        engine = self.engine.lower()
-        match self.kind:
-            case "sbtest":
-                return f"sbtest-{self.tables}x{self.rows}-{engine}"
-            case "tpcc":
-                return f"tpcc-{self.warehouses}w-{engine}"
-            case "own":
-                return f"own-{engine}"
-            case "dump":
-                return f"dump-{self.digest}"
+        sizes = {"sbtest": f"-{self.tables}x{self.rows}", "tpcc": f"-{self.warehouses}w"}
+        of = self.digest if self.kind == "dump" else self.engine.lower()
+        return f"{self.kind}{sizes.get(self.kind, '')}-{of}"
 
     @property
     def is_loaded(self) -> bool:
@@ -108,13 +97,8 @@ class Dataset(DatasetSize):
     @property
     def nominal_bytes(self) -> int:
         """Approximate size of rows and indexes in InnoDB, equal for all servers. 0: not known in advance."""
-        match self.kind:
-            case "sbtest":
-                return self.tables * self.rows * SBTEST_ROW_BYTES
-            case "tpcc":
-                return self.warehouses * TPCC_WAREHOUSE_BYTES
-            case "own" | "dump":
-                return 0
+        sbtest, tpcc = self.tables * self.rows * SBTEST_ROW_BYTES, self.warehouses * TPCC_WAREHOUSE_BYTES
+        return {"sbtest": sbtest, "tpcc": tpcc}.get(self.kind, 0)
 
 
 class Cell(Value, order=True):
@@ -199,12 +183,10 @@ class Sampling(Value):
     budget_s: Seconds = 420.0  # for all starts of a run, restarts included
 
     def isolated(self, *, writes: bool, ours: bool) -> Sampling:
-        """Resolve `auto` for one block: pause if the workload writes and we can stop all servers, else share.
-
-        A server left running after writes would flush during the others' slices and shrink the differences.
-        """
+        """Resolve `auto` for one block: pause if it writes and we can stop all servers, else share."""
         if self.isolation != "auto":
             return self
+        # A server left running after writes would flush during the others' slices and shrink differences.
         return structs.replace(self, isolation="pause" if writes and ours else "share")
 
     @property

@@ -6,20 +6,7 @@ import re
 from typing import Final, Literal
 
 from shootout.model.value import Value
-from shootout.model.workload import (
-    Distribution,
-    Drawn,
-    Integer,
-    LastName,
-    NuRand,
-    RangeEnd,
-    Remote,
-    Repetition,
-    RowId,
-    Sequence,
-    Text,
-    Thread,
-)
+from shootout.model.workload import Distribution, Drawn, Parameter, RowId, Sequence, Thread
 
 # Their results depend on the server's version.
 _OF_SERVER: Final = re.compile(
@@ -98,9 +85,7 @@ class ProgramColumn(Value):
 
 
 # A workload's parameters have numbers as their amounts here, and an index as their `of`.
-ProgramParameter = (
-    RowId | RangeEnd | Integer | NuRand | Remote | LastName | Text | Sequence | Thread | Repetition
-) | (ProgramResult | ProgramLearned)
+ProgramParameter = Parameter | ProgramResult | ProgramLearned
 
 
 class Closed(Value, tag="closed"):
@@ -123,11 +108,7 @@ class ProgramKind(Value):
 
 
 class Program(Value, omit_defaults=True):
-    """A workload compiled for one dataset: what shootout._engine executes, all names resolved.
-
-    `kinds`: statement names in file order, then those of "begin", "commit" and "rollback" that the engine
-    sends itself. A derived parameter comes after its source.
-    """
+    """A workload compiled for one dataset: what shootout._engine executes, all names resolved."""
 
     tables: int
     rows: int
@@ -136,8 +117,8 @@ class Program(Value, omit_defaults=True):
     pace: Closed | Open
     reconnect: bool
     connects: bool  # each transaction opens a connection of its own
-    kinds: tuple[ProgramKind, ...]
-    parameters: tuple[ProgramParameter, ...]
+    kinds: tuple[ProgramKind, ...]  # in file order, then of begin, commit and rollback those that are sent
+    parameters: tuple[ProgramParameter, ...]  # a derived one after its source
     transactions: tuple[ProgramTransaction, ...]
     columns: tuple[ProgramColumn, ...] = ()
     session: tuple[str, ...] = ()  # sent once by each connection

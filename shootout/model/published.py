@@ -40,9 +40,8 @@ class DataPoint(Value):
     @property
     def words(self) -> str:
         """The figure in words: `5.5 at 64 threads, oltp_read_only`."""
-        return f"{self.server} at {threads_text(self.threads)}" + (
-            f", {self.workload}" if self.workload else ""
-        )
+        workload = f", {self.workload}" if self.workload else ""
+        return f"{self.server} at {threads_text(self.threads)}{workload}"
 
 
 class Claim(Value):
@@ -95,11 +94,5 @@ class Published(Value):
 
 def threads_text(threads: tuple[int, ...]) -> str:
     """Put the thread counts of a DataPoint in words."""
-    match threads:
-        case (first, last):
-            return f"{first} to {last} threads"
-        case (1,):
-            return "1 thread"
-        case (count,):
-            return f"{count} threads"
-    return "its peak"
+    counts = " to ".join(map(str, threads))
+    return f"{counts} thread{'' if threads == (1,) else 's'}" if threads else "its peak"

@@ -113,10 +113,7 @@ class Repetition(Value, tag="repetition"):
 
 
 class Result(Value, tag="result"):
-    """A column of the first row of an earlier statement (its `into`); NULL if there was no row.
-
-    For an INSERT: the number that the server gave to the row.
-    """
+    """A column of an earlier statement's first row (its `into`), or an INSERT's row number; else NULL."""
 
     number: bool = False  # a number rather than text
     required: bool = False  # statements that need it are left out while it is NULL

@@ -27,7 +27,7 @@ from shootout.document import journal, merge
 from shootout.document.store import Store
 from shootout.errors import InputError
 from shootout.explain.documents import EXPLANATIONS
-from shootout.inputs import acknowledgements, published, texts, toml, workload
+from shootout.inputs import published, texts, toml, workload
 from shootout.inputs.options import Selection
 from shootout.model.catalogue import CatalogueEntry
 from shootout.model.plan import Dataset
@@ -318,6 +318,6 @@ FILES = {
     "published comparison": files("published/*.toml", lambda file: published.load(str(file))),
     "catalogue": files("servers.toml", lambda file: toml.load(file, dict[str, CatalogueEntry])),
     "policy": files("none", lambda file: texts.policy("--policy", str(file)), {"margin": 0.05}),
-    "acknowledgements": files("none", acknowledgements.load_acknowledged, {"change": [KNOWN]}),
+    "acknowledgements": files("none", texts.load_acknowledged, {"change": [KNOWN]}),
 }
 KINDS = DOCUMENTS | FILES

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
+
+from msgspec.structs import replace
 
 from shootout.learn.binding import Bound, bind, pieces
+from shootout.learn.learning import LearningReport
 from shootout.learn.schema import Column, Schema
-from shootout.learn.values import Log, LogSequence, Slot, Template
+from shootout.learn.values import Link, Log, LogSequence, Slot, Template
 
 
 def a_schema() -> Schema:
@@ -89,3 +92,20 @@ def a_log(*templates: Template, sequences: tuple[LogSequence, ...] | None = None
         seconds=1.0,
         ordered=True,
     )
+
+
+def a_link(place: tuple[int, int], of: tuple[int, int], difference: int = 0, share: float = 1.0) -> Link:
+    (statement, slot), (of_statement, of_slot) = place, of
+    return Link(
+        statement=statement, slot=slot, of_statement=of_statement, of_slot=of_slot, difference=difference,
+        share=share,
+    )  # fmt: skip
+
+
+def a_report(**values: Any) -> LearningReport:
+    """A report of statements that are given, or of none."""
+    report = LearningReport(
+        logs=("slow.log",), server="5.7.22", rows={"t": 3}, statements=(), left_out=(), transactions=100,
+        kinds=2, per_transaction=1.0, connections=1, think_s=0.0, ordered=True, kept_values=False,
+    )  # fmt: skip
+    return replace(report, **values)

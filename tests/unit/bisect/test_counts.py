@@ -8,12 +8,14 @@ from shootout.bisect import counts
 from shootout.bisect.answer import answer as answered
 from shootout.bisect.judge import Found
 from shootout.bisect.values import Bisected, BuildRecord
-from shootout.count.instrument import Count, Counted
+from shootout.count.instrument import Counted
+from shootout.count.values import CountChange, CountFigure
 from shootout.model.verdict import Interval, Verdict
 from tests.support.bisect.builders import LABELS, a_bisection
 
 BAR = 0.005
 REACH = 2e-4  # of an interval
+TWO = CountFigure(mean=1.0, starts=2)
 DIED = "mysqld died"
 BROKEN = BuildRecord(seconds=3.0, reason="make: *** no")
 
@@ -24,12 +26,15 @@ def counted(
     """A document with these ratios to the base's count."""
     return Counted(
         counts={
-            label: Count(
+            label: CountChange(
+                workload="w",
+                kind="sum",
+                server=label,
+                base=TWO,
+                head=TWO,
+                spread=1e-4,
                 ratio=Interval(estimate=ratio, low=ratio - REACH, high=ratio + REACH),
                 verdict=Verdict.EQUIVALENT if abs(ratio - 1) < BAR else Verdict.INCONCLUSIVE,
-                spread=1e-4,
-                starts=2,
-                base_starts=2,
             )
             for label, ratio in ratios.items()
         },

@@ -42,7 +42,7 @@ def test_one_of_the_first_format_is_judged_by_todays_rule(tmp_path: Path) -> Non
 
 
 def test_the_command_that_continues_names_its_folder(tmp_path: Path) -> None:
-    """Run elsewhere it would begin anew in the default folder."""
+    """Run elsewhere it would start again in the default folder."""
     path = written(tmp_path / "out" / "results", a_bisection())
     assert f"--out {tmp_path / 'out'}" in markdown.write(CAPABILITY.judge(path))
     elsewhere = written(tmp_path / "copied", a_bisection())

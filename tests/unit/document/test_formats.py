@@ -49,9 +49,6 @@ def numbered(path: Path) -> int:
     return number
 
 
-# --- numbers --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_schema_changes_with_its_number_only(kind: str, tmp_path: Path) -> None:
     format_, type_ = KINDS[kind]
@@ -94,9 +91,6 @@ def test_a_run_keeps_plans_which_a_changed_cell_says_first() -> None:
     ((changed,),) = (cell.plans,)
     assert (changed.kind, changed.changed) == ("missing", True)
     assert "; rows read 201 → 40\u202f100; " in wording.change_sentence(cell)
-
-
-# --- meaning --------------------------------------------------------------------------------------
 
 
 def figures(path: Path) -> Iterator[str]:
@@ -167,9 +161,6 @@ def test_baselines_and_ledgers_of_old_are_read(tmp_path: Path) -> None:
     assert [(each.dataset, each.runner) for each in ledgers.read(tmp_path, "f")] == [
         ("sbtest-4x25000-innodb", "f")
     ]
-
-
-# --- old and new together -------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -58,13 +58,9 @@ def records_of(block: Block) -> list[StartRecord | FailureRecord]:
             samples = samples[:1]
         aa_control = a_sample(block, start, "control") if block == BLOCKS[0] else None
         aa_control = structs.replace(aa_control, server=BASE) if aa_control else None
+        order = ((0, 1),) * 8
         record = StartRecord(
-            block=block.key,
-            start=start,
-            order=((0, 1),) * 8,
-            samples=samples,
-            aa_control=aa_control,
-            spent_s=1.0,
+            block=block.key, start=start, order=order, samples=samples, aa_control=aa_control, spent_s=1.0
         )
         found.append(record)
     return found
@@ -95,9 +91,6 @@ def merged(paths: Iterable[Path], folder: Path) -> Path:
 @pytest.fixture
 def shards(tmp_path: Path) -> list[Path]:
     return [saved(tmp_path / str(n), n, matrix.shard(BLOCKS, n + 1, 3)) for n in range(3)]
-
-
-# --- the same bytes -------------------------------------------------------------------------------
 
 
 @settings(max_examples=4, deadline=None)
@@ -170,13 +163,6 @@ def test_merging_again_replaces_what_was_incomplete(shards: list[Path], tmp_path
     assert again.read_bytes() == merged(shards, tmp_path / "other").read_bytes()
 
 
-def test_a_run_of_no_shards_is_merged_from_itself(tmp_path: Path) -> None:
-    path = saved(tmp_path / "only", 0, BLOCKS[:1], planned=None)
-    found = journal.read(merged([path], tmp_path / "out"))
-    assert found.starts == packed.rounded(journal.read(path)).starts
-    assert [part.blocks for part in found.header.parts] == [(BLOCKS[0].key,)]
-
-
 def test_latencies_that_cannot_be_read_are_left_out(shards: list[Path], tmp_path: Path) -> None:
     document = journal.read(shards[0])
     start = document.starts[0]
@@ -186,9 +172,6 @@ def test_latencies_that_cannot_be_read_are_left_out(shards: list[Path], tmp_path
     skipped: list[str] = []
     merge.merge(shards, tmp_path / "out", skipped.append)
     assert skipped == [f"run {document.header.run}: not a histogram: Invalid input length: 5"]
-
-
-# --- what does not belong together ----------------------------------------------------------------
 
 
 def refused(paths: Sequence[Path], folder: Path) -> str:
@@ -278,20 +261,14 @@ def test_a_folder_that_takes_no_files_is_named(shards: list[Path]) -> None:
         merged(shards, Path("/proc"))
 
 
-# --- what is concluded ----------------------------------------------------------------------------
-
-
 @pytest.fixture
 def whole(shards: list[Path], tmp_path: Path) -> RunDocument:
     return journal.read(merged(shards, tmp_path / "out"))
 
 
 def verdicts(read: RunDocument) -> Mapping[tuple[str, int], Verdict]:
-    return {
-        (cell.cell.workload, cell.cell.threads): cell.verdict
-        for cell in compare.compare(read).cells
-        if cell.cell.server == HEAD
-    }
+    cells = (each for each in compare.compare(read).cells if each.cell.server == HEAD)
+    return {(each.cell.workload, each.cell.threads): each.verdict for each in cells}
 
 
 def test_cells_of_missing_shards_are_unjudged(shards: list[Path], tmp_path: Path) -> None:
@@ -313,12 +290,11 @@ def test_a_shard_that_was_cut_short_is_a_doubt_about_its_cells_only(
 ) -> None:
     short = saved(tmp_path / "short", 2, matrix.shard(BLOCKS, 3, 3), end=False)
     comparison = compare.compare(journal.read(merged([*shards[:2], short], tmp_path / "out")))
-    doubted = {
-        (cell.cell.workload, cell.cell.threads)
-        for cell in comparison.cells
-        if any(warning.code == "interrupted" for warning in cell.warnings)
+    doubted = [each.cell for each in comparison.cells if "interrupted" in {one.code for one in each.warnings}]
+    assert {(cell.workload, cell.threads) for cell in doubted} == {
+        ("oltp_read_write", 2),
+        ("oltp_read_write", 4),
     }
-    assert doubted == {("oltp_read_write", 2), ("oltp_read_write", 4)}
 
 
 def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Path) -> None:
@@ -326,9 +302,8 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
     assert [warning.code for warning in whole.header.runner.warnings][-1] == "several-runners"
     comparison = compare.compare(whole)
     assert {series.runner for series in history.series([comparison])} == {"runner0", "runner1"}
-    ledgers.record(
-        tmp_path, ledger.entries_of_run(whole.header, comparison.policy, (), comparison.aa_controls)
-    )
+    entries = ledger.entries_of_run(whole.header, comparison.policy, (), comparison.aa_controls)
+    ledgers.record(tmp_path, entries)
     (entry,) = ledgers.read(tmp_path, "runner0")
     assert (entry.run, entry.threads) == ("20261120T024100Z-000000", 1)
     assert ledgers.read(tmp_path, "runner1") == ()
@@ -340,25 +315,13 @@ def test_each_runner_learns_from_its_own_blocks(whole: RunDocument, tmp_path: Pa
 def test_a_noise_floor_is_that_of_the_runner(whole: RunDocument) -> None:
     """The noise of another machine does not count."""
     block = BLOCKS[1]  # of runner0
-    noisy = [
-        structs.replace(
-            ledger.entries_of_run(
-                whole.header, whole.header.profile.policy, (), compare.compare(whole).aa_controls
-            )[0],
-            run="0",
-            threads=block.threads,
-            spreads={"throughput": 0.5},
-            runner=runner,
-        )
-        for runner in ("runner1", "runner0")
-    ]
-    for history_, verdict in ((noisy[:1], Verdict.REGRESSED), (noisy, Verdict.INCONCLUSIVE)):
-        (cell,) = (
-            cell
-            for cell in compare.compare(whole, ledger_entries=history_).cells
-            if cell.cell == block.cell(HEAD)
-        )
-        assert cell.verdict is verdict
+    policy, controls = whole.header.profile.policy, compare.compare(whole).aa_controls
+    entry = ledger.entries_of_run(whole.header, policy, (), controls)[0]
+    wide = structs.replace(entry, run="0", threads=block.threads, spreads={"throughput": 0.5})
+    noisy = [structs.replace(wide, runner=runner) for runner in ("runner1", "runner0")]
+    for earlier, verdict in ((noisy[:1], Verdict.REGRESSED), (noisy, Verdict.INCONCLUSIVE)):
+        cells = compare.compare(whole, ledger_entries=earlier).cells
+        assert [each.verdict for each in cells if each.cell == block.cell(HEAD)] == [verdict]
 
 
 def test_baselines_are_kept_for_each_runner(whole: RunDocument, tmp_path: Path) -> None:
@@ -366,32 +329,12 @@ def test_baselines_are_kept_for_each_runner(whole: RunDocument, tmp_path: Path) 
     whole = structs.replace(whole, header=structs.replace(whole.header, workloads=records))
     comparison = compare.compare(whole)
     paths = baselines.accept(tmp_path, baseline.baselines_of_run(comparison))
-    assert {str(path.relative_to(tmp_path)) for path in paths} == {
-        "runner0/oltp_point_select.json",
-        "runner0/oltp_read_write.json",
-        "runner1/oltp_point_select.json",
-        "runner1/oltp_read_write.json",
-    }
+    names = {f"runner{number}/{name}.json" for number in (0, 1) for name in WORKLOADS}
+    assert {str(path.relative_to(tmp_path)) for path in paths} == names
     held = baseline.compare(comparison, baselines.find(tmp_path, whole.header))
     told = [cell for cell in held.cells if cell.cell.server == HEAD and cell.verdict is not Verdict.FAILED]
     assert len(told) == 5
     assert all(isinstance(cell.ratio, Interval) for cell in told), [cell.reason for cell in told]
-
-
-# --- the command ----------------------------------------------------------------------------------
-
-
-def test_merge_publishes_the_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    planned = structs.replace(PLANNED, workloads={"oltp_point_select": BLOCKS[0].dataset})
-    paths = [saved(tmp_path / str(n), n, [block], planned=planned) for n, block in enumerate(planned.blocks)]
-    out = tmp_path / "out"
-    assert cli.main(["merge", *map(str, reversed(paths)), "--out", str(out), "--json"]) == 1
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    said = json.loads(printed.out)
-    assert said["document"] == str(next((out / "results").glob("*.jsonl.xz")))
-    assert len(said["cells"]) == 6
-    assert (out / "site" / "index.html").exists()
 
 
 def test_shards_beside_the_run_that_they_became_do_not_count_twice(
@@ -426,21 +369,3 @@ def test_merge_says_what_is_missing(
     assert printed.err.splitlines() == [f"shootout: left out: {torn}: not a run document: no complete line"]
     alike = saved(tmp_path / "alike", 3, BLOCKS[:1])
     assert cli.main(["merge", str(alike), "--out", "alike"]) == 3
-
-
-def test_a_merged_run_is_judged_though_its_page_cannot_be_made(
-    shards: list[Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "site").touch()
-    command = ["merge", *map(str, shards), "--out", str(out)]
-    assert cli.main(command) == 3  # a cell failed
-    printed = capsys.readouterr()
-    assert "▼ regressed" in printed.out
-    assert "report  " not in printed.out
-    assert printed.err == f"shootout: left out: {out}/site: cannot write the site: File exists\n"
-    assert cli.main([*command, "--json"]) == 3
-    said = json.loads(capsys.readouterr().out)
-    assert "page" not in said
-    assert said["unmeasured"] == []

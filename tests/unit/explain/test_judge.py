@@ -178,7 +178,7 @@ def test_profiling_that_slows_the_servers_is_said() -> None:
         " ".join(point.text for point in points(replace(EXPLAINED, slowed=(here, 81e-6)), None))
         for here in (84e-6, 109e-6)
     ]
-    assert ["Profiling slows: on the base, 109" in text for text in texts] == [False, True]
+    assert ["Sampling slows: on the base, 109" in text for text in texts] == [False, True]
 
 
 def test_servers_whose_cpu_time_is_hidden_have_no_wall_clock() -> None:

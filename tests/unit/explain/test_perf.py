@@ -52,8 +52,8 @@ without CAP_PERFMON, CAP_SYS_PTRACE or CAP_SYS_ADMIN Linux capability.
 To make the adjusted perf_event_paranoid setting permanent preserve it
 in /etc/sysctl.conf (e.g. kernel.perf_event_paranoid = <setting>)
 """
-FORBIDDEN = "kernel.perf_event_paranoid = {} forbids profiling: sudo sysctl kernel.perf_event_paranoid=0"
-CONTAINED = "perf may not profile here: containers need the capability CAP_PERFMON for that"
+FORBIDDEN = "kernel.perf_event_paranoid = {} forbids sampling: sudo sysctl kernel.perf_event_paranoid=0"
+CONTAINED = "perf may not sample CPUs here: containers need the capability CAP_PERFMON for that"
 
 
 def refused(folder: Path) -> str:

@@ -46,16 +46,6 @@ def test_a_profile_of_ones_own_needs_three_keys(tmp_path: Path) -> None:
     [
         ("workloads = []\nthreads = [1]", "workloads: expected at least one, found none"),
         ('workloads = ["a"]\nthreads = []', "threads: expected at least one, found none"),
-        ('workloads = ["a", "a"]\nthreads = [1]', "workloads: 'a' appears twice"),
-        ('workloads = ["a"]\nthreads = [8, 1, 8]', "threads: 8 appears twice"),
-        (
-            'workloads = ["a"]\nthreads = [1]\nsampling = { starts_min = 5, starts_max = 4 }',
-            "sampling.starts_max: expected 5 (starts_min) or more, found 4",
-        ),
-        (
-            'workloads = ["a"]\nthread = [1]',
-            "the file: Object contains unknown field `thread`; did you mean 'threads'?",
-        ),
     ],
 )
 def test_a_profile_that_cannot_run(tmp_path: Path, text: str, expected: str) -> None:

@@ -35,11 +35,6 @@ def test_rows_that_are_loaded_anew_are_among_the_options() -> None:
     assert (anew.written["--set dataset.seed"], anew.written["--set dataset.rows"]) == ("3", "9")
 
 
-def test_every_option_of_a_selection_has_its_help() -> None:
-    assert len({option.name for option in MEASURING}) == len(MEASURING) == 13
-    assert all(option.help for option in MEASURING)
-
-
 @pytest.mark.parametrize(
     ("written", "expected"),
     [

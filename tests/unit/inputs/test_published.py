@@ -24,14 +24,8 @@ def test_what_does_not_fit_is_named(tmp_path: Path) -> None:
     text = (published.FOLDER / "shootout.toml").read_text()
     for wrong, message in (
         (text.replace('reference = "5.5"', 'reference = "5.7"'), "reference: unknown server '5.7'"),
-        (
-            text.replace("[685.52, ", "["),
-            "servers '4.1': tps: expected 7 values, one for each of threads; found 6",
-        ),
-        (
-            text.replace('head = { server = "5.0"', 'head = { server = "5.2"'),
-            "claims 'slower-5.0': unknown server '5.2'",
-        ),
+        (text.replace("[685.52, ", "["), "servers '4.1': tps: expected 7 values, one for each of"),
+        (text.replace('head = { server = "5.0"', 'head = { server = "5.2"'), "'slower-5.0': unknown server"),
         (text.replace('name = "5.0"', 'name = "4.1"'), "servers: '4.1' appears twice"),
         (text.replace("685.52", "-1.0"), "Expected `float` > 0.0"),
     ):

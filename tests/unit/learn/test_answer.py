@@ -5,42 +5,25 @@ from msgspec.structs import replace
 
 from shootout.learn.answer import answer, write
 from shootout.learn.judge import compared
-from shootout.learn.learning import LearnedStatement, LearningReport
+from shootout.learn.learning import LearnedStatement
 from shootout.learn.measure import LearnedWorkload
 from shootout.learn.values import LeftOut
 from tests.support import goldens
-from tests.support.learn.builders import a_log, a_template
+from tests.support.learn.builders import a_log, a_report, a_template
 from tests.support.schemas import require_unchanged
 from tests.support.screen import answered
 
 LOG = a_log(a_template("SELECT ?", count=75), replace(a_template("DO 1", count=25), rows_examined=None))
 SELECT = LearnedStatement(
-    name="select",
-    sql="SELECT ?",
-    count=75,
-    share=0.75,
-    seconds=None,
-    rows_examined=None,
-    rows_sent=None,
-    unbound=1,
-    problem="odd",
-)
+    name="select", sql="SELECT ?", count=75, share=0.75, seconds=None, rows_examined=None, rows_sent=None,
+    unbound=1, problem="odd",
+)  # fmt: skip
 OUTCOME = LearnedWorkload(
     format=3,
     workload="out/workload.toml",
-    learned=LearningReport(
-        logs=("slow.log",),
-        server="5.7.22",
-        rows={"t": 3},
+    learned=a_report(
         statements=(SELECT,),
         left_out=(LeftOut(reason="cut off", statements=2, example=""),),
-        transactions=100,
-        kinds=2,
-        per_transaction=1.0,
-        connections=1,
-        think_s=0.0,
-        ordered=True,
-        kept_values=False,
         warnings=("slow ones only",),
     ),
     fidelity=compared(LOG, a_log(LOG.templates[0]), {"SELECT ?": "select"}, tps=1.0, connections=1),

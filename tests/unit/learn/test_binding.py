@@ -7,60 +7,25 @@ from tests.support.learn.builders import a_log, a_schema, a_slot, a_template, bo
 @pytest.mark.parametrize(
     ("sql", "expected"),
     [
-        ("SELECT name FROM customer WHERE id = ?", ["equal customer.id"]),
-        (
-            "SELECT * FROM customer c JOIN orders o ON o.customer_id = c.id WHERE c.city = ? AND o.total > ?",
-            ["equal customer.city", "range orders.total"],
-        ),
-        (
-            "SELECT 1 FROM orders WHERE at BETWEEN ? AND ? LIMIT ?, ?",
-            ["range orders.at", "range orders.at", "limit", "limit"],
-        ),
-        (
-            "SELECT 1 FROM orders WHERE customer_id IN (?+) AND ? < id",
-            ["equal orders.customer_id", "range orders.id"],
-        ),
-        ("SELECT 1 FROM customer WHERE name LIKE ?", ["like customer.name"]),
-        (
-            "SELECT 1 FROM line WHERE (order_id, number) IN ((?, ?))",
-            ["equal line.order_id", "equal line.number"],
-        ),
-        (
-            "INSERT INTO orders (customer_id, total, at) VALUES (?, ?, NOW())",
-            ["insert orders.customer_id", "insert orders.total"],
-        ),
-        (
-            "INSERT INTO customer VALUES (?, ?, ?)",
-            ["insert customer.id", "insert customer.name", "insert customer.city"],
-        ),
+        ("SELECT 1 FROM orders WHERE at BETWEEN ? AND ?", ["range orders.at", "range orders.at"]),
+        ("SELECT 1 FROM orders WHERE ? < id", ["range orders.id"]),
+        ("INSERT INTO customer VALUES (?, ?, ?)",
+         ["insert customer.id", "insert customer.name", "insert customer.city"]),
         ("REPLACE INTO customer (id, name) VALUES (?, ?)", ["insert customer.id", "insert customer.name"]),
-        (
-            "INSERT INTO line (order_id, number) VALUES (?+, ?+)",
-            ["insert line.order_id", "insert line.number"],
-        ),
-        (
-            "INSERT INTO customer (id) VALUES (?) ON DUPLICATE KEY UPDATE name = ?",
-            ["insert customer.id", "set customer.name"],
-        ),
-        (
-            "UPDATE orders o SET o.total = o.total + ?, at = ? WHERE o.id = ?",
-            ["other", "set orders.at", "equal orders.id"],
-        ),
+        ("INSERT INTO customer (id) VALUES (?) ON DUPLICATE KEY UPDATE name = ?",
+         ["insert customer.id", "set customer.name"]),
+        ("UPDATE orders o SET o.total = o.total + ?, at = ? WHERE o.id = ?",
+         ["other", "set orders.at", "equal orders.id"]),
         ("DELETE FROM orders WHERE id = -? ORDER BY at LIMIT ?", ["equal orders.id", "limit"]),
         ("SELECT d.x FROM (SELECT city AS x FROM customer) d WHERE d.x = ?", ["equal customer.city"]),
         ("WITH c AS (SELECT id AS i FROM orders) SELECT 1 FROM c WHERE i = ?", ["equal orders.id"]),
-        (
-            "SELECT 1 FROM orders o WHERE EXISTS (SELECT 1 FROM line WHERE o.customer_id = ?)",
-            ["equal orders.customer_id"],
-        ),
-        (
-            "SELECT 1 FROM orders WHERE id >= ? - ? AND id < ?",
-            ["range orders.id", "other", "range orders.id"],
-        ),
+        ("SELECT 1 FROM orders o WHERE EXISTS (SELECT 1 FROM line WHERE o.customer_id = ?)",
+         ["equal orders.customer_id"]),
+        ("SELECT 1 FROM orders WHERE id >= ? - ?", ["range orders.id", "other"]),
         ("SELECT note FROM part? WHERE id = ?", ["table", "equal part1.id"]),
         ("SELECT IF(?, ?, ?), `a?b` FROM nowhere WHERE x = ?", ["other"] * 4),
     ],
-)
+)  # fmt: skip
 def test_slots_are_bound_to_columns(sql: str, expected: list[str]) -> None:
     slots = [a_slot(1, 2, table=True)] if "part?" in sql else []
     assert targets(sql, *slots) == expected
@@ -94,24 +59,13 @@ def test_a_select_says_which_columns_it_returns() -> None:
 
 
 def test_pieces_are_the_text_and_its_slots() -> None:
-    assert list(pieces("SELECT `a?` FROM t WHERE a IN (?+) AND b=?", [a_slot(1), a_slot(2)])) == [
-        "SELECT `a?` FROM t WHERE a IN (",
-        "?+",
-        ") AND b=",
-        "?",
-        "",
-    ]
+    found = [*pieces("SELECT `a?` FROM t WHERE a IN (?+) AND b=?", [a_slot(1), a_slot(2)])]
+    assert found == ["SELECT `a?` FROM t WHERE a IN (", "?+", ") AND b=", "?", ""]
 
 
 def test_tables_that_the_dump_lacks_are_named() -> None:
     assert bound("SELECT 1 FROM orders JOIN elsewhere e ON e.id = orders.id").missing == ("elsewhere",)
     assert bound("WITH c AS (SELECT 1) SELECT 1 FROM c, dual, orders").missing == ()
-
-
-def test_numbered_tables_lose_their_database() -> None:
-    log = a_log(a_template("SELECT 1 FROM shop.part? JOIN `shop`.`part?` b", *[a_slot(1, table=True)] * 2))
-    (template,) = unqualified(log, a_schema()).templates
-    assert template.sql == "SELECT 1 FROM part? JOIN `part?` b"
 
 
 def test_the_dumps_tables_lose_their_database() -> None:
@@ -120,6 +74,8 @@ def test_the_dumps_tables_lose_their_database() -> None:
         "UPDATE `shop`.`orders` SET total = ?": "UPDATE `orders` SET total = ?",
         "SELECT orders.id FROM orders": "SELECT orders.id FROM orders",
         "SELECT 1 FROM other.elsewhere": "SELECT 1 FROM other.elsewhere",
+        "SELECT 1 FROM shop.part? JOIN `shop`.`part?` b": "SELECT 1 FROM part? JOIN `part?` b",
     }
-    log = a_log(*map(a_template, texts))
+    numbered = [a_slot(1, table=True)] * 2
+    log = a_log(*(a_template(sql, *numbered[: 2 * ("part?" in sql)]) for sql in texts))
     assert [each.sql for each in unqualified(log, a_schema()).templates] == list(texts.values())

@@ -42,9 +42,8 @@ def of_rfc(rows: list[list[str]], separator: str) -> str:
 
 def tabbed(rows: list[list[str]]) -> str:
     """As `mysql --batch` prints it."""
-    return "".join(
-        "\t".join(each.replace("\\", "\\\\").replace("\n", "\\n") for each in row) + "\n" for row in rows
-    )
+    escaped = str.maketrans({"\\": "\\\\", "\n": "\\n", "\t": "\\t"})
+    return "".join("\t".join(each.translate(escaped) for each in row) + "\n" for row in rows)
 
 
 def read(folder: Path, text: str) -> Log:
@@ -114,3 +113,69 @@ def test_other_exports_are_refused(text: str, said: str, tmp_path: Path) -> None
     with pytest.raises(InputError) as caught:
         read(tmp_path, text)
     assert said in str(caught.value)
+
+
+DIGEST = {
+    "SCHEMA_NAME": "shop",
+    "DIGEST_TEXT": "SELECT SUM ( `a` ) FROM `t` WHERE `id` IN (...) AND `b` = ?",
+    "COUNT_STAR": 4,
+    "SUM_TIMER_WAIT": 2 * 10**12,
+    "SUM_ROWS_EXAMINED": 12,
+    "SUM_ROWS_SENT": 8,
+}
+SAMPLED = DIGEST | {"QUERY_SAMPLE_TEXT": "SELECT SUM(a) FROM t\nWHERE id IN (1, 2) AND b = 'x\ty'"}
+
+
+def batch(*rows: dict[str, object]) -> str:
+    cells = [["NULL" if value is None else str(value) for value in row.values()] for row in rows]
+    return tabbed([list(rows[0]), *cells])
+
+
+@pytest.mark.parametrize("form", ["array", "lines", "batch", "csv"])
+def test_every_form_of_digests_says_the_same(tmp_path: Path, form: str) -> None:
+    lower = {name.lower(): value for name, value in SAMPLED.items()}
+    content = {
+        "array": json.dumps([SAMPLED]),
+        "lines": json.dumps(lower) + "\n",
+        "batch": batch(SAMPLED),
+        "csv": of_rfc([[*SAMPLED], [str(value) for value in SAMPLED.values()]], ";"),
+    }
+    log = read(tmp_path, content[form])
+    (template,) = log.templates
+    assert template.sql == "SELECT SUM(a) FROM t WHERE id IN (?+) AND b = ?"
+    assert (template.count, template.seconds) == (4, 2.0)
+    assert (template.rows_examined, template.rows_sent) == (12, 8)
+    assert [[value for value, _ in slot.top] for slot in template.slots] == [[b"1", b"2"], [b"x\ty"]]
+    assert (log.kind, log.ordered, log.transactions, log.fastest_s) == ("digests", False, 4, 0.5)
+
+
+@pytest.mark.parametrize("sample", [None, "SELECT SUM(a) FROM t WHERE id IN (1, ..."])
+def test_a_digest_without_a_whole_sample_has_no_values(tmp_path: Path, sample: str | None) -> None:
+    log = read(tmp_path, json.dumps([DIGEST | {"QUERY_SAMPLE_TEXT": sample}]))
+    (template,) = log.templates
+    assert template.sql == "SELECT SUM(`a`) FROM `t` WHERE `id` IN (?+) AND `b` = ?"
+    assert [(slot.kind, slot.distinct, slot.sample) for slot in template.slots] == [("null", 0, ())] * 2
+
+
+def test_what_has_no_whole_text_is_left_out(tmp_path: Path) -> None:
+    others = DIGEST | {"SCHEMA_NAME": None, "DIGEST_TEXT": None, "COUNT_STAR": 7}
+    cut = DIGEST | {"DIGEST_TEXT": "SELECT `a` FROM ..."}
+    begin = DIGEST | {"DIGEST_TEXT": "BEGIN"}
+    log = read(tmp_path, batch(others, cut, begin, DIGEST))
+    assert [(left.reason, left.statements) for left in log.left_out] == [("digests without a whole text", 11)]
+    assert (log.statements, len(log.templates), log.seconds) == (15, 1, 8.0)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ('[{"DIGEST_TEXT": "SELECT ?"}]', "expected the columns sql_text"),
+        (batch(DIGEST | {"COUNT_STAR": "many"}), "digests: expected a number, found 'many'"),
+        (batch(DIGEST) + "SELECT\n", "a row has 1 columns, expected 6"),
+        ('[1, "DIGEST_TEXT"]', "JSON without a log"),
+        ('[{"DIGEST_TEXT"', "cannot be read as an exported log"),
+    ],
+)
+def test_other_tables_are_refused(tmp_path: Path, content: str, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        read(tmp_path, content)

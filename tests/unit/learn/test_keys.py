@@ -18,7 +18,7 @@ from shootout.learn.ranks import Values
 from shootout.learn.schema import Schema
 from shootout.learn.values import Link, LogSequence, Slot, Template
 from shootout.model.program import Numbers, ProgramColumn
-from tests.support.learn.builders import a_log, a_slot, a_table, a_template
+from tests.support.learn.builders import a_link, a_log, a_slot, a_table, a_template
 
 WORDS = Values(ProgramColumn(name="", values=("ann", "bob", "eve")), "varchar")
 NUMBERS = Values(ProgramColumn(name="", values=Numbers(min=1, max=9), next=10), "int")
@@ -57,10 +57,6 @@ READ = a_template("select id from cart where id = ?", a_slot(*NEW, times=1))
 PROFILE = a_template("insert into profile (cart_id) values (?)", a_slot(*NEW, times=1))
 
 
-def same(place: tuple[int, int], of: tuple[int, int]) -> Link:
-    return Link(statement=place[0], slot=place[1], of_statement=of[0], of_slot=of[1], difference=0, share=1.0)
-
-
 def learned(
     templates: list[Template], *kinds: tuple[list[int], list[Link]], **told: Sequence[Any]
 ) -> tuple[list[list[str]], dict[str, Any], list[str]]:
@@ -70,14 +66,11 @@ def learned(
     """
     sequences = tuple(
         LogSequence(
-            statements=tuple(order),
-            count=100,
-            explicit=True,
-            links=tuple(links),
+            statements=tuple(order), count=100, explicit=True, links=tuple(links),
             **{name: each[at] for name, each in told.items()},
         )
         for at, (order, links) in enumerate(kinds)
-    )
+    )  # fmt: skip
     text, report = learning.learn(
         a_log(*templates, sequences=sequences),
         [bind(template, SCHEMA) for template in templates],
@@ -96,7 +89,7 @@ def learned(
 
 
 def test_what_repeats_a_new_text_key_is_new_with_it_before_and_after() -> None:
-    links = [same((1, 0), (0, 0)), same((2, 1), (0, 0))]
+    links = [a_link((1, 0), (0, 0)), a_link((2, 1), (0, 0))]
     (sent,), parameters, _ = learned([LOOK_UP, PARENT, CHILD], ([0, 1, 2], links))
     assert sent == [
         "select id from parent where id = {id}",
@@ -110,7 +103,7 @@ def test_what_repeats_a_new_text_key_is_new_with_it_before_and_after() -> None:
 
 def test_a_look_up_elsewhere_is_of_keys_that_are_there() -> None:
     both = replace(LOOK_UP, count=200, slots=(words("ann", "bob", "new0", "new1"),))
-    sent, parameters, _ = learned([both, PARENT], ([0, 1], [same((1, 0), (0, 0))]), ([0], []))
+    sent, parameters, _ = learned([both, PARENT], ([0, 1], [a_link((1, 0), (0, 0))]), ([0], []))
     (name,) = sent[1][0].split("{")[1].split("}")[:1]
     assert "absent" not in parameters[name]
 
@@ -130,7 +123,7 @@ LOGIN = a_template("insert into login (session_id, client) values (?, ?)", NEW_W
 def test_a_key_without_a_foreign_key_is_the_one_that_it_repeats() -> None:
     log_out = a_template("delete from login where session_id = ?", NEW_WORDS)
     end = a_template("delete from session where id = ?", NEW_WORDS)
-    again = same((1, 0), (0, 0))
+    again = a_link((1, 0), (0, 0))
     _, parameters, _ = learned([SESSION, LOGIN, log_out, end], ([0, 1], [again]), ([2, 3], [again]))
     (taken,) = (each for each in parameters.values() if each.get("taken"))
     assert (taken["column"], taken["keys"], taken["own"]) == ("login.session_id", "session.id", 1.0)
@@ -150,7 +143,7 @@ def test_the_rarest_statement_tells_whose_keys_a_transaction_uses() -> None:
     every = replace(LOOK_UP, count=400, slots=(words("ann", "bob", "eve", "new0"),))
     delete = a_template("delete from parent where id = ?", NEW_WORDS)
     _, parameters, _ = learned(
-        [PARENT, every, delete], ([0], []), ([1, 2], [same((1, 0), (0, 0))]), ([1], [])
+        [PARENT, every, delete], ([0], []), ([1, 2], [a_link((1, 0), (0, 0))]), ([1], [])
     )
     (taken,) = (each for each in parameters.values() if each.get("taken"))
     assert taken["own"] == 1.0
@@ -159,7 +152,7 @@ def test_the_rarest_statement_tells_whose_keys_a_transaction_uses() -> None:
 def test_rows_of_one_parent_have_different_keys() -> None:
     cities = a_slot("ann", "bob", "eve")
     login = a_template("insert into login (session_id, client) values (?, ?)", NEW_WORDS, cities, count=300)
-    whole = [same((at, 0), (0, 0)) for at in (1, 2, 3)]
+    whole = [a_link((at, 0), (0, 0)) for at in (1, 2, 3)]
     _, parameters, _ = learned([SESSION, login], ([0, 1, 1, 1], whole))
     assert {name: each["distinct"] for name, each in parameters.items() if "distinct" in each} == {
         "client_2": True
@@ -198,9 +191,9 @@ def test_a_unique_child_without_its_parent_is_left_out() -> None:
     assert left == ["writes a unique foreign key, whose parents run out"]
 
 
-def test_keys_that_are_numbered_in_step_are_not_the_same() -> None:
+def test_keys_that_are_numbered_in_step_are_not_the_a_link() -> None:
     of_item = a_template("select id from item where id = ?", a_slot(*NEW, times=1))
-    links = [same((1, 0), (0, 0)), same((2, 0), (0, 0))]
+    links = [a_link((1, 0), (0, 0)), a_link((2, 0), (0, 0))]
     (sent,), _, _ = learned([READ, of_item, of_item], ([0, 1, 2], links))
     assert [one.rpartition("= ")[2] for one in sent] == ["{id}", "{id_2}", "{id_2}"]
 

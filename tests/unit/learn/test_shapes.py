@@ -47,6 +47,14 @@ def unbound(slot: Slot, use: Use = "other") -> tuple[Learned | None, str]:
     return shape.parameter, shape.text
 
 
+def made(slot: Slot, use: Use = "other") -> Learned:
+    """The parameter for a slot without a column."""
+    parameter, text = unbound(slot, use)
+    assert text == ""
+    assert parameter is not None
+    return parameter
+
+
 def test_even_hits_need_no_curve() -> None:
     found = learned(IDS, "equal", *range(1, 1001))
     assert found == Learned(column="t.id")
@@ -129,11 +137,6 @@ def test_inserted_keys_are_new() -> None:
     assert (names.absent, names.lengths[-1], names.fresh) == (1, 8, True)
 
 
-def test_written_texts_keep_their_lengths_only() -> None:
-    found = learned(NAMES, "set", "secret", "hidden")
-    assert found == Learned(form="text", absent=1.0, lengths=(6.0,))
-
-
 def test_patterns_keep_what_they_look_for() -> None:
     whole = learned(NAMES, "like", "Ann%", "bob%")
     assert (whole.like, whole.lengths, whole.absent) == ("prefix", (), 0.0)
@@ -146,9 +149,7 @@ def test_small_numbers_without_a_column_stay() -> None:
     assert unbound(a_slot(7)) == (None, "7")
     assert unbound(a_slot(500), "limit") == (None, "500")
     assert unbound(a_slot("%Y-%m")) == (None, "'%Y-%m'")
-    parameter, _ = unbound(a_slot(10, 20), "limit")
-    assert parameter is not None
-    assert parameter.values == ("10", "20")
+    assert made(a_slot(10, 20), "limit").values == ("10", "20")
 
 
 @pytest.mark.parametrize("most", [2**63 - 1, 2**64 - 1])
@@ -159,8 +160,7 @@ def test_a_limit_of_all_rows_stays(most: int) -> None:
 
 @pytest.mark.parametrize("number", [2**63 - 1, 10**19, -(10**30), "-1e999999999"])
 def test_numbers_beyond_64_bits_have_the_greatest_magnitude(number: int | str) -> None:
-    found, _ = unbound(replace(a_slot(number), kind="number"))
-    assert found is not None
+    found = made(replace(a_slot(number), kind="number"))
     assert {found.min, found.max} <= {0, 2**63 - 1, -(2**63) + 1}
 
 
@@ -172,34 +172,26 @@ def test_columns_beyond_64_bits_have_texts() -> None:
 
 
 def test_a_number_may_be_written_with_a_fraction() -> None:
-    assert learned(SPARSE, "equal", 10, grown=True).absent == 0
-    grown = a_slot("1000.0")
     learner = Learner(lambda name: SPARSE, frozenset(["t.id"]), False)
-    column = Column("t", "id", "int", True, True)
-    found = learner.shape(replace(grown, kind="number"), Binding("equal", column), 100).parameter
+    slot, column = replace(a_slot("1000.0"), kind="number"), Column("t", "id", "int", True, True)
+    found = learner.shape(slot, Binding("equal", column), 100).parameter
     assert found is not None
     assert found.absent == 0
 
 
 def test_other_values_without_a_column_do_not() -> None:
-    number, text = unbound(a_slot(48213))
-    assert text == ""
-    assert number is not None
+    number = made(a_slot(48213))
     assert (number.min, number.max) == (0, 100_000)
     assert all(math.isclose(place, round(place, 2)) for place in number.positions)
-    word, text = unbound(a_slot("secret"))
-    assert (word, text) == (Learned(form="text", absent=1.0, lengths=(6.0,)), "")
-    day, _ = unbound(a_slot("2021-05-17"))
-    assert day is not None
+    assert made(a_slot("secret")) == Learned(form="text", absent=1.0, lengths=(6.0,))
+    day = made(a_slot("2021-05-17"))
     assert day.values[0] == "2021-01-01"
     assert "2021-05-17" not in day.values
 
 
 def test_nulls_have_their_share() -> None:
     slot = replace(a_slot(1), nulls=25)
-    parameter, _ = unbound(slot)
-    assert parameter is not None
-    assert parameter.nulls == 0.25
+    assert made(slot).nulls == 0.25
     assert unbound(replace(slot, kind="null")) == (None, "NULL")
 
 

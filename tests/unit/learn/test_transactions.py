@@ -5,29 +5,17 @@ import pytest
 from msgspec.structs import replace
 
 from shootout.learn.binding import bind
-from shootout.learn.blocks import Block, blocks
-from shootout.learn.places import Statement
+from shootout.learn.places import Block, Statement, blocks
 from shootout.learn.ranks import Values
 from shootout.learn.shapes import Learner
 from shootout.learn.transactions import Builder
 from shootout.learn.values import Link, LogSequence, Template
 from shootout.model.program import Numbers, ProgramColumn
 from shootout.model.workload import Group, Learned, Repetition, Result, Transaction
-from tests.support.learn.builders import a_schema, a_slot, a_template
+from tests.support.learn.builders import a_link, a_schema, a_slot, a_template
 
 MANY = a_slot(*range(1, 1001))
 NUMBERS = Values(ProgramColumn(name="", values=Numbers(min=1, max=1000), next=1001), "int")
-
-
-def link(place: tuple[int, int], of: tuple[int, int], difference: int = 0, share: float = 1.0) -> Link:
-    return Link(
-        statement=place[0],
-        slot=place[1],
-        of_statement=of[0],
-        of_slot=of[1],
-        difference=difference,
-        share=share,
-    )
 
 
 def built(
@@ -75,19 +63,19 @@ def test_equal_statements_are_one_that_repeats() -> None:
 
 
 def test_linked_values_are_one_parameter() -> None:
-    made, builder = built([READ, WRITE], [0, 1], link((1, 0), (0, 0)))
+    made, builder = built([READ, WRITE], [0, 1], a_link((1, 0), (0, 0)))
     assert [len(step.statements) for step in made.steps] == [2]
     assert [re.findall(r"\{(\w+)\}", each.sql) for each in made.steps[0].statements] == [["id"], ["id"]]
     assert builder.parameters["id"] == Learned(column="customer.id")
 
 
 def test_a_distance_makes_a_range() -> None:
-    _, builder = built([RANGE], [0], link((0, 1), (0, 0), difference=99))
+    _, builder = built([RANGE], [0], a_link((0, 1), (0, 0), difference=99))
     assert builder.parameters["id_2"] == Learned(column="customer.id", of="id", difference=99)
 
 
 def test_a_link_of_some_transactions_has_a_share() -> None:
-    _, builder = built([READ, WRITE], [0, 1], link((1, 0), (0, 0), share=0.8))
+    _, builder = built([READ, WRITE], [0, 1], a_link((1, 0), (0, 0), share=0.8))
     found = builder.parameters["id_2"]
     assert isinstance(found, Learned)
     assert (found.of, found.share) == ("id", 0.8)
@@ -95,7 +83,7 @@ def test_a_link_of_some_transactions_has_a_share() -> None:
 
 def test_a_value_that_all_repetitions_share_is_drawn_once() -> None:
     pair = a_template("SELECT 1 FROM line WHERE order_id = ? AND number = ?", MANY, MANY)
-    made, builder = built([pair], [0, 0, 0], link((1, 0), (0, 0)), link((2, 0), (0, 0)))
+    made, builder = built([pair], [0, 0, 0], a_link((1, 0), (0, 0)), a_link((2, 0), (0, 0)))
     assert texts(made) == [(3, ["SELECT 1 FROM line WHERE order_id = {order_id} AND number = {number}"])]
     shared, own = builder.parameters["order_id"], builder.parameters["number"]
     assert isinstance(shared, Learned)
@@ -104,13 +92,13 @@ def test_a_value_that_all_repetitions_share_is_drawn_once() -> None:
 
 
 def test_groups_of_statements_repeat_together() -> None:
-    inner = [link((at + 1, 0), (at, 0)) for at in (0, 2, 4)]
+    inner = [a_link((at + 1, 0), (at, 0)) for at in (0, 2, 4)]
     made, _ = built([READ, WRITE], [0, 1, 0, 1, 0, 1], *inner)
     assert [(repeat, len(statements)) for repeat, statements in texts(made)] == [(3, 2)]
 
 
 def test_what_a_later_statement_needs_of_one_repetition_is_not_folded() -> None:
-    assert blocks([0, 0, 1], {(2, 0): link((2, 0), (1, 0))}) == [
+    assert blocks([0, 0, 1], {(2, 0): a_link((2, 0), (1, 0))}) == [
         Block(0, 1, 1),
         Block(1, 1, 1),
         Block(2, 1, 1),
@@ -162,7 +150,7 @@ def test_a_value_that_goes_into_a_foreign_key_is_of_its_parent() -> None:
     read = a_template("SELECT at FROM orders WHERE total = 1 AND customer_id = ?", MANY)
     order = a_template("INSERT INTO orders (customer_id) VALUES (?)", MANY)
     for share in (1.0, 0.7):
-        _, builder = built([read, order], [0, 1], link((1, 0), (0, 0), share=share))
+        _, builder = built([read, order], [0, 1], a_link((1, 0), (0, 0), share=share))
         columns = [each.column for each in builder.parameters.values() if isinstance(each, Learned)]
         assert columns == ["customer.id"] * len(columns)
         assert len(columns) == (1 if share == 1.0 else 2)
@@ -172,7 +160,7 @@ def test_a_pattern_for_many_columns_is_of_the_one_that_has_it() -> None:
     find = a_template("SELECT 1 FROM customer WHERE city LIKE ? OR name LIKE ?", a_slot("%b%"), a_slot("%b%"))
     names = {"customer.city": ("x", "y"), "customer.name": ("ab", "b")}
     texts = {name: Values(ProgramColumn(name=name, values=held), "varchar") for name, held in names.items()}
-    made, builder = built([find], [0], link((0, 1), (0, 0)), values=texts.__getitem__)
+    made, builder = built([find], [0], a_link((0, 1), (0, 0)), values=texts.__getitem__)
     (parameter,) = builder.parameters.values()
     assert isinstance(parameter, Learned)
     assert parameter.column == "customer.name"

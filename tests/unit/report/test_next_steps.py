@@ -8,7 +8,7 @@ import pytest
 from msgspec import structs
 
 from shootout.analysis import acknowledgements
-from shootout.inputs.acknowledgements import load_acknowledged
+from shootout.inputs.texts import load_acknowledged
 from shootout.model.plan import Metric
 from shootout.model.verdict import Verdict
 from shootout.report import next_steps
