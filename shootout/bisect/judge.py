@@ -94,6 +94,17 @@ class Found:
             for number in range(older + 1, newer + 1)
         }
         before = {newer: older for older, newer in itertools.pairwise(sorted(self._measured_as))}
+
+        def finding(number: int) -> RevisionFinding:
+            label = revisions[number].label
+            return RevisionFinding(
+                revision=revisions[number], verdict=halving.verdicts.get(number) if number else None,
+                here=here.get(number, ""), starts=self.measured.starts[label],
+                ratio=self._ratio((0, number)) if number and number in self._measured_as else None,
+                step=self._ratio((before[number], number)) if number in before else None,
+                reason=self.measured.unusable.get(label, ""),
+            )  # fmt: skip
+
         return Bisected(
             bisection=self.bisection,
             kind=halving.kind,
@@ -105,18 +116,7 @@ class Found:
             spread=self.measured.spread,
             starts=self.measured.starts.total(),
             spent_s=building_s(self.bisection) + self.measured.seconds,
-            findings=tuple(
-                RevisionFinding(
-                    revision=revision,
-                    verdict=halving.verdicts.get(number) if number else None,
-                    here=here.get(number, ""),
-                    starts=self.measured.starts[revision.label],
-                    ratio=self._ratio((0, number)) if number and number in self._measured_as else None,
-                    step=self._ratio((before[number], number)) if number in before else None,
-                    reason=self.measured.unusable.get(revision.label, ""),
-                )
-                for number, revision in enumerate(revisions)
-            ),
+            findings=tuple(map(finding, range(len(revisions)))),
             steps=tuple(
                 Step(older=revisions[older].label, newer=revisions[newer].label, ratio=judged.ratio)
                 for older, newer in halving.changed

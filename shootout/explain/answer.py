@@ -61,21 +61,14 @@ def section(explained: Explained, counted: Instructions | None) -> Section:
 
 def value(explained: Explained, counted: Instructions | None) -> dict[str, object]:
     """An explanation as JSON has it."""
+    explanation = explained.explanation
     return {
-        "cell": explained.explanation.cell,
-        "base": explained.explanation.base,
-        "not_profiled": explained.explanation.not_profiled,
-        "throughput": explained.ratio,
-        "throughput_with": explained.tried,
-        "suspects": explained.suspects,
-        "response_time": explained.wall_clock,
-        "server_cpu": explained.cpu,
-        "functions": explained.functions,
-        "functions_with_callees": explained.inclusive,
-        "instructions": counted,
-        "plans": explained.plans,
+        "cell": explanation.cell, "base": explanation.base, "not_profiled": explanation.not_profiled,
+        "throughput": explained.ratio, "throughput_with": explained.tried, "suspects": explained.suspects,
+        "response_time": explained.wall_clock, "server_cpu": explained.cpu, "functions": explained.functions,
+        "functions_with_callees": explained.inclusive, "instructions": counted, "plans": explained.plans,
         "variables": explained.variables,
-    }
+    }  # fmt: skip
 
 
 def topics(explained: Explained, counted: Instructions | None, out: Path | None = None) -> tuple[Topic, ...]:
