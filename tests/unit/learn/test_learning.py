@@ -78,6 +78,11 @@ def test_quoted_names_of_numbered_tables_have_a_slot(tmp_path: Path) -> None:
     assert [column.name for column in program.columns] == ["", "part1.id"]
 
 
+def test_a_log_of_slow_statements_only_is_called_incomplete() -> None:
+    said = "the log's fastest statement took 1 s, so long_query_time has hidden faster ones: set it to 0"
+    assert [*learning.warnings(replace(a_log(a_template("SELECT 1")), fastest_s=1.0))] == [said]
+
+
 def test_calls_are_warned_of() -> None:
     calls = (a_template("call p(?)", count=2), a_template("CALL q (?)", count=3))
     (warning,) = learning.warnings(a_log(*calls, a_template("SELECT 1")))
