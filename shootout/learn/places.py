@@ -185,14 +185,12 @@ class Places:
         steps: list[tuple[list[int], int]] = []
         for block in self.blocks:
             numbers = list(range(block.first, block.first + block.length))
-            if block.repeat == 1 and steps and steps[-1][1] == 1 and self._linked(block.first, steps[-1][0]):
+            sources = {link.of_statement for link in self.links.values() if link.statement == block.first}
+            if block.repeat == 1 and steps and steps[-1][1] == 1 and sources & {*steps[-1][0]}:
                 steps[-1][0].extend(numbers)
             else:
                 steps.append((numbers, block.repeat))
         return steps
-
-    def _linked(self, statement: int, others: Sequence[int]) -> bool:
-        return any(link.of_statement in others for link in self.links.values() if link.statement == statement)
 
     def _step_of(self, statement: int) -> int:
         return next(number for number, (statements, _) in enumerate(self.steps) if statement in statements)

@@ -38,17 +38,6 @@ def planted(generator: random.Random, folder: Path) -> tuple[Logged, list[str]]:
     return Logged(dump, log), [*words, *map(str, numbers)]
 
 
-def test_no_literal_of_the_log_is_in_any_file(tmp_path: Path) -> None:
-    given, literals = planted(random.Random(5), tmp_path)
-    assert len(set(literals)) == PLANTED
-    learned(given.dump, given.log, tmp_path / "out")
-    for file in (tmp_path / "out").iterdir():
-        text = file.read_text("utf-8")
-        assert not [each for each in literals if each in text or each.encode().hex() in text.lower()], (
-            file.name
-        )
-
-
 def test_kept_values_are_in_the_file(tmp_path: Path) -> None:
     given, literals = planted(random.Random(5), tmp_path)
     learned(given.dump, given.log, tmp_path / "out", keep=True)

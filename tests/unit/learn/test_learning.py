@@ -92,12 +92,8 @@ def test_calls_are_warned_of() -> None:
 
 def test_a_sampled_log_says_what_is_lost() -> None:
     log = replace(a_log(a_template("SELECT 1")), sampled=10)
-    statements, sessions = (
-        [*learning.warnings(replace(log, sampled_sessions=whole))] for whole in (False, True)
+    (statements,), (sessions,) = map(learning.warnings, (log, replace(log, sampled_sessions=True)))
+    assert statements.startswith(
+        "the server logged one of 10 statements (Log_slow_rate_limit): transact"
     )
-    assert [each.partition(":")[0] for each in (*statements, *sessions)] == [
-        "the server logged one of 10 statements (Log_slow_rate_limit)",
-        "the server logged one of 10 sessions (Log_slow_rate_limit)",
-    ]
-    assert "rates are lost" in statements[0]
-    assert "transactions hold" in sessions[0]
+    assert sessions.startswith("the server logged one of 10 sessions (Log_slow_rate_limit): rates and")
