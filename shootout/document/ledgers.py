@@ -71,9 +71,8 @@ def append(folder: Path, fingerprint: str, entries: Iterable[LedgerEntry]) -> No
     with files.writing(file):
         folder.mkdir(parents=True, exist_ok=True)
         # A pipe without a reader fails instead of waiting for one.
-        with open(
-            file, "ab", opener=lambda path, flags: os.open(path, flags | os.O_NONBLOCK, 0o644)
-        ) as opened:
+        at_once = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK
+        with os.fdopen(os.open(file, at_once, 0o644), "ab") as opened:
             fcntl.flock(opened, fcntl.LOCK_EX)  # another run may end at the same moment
             known = _newest(read(folder, fingerprint))
             new = [entry for entry in given if entry.made > known.get(entry.run, -1)]

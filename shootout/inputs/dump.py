@@ -93,7 +93,6 @@ def statements(file: BinaryIO) -> Iterator[tuple[int, bytes]]:
 
 
 def _begin(buffer: bytes, at: int) -> int:
-    """Find where the next statement begins, behind white space and comments."""
     while True:
         at = cast(re.Match[bytes], _SPACE.match(buffer, at)).end()
         if buffer.startswith((b"#", b"--"), at):

@@ -98,11 +98,7 @@ def measured(
     families: Sequence[str],
     attempt: int = 0,
 ) -> Fidelity:
-    """Send the workload to the server that has the dump loaded, with its slow log on, and compare.
-
-    `names` are those of the log's templates, `families` the stems of numbered tables. The rows change.
-    Each attempt has new keys of its own. Raises RefusedError and MeasureError.
-    """
+    """Send the workload to the server that has the dump loaded, and compare. Raises MeasureError."""
     schema = schema_of(instance, dataset)
     connections = max(1, min(log.connections, CONNECTIONS_MAX))
     kinds = [kind.name for kind in program.kinds]

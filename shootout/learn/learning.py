@@ -109,11 +109,7 @@ def learn(
     settings: Sequence[str] = (),
     refused: Mapping[str, str] | None = None,
 ) -> tuple[str, LearningReport]:
-    """Write the workload file and the report, from a log, its bound templates, and the dump's columns.
-
-    `server`: the version that has loaded the dump. `refused`: templates to leave out, with the reason. Raises
-    InputError if the log has nothing to send, and what `values` raises.
-    """
+    """Write workload file and report; `refused`: templates to leave out, and why. Raises InputError."""
     log = replace(log, templates=tuple(map(_with_plain_lists, log.templates)))
     learner = Learner(values, _grown(bound, known), keep, known, inserted(log.templates, bound))
     statements = _statements(log.templates, bound, learner)

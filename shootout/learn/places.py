@@ -94,7 +94,6 @@ def blocks(statements: Sequence[int], links: Mapping[Place, Link]) -> list[Block
 
 
 def _repeated(statements: Sequence[int], links: Mapping[Place, Link], first: int, length: int) -> Block:
-    """The group of statements at `first`, as often as it is repeated."""
     repeat, constant = 1, frozenset[Place]()
     own, _ = _relations(links, first, first, length)
     while (at := first + repeat * length) + length <= len(statements):

@@ -429,7 +429,7 @@ def test_compare_reads_all_before_it_prints(tmp_path: Path, capsys: pytest.Captu
     foreign = tmp_path / "foreign.jsonl"
     foreign.write_text('{"name": "something else"}\n')
     said = refused(["compare", str(good), str(foreign)], capsys)
-    assert f"{foreign}:1: not a run document" in said
+    assert f"{foreign}: not a run document" in said
 
 
 def _conflict(file: Path) -> None:

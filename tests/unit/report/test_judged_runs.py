@@ -200,4 +200,4 @@ def test_a_document_that_is_none_is_named_and_left_out(tmp_path: Path) -> None:
     (tmp_path / "r1.jsonl").write_text("nonsense\n")
     told: list[InputError] = []
     assert [run.id for run in judged_runs.find(tmp_path, told.append)] == ["r2"]
-    assert "r1.jsonl:1: not a run document" in str(told[0])
+    assert "r1.jsonl: not a run document" in str(told[0])
